@@ -1,0 +1,143 @@
+"""The whole-network cases that are recorded and measured on a real GPU."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from simulator.networks.catalogue import build
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question put to a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
+    autocast-fp16; `phase` inference or training; `sizes` override the catalogue's."""
+
+    network: str
+    precision: str
+    phase: str
+    batch: int
+    seq: int = 0
+    optimizer: str | None = None
+    sizes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def name(self) -> str:
+        """A short unique name, such as `bert-base/autocast/training-adamw/b8s128`."""
+        phase = self.phase if self.optimizer is None else f"{self.phase}-{self.optimizer}"
+        sizes = "".join(f",{k}={v}" for k, v in self.sizes.items())
+        return f"{self.network}{sizes}/{self.precision}/{phase}/b{self.batch}s{self.seq}"
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self) | {"name": self.name}
+
+
+def _infer(network: str, precisions: str, batch: int, seq: int = 0, **sizes: Any) -> list[Case]:
+    return [Case(network, p, "inference", batch, seq, None, sizes) for p in precisions.split()]
+
+
+def _train(
+    network: str, precisions: str, batch: int, seq: int = 0, by: str = "adamw", **sizes: Any
+) -> list[Case]:
+    return [Case(network, p, "training", batch, seq, by, sizes) for p in precisions.split()]
+
+
+CASES: tuple[Case, ...] = (
+    *_infer("bert-base", "fp32 fp16 autocast", 8, 128),
+    *_infer("bert-base", "bf16", 32, 512),
+    *_infer("bert-base", "bf16 fp32", 8, 128, mask=True),
+    *_infer("gpt2", "fp16 fp32", 4, 512),
+    *_infer("llama3-1b", "bf16", 1, 1024),
+    *_infer("llama3-8b", "bf16", 1, 512),
+    *_infer("llama3-1b-decode", "bf16", 8, 1024),
+    *_infer("mixtral-small", "bf16", 2, 256),
+    *_infer("t5-base", "fp32 bf16", 4, 128),
+    *_infer("vit-b16", "fp16 autocast", 16),
+    *_infer("swin-t", "fp32 autocast", 16),
+    *_infer("convnext-t", "bf16 fp32", 16),
+    *_infer("resnet50", "fp32 fp16 bf16 autocast", 32),
+    *_infer("resnet50", "fp32", 1),
+    *_infer("mobilenet-v2", "fp32 fp16", 32),
+    *_infer("unet", "fp16", 2),
+    *_infer("dit-xl", "bf16", 4),
+    *_infer("whisper-encoder", "fp16", 4, 3000),
+    *_infer("dlrm", "fp32", 2048),
+    *_infer("lstm", "fp32 fp16", 16, 64),
+    *_infer("gru", "fp32", 16, 64),
+    *_infer("mamba2-130m", "bf16", 2, 512),
+    *_infer("convnet-tiny", "fp32", 64),
+    *_infer("chain", "fp32", 1),
+    *_infer("mlp-tiny", "fp32", 32),
+    *_infer("mlp-wide", "bf16", 1024),
+    *_train("bert-base", "fp32 bf16 autocast", 8, 128),
+    *_train("bert-base", "bf16", 8, 128, "adamw_fused"),
+    *_train("gpt2", "bf16 autocast", 4, 512),
+    *_train("llama3-1b", "bf16 autocast", 1, 1024),
+    *_train("mixtral-small", "bf16", 2, 256),
+    *_train("t5-base", "fp32 autocast", 4, 128),
+    *_train("vit-b16", "autocast", 16),
+    *_train("swin-t", "fp32 autocast", 16),
+    *_train("convnext-t", "autocast", 16),
+    *_train("resnet50", "fp32 autocast", 32, 0, "sgd"),
+    *_train("mobilenet-v2", "fp32", 32, 0, "sgd"),
+    *_train("unet", "autocast", 2),
+    *_train("dit-xl", "bf16", 4),
+    *_train("whisper-encoder", "autocast", 4, 3000),
+    *_train("dlrm", "fp32", 2048, 0, "sgd"),
+    *_train("lstm", "fp32", 16, 64),
+    *_train("gru", "fp32", 16, 64),
+    *_train("mamba2-130m", "bf16", 2, 512),
+    *_train("convnet-tiny", "fp32", 64),
+    *_train("mlp-tiny", "fp32", 32),
+    *_train("mlp-wide", "bf16", 1024, 0, "sgd"),
+)
+
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class Step:
+    """A case made ready on a device: calling it runs one whole step."""
+
+    def __init__(self, case: Case, device: str) -> None:
+        torch.manual_seed(0)
+        dtype = _DTYPES.get(case.precision, torch.float32)
+        with torch.device(device):
+            torch.set_default_dtype(dtype)
+            try:
+                self.module: nn.Module = build(case.network, **case.sizes)
+            finally:
+                torch.set_default_dtype(torch.float32)
+        self.module.to(dtype)
+        self.training = case.phase == "training"
+        self.module.train(self.training)
+        with torch.device(device):
+            self.inputs = self.module.example_inputs(case.batch, case.seq, self.training)  # pyright: ignore
+        self.autocast = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}.get(
+            case.precision
+        )
+        self.optimizer = self._optimizer(case.optimizer) if case.optimizer else None
+
+    def _optimizer(self, name: str) -> torch.optim.Optimizer:
+        weights = list(self.module.parameters())
+        if name == "sgd":
+            return torch.optim.SGD(weights, lr=1e-5, momentum=0.9)
+        return torch.optim.AdamW(weights, lr=1e-5, fused=True if name == "adamw_fused" else None)
+
+    def forward(self) -> Any:
+        if self.autocast is None:
+            return self.module(*self.inputs)
+        with torch.autocast("cuda", dtype=self.autocast):
+            return self.module(*self.inputs)
+
+    def __call__(self) -> None:
+        if not self.training:
+            with torch.no_grad():
+                self.forward()
+            return
+        self.forward().loss.backward()
+        if self.optimizer is not None:
+            self.optimizer.step()
+            self.optimizer.zero_grad()

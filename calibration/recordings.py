@@ -1,0 +1,69 @@
+"""Recordings from a real GPU, read back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+MEASUREMENTS = Path(__file__).parent / "measurements"
+
+
+class RecordedOp(msgspec.Struct, frozen=True):
+    """One dispatched op: tensors as (shape, dtype, stride, device), kernels as (name, seconds)."""
+
+    name: str
+    inputs: list[list[Any]]
+    outputs: list[list[Any]]
+    kernels: list[tuple[str, float]]
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """One case as a real GPU ran it. Times in seconds, memory in bytes."""
+
+    case: dict[str, Any]
+    ops: list[RecordedOp]
+    period_s: float
+    latency_s: float
+    gpu_busy_s: float
+    kernel_count: int
+    before_bytes: int
+    peak_bytes: int
+    graph: dict[str, Any] | None
+
+    @property
+    def name(self) -> str:
+        return self.case["name"]
+
+
+def recordings(gpu: str = "h200_sxm") -> Iterator[Recording]:
+    """Every recorded case of a GPU, in the order in which it was recorded."""
+    with gzip.open(MEASUREMENTS / gpu / "recordings.jsonl.gz", "rt") as lines:
+        for line in lines:
+            row = json.loads(line)
+            if "ops" in row:
+                yield _recording(row)
+
+
+def _recording(row: dict[str, Any]) -> Recording:
+    names, signatures = row["kernel_names"], row["signatures"]
+    ops: list[RecordedOp] = []
+    for index, *launched in row["ops"]:
+        pairs = zip(launched[::2], launched[1::2], strict=True)
+        kernels = [(names[name], duration_ns * 1e-9) for name, duration_ns in pairs]
+        ops.append(RecordedOp(*signatures[index], kernels))
+    return Recording(
+        case=row["case"],
+        ops=ops,
+        period_s=row["period"]["median_s"],
+        latency_s=row["latency"]["median_s"],
+        gpu_busy_s=row["gpu_busy_s"],
+        kernel_count=row["kernels"],
+        before_bytes=row["before_bytes"],
+        peak_bytes=row["peak_bytes"],
+        graph=row.get("graph"),
+    )

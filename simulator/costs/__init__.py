@@ -1,0 +1,1 @@
+from simulator.costs.registry import COSTS, Work, cost, works

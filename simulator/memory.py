@@ -1,0 +1,43 @@
+"""Memory over a step, from the lives of its storages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.records import Role, Trace
+
+BLOCK_BYTES = 512
+"""PyTorch's caching allocator hands out multiples of this (c10/cuda/CUDACachingAllocator.cpp)."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`bytes_at[i]` is what is allocated while op i runs; `at_peak` splits the peak by role."""
+
+    bytes_at: NDArray[np.int64]
+    peak_bytes: int
+    peak_op: int
+    at_peak: dict[Role, int]
+
+
+def memory(trace: Trace) -> Memory:
+    """Allocated bytes at each op, as the caching allocator counts them (without workspaces)."""
+    storages = [s for s in trace.storages if s.device == "cuda" and s.nbytes > 0]
+    count = len(trace.ops)
+    sizes = np.array([-(-s.nbytes // BLOCK_BYTES) * BLOCK_BYTES for s in storages], np.int64)
+    born = np.array([max(s.born, 0) for s in storages], np.int64)
+    freed = np.array([count if s.freed is None else s.freed for s in storages], np.int64)
+    steps = np.zeros(count + 2, np.int64)
+    np.add.at(steps, np.minimum(born, count), sizes)
+    np.add.at(steps, np.minimum(freed, count) + 1, -sizes)  # alive during the op before its end
+    bytes_at = np.cumsum(steps)[: max(count, 1)]
+    peak_op = int(np.argmax(bytes_at))
+    alive = (born <= peak_op) & (freed + 1 > peak_op)
+    at_peak: dict[Role, int] = {}
+    for storage, size, is_alive in zip(storages, sizes.tolist(), alive.tolist(), strict=True):
+        if is_alive:
+            at_peak[storage.role] = at_peak.get(storage.role, 0) + size
+    return Memory(bytes_at, int(bytes_at[peak_op]), peak_op, at_peak)

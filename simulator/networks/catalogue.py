@@ -1,0 +1,146 @@
+"""The networks that Ridgepoint knows by name. Looking one up does not import torch."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class Network:
+    """One entry: where its class is, its constructor's sizes, and the inputs it starts with.
+
+    `factory` is "module:class". `seq` and `seq_unit` are None where there is no sequence.
+    `trains` is False where there is no loss: `example_inputs(training=True)` raises ValueError.
+    """
+
+    name: str
+    factory: str
+    sizes: Mapping[str, Any]
+    batch: int
+    seq: int | None
+    seq_unit: str | None
+    summary: str
+    trains: bool = True
+
+
+def _entry(
+    name: str,
+    factory: str,
+    summary: str,
+    batch: int,
+    seq: int | None = None,
+    seq_unit: str | None = None,
+    trains: bool = True,
+    **sizes: Any,
+) -> Network:
+    unit = seq_unit or ("tokens" if seq is not None else None)
+    where = f"simulator.networks.{factory}"
+    return Network(name, where, sizes, batch, seq, unit, summary, trains)
+
+
+_LLAMA: dict[str, dict[str, Any]] = {
+    "1b": dict(width=2048, layers=16, heads=32, kv_heads=8, hidden=8192, tied=True),
+    "8b": dict(width=4096, layers=32, heads=32, kv_heads=8, hidden=14336, tied=False),
+    "70b": dict(width=8192, layers=80, heads=64, kv_heads=8, hidden=28672, tied=False),
+}
+
+_ENTRIES = (
+    _entry("chain", "chain:Chain", "cos of cos: a chain of pointwise ops", 1, trains=False,
+           n=2, elements=1 << 24),
+    _entry("mlp-tiny", "mlp:Mlp", "eight narrow linear layers: all overhead", 32,
+           width=128, depth=8),
+    _entry("mlp-wide", "mlp:Mlp", "four wide linear layers: all matrix products", 1024,
+           width=8192, depth=4),
+    _entry("bert-base", "bert:Bert", "bidirectional encoder with pre-training heads", 16, 128,
+           width=768, layers=12, heads=12, hidden=3072, mask=False),
+    _entry("bert-large", "bert:Bert", "the larger bidirectional encoder", 8, 512,
+           width=1024, layers=24, heads=16, hidden=4096, mask=False),
+    _entry("gpt2", "gpt2:Gpt2", "causal decoder, 124M", 8, 1024,
+           width=768, layers=12, heads=12),
+    _entry("gpt2-xl", "gpt2:Gpt2", "causal decoder, 1.6B", 4, 1024,
+           width=1600, layers=48, heads=25),
+    *(_entry(f"llama3-{size}", "llama:Llama", f"Llama 3 decoder, {size.upper()}: prefill or"
+             " training", 1, 2048, **sizes) for size, sizes in _LLAMA.items()),
+    *(_entry(f"llama3-{size}-decode", "llama_decode:LlamaDecode", f"Llama 3, {size.upper()}:"
+             " one new token against a cache of seq tokens", 8, 2048, trains=False, **sizes)
+      for size, sizes in _LLAMA.items()),
+    _entry("mixtral", "mixtral:Mixtral", "mixture of 8 experts, 2 a token, 47B", 1, 2048,
+           width=4096, layers=32, heads=32, kv_heads=8, hidden=14336, experts=8, top=2),
+    _entry("mixtral-small", "mixtral:Mixtral", "a 4-layer mixture of experts", 4, 512,
+           width=1024, layers=4, heads=16, kv_heads=4, hidden=3584, experts=8, top=2),
+    _entry("t5-base", "t5:T5", "encoder-decoder with relative position bias", 8, 512,
+           width=768, layers=12, heads=12, hidden=3072),
+    _entry("vit-b16", "vit:Vit", "vision transformer, base", 32,
+           width=768, layers=12, heads=12, hidden=3072, image=224),
+    _entry("vit-l16", "vit:Vit", "vision transformer, large", 32,
+           width=1024, layers=24, heads=16, hidden=4096, image=224),
+    _entry("swin-t", "swin:Swin", "vision transformer with shifted windows", 32, image=224),
+    _entry("convnext-t", "convnext:ConvNext", "depthwise 7x7 convolutions and MLPs", 32,
+           image=224),
+    _entry("resnet50", "resnet:ResNet", "residual convolutions with bottlenecks", 32,
+           depths=(3, 4, 6, 3), bottleneck=True, image=224),
+    _entry("resnet18", "resnet:ResNet", "residual 3x3 convolutions", 32,
+           depths=(2, 2, 2, 2), bottleneck=False, image=224),
+    _entry("mobilenet-v2", "mobilenet:MobileNetV2", "depthwise convolutions, low intensity", 32,
+           image=224),
+    _entry("convnet-tiny", "convnet:ConvNet", "two convolutions for digits", 64, image=28),
+    _entry("unet", "unet:UNet", "the diffusion U-Net of Stable Diffusion 1.5", 2, latent=64),
+    _entry("dit-xl", "dit:Dit", "diffusion transformer DiT-XL/2", 8,
+           width=1152, layers=28, heads=16, patch=2, latent=32),
+    _entry("whisper-encoder", "whisper:WhisperEncoder", "the speech encoder of Whisper base", 8,
+           3000, "frames", width=512, layers=6, heads=8),
+    _entry("dlrm", "dlrm:Dlrm", "recommender: embedding tables and MLPs", 2048,
+           tables=26, rows=100_000, width=128),
+    _entry("lstm", "recurrent:Recurrent", "two-layer LSTM language model", 32, 256,
+           cell="lstm", width=1024, layers=2),
+    _entry("gru", "recurrent:Recurrent", "two-layer GRU language model", 32, 256,
+           cell="gru", width=1024, layers=2),
+    _entry("mamba2-130m", "mamba2:Mamba2", "state space model, chunked scan", 8, 1024,
+           width=768, layers=24, state=128, chunk=64),
+)  # fmt: skip
+
+CATALOGUE: dict[str, Network] = {entry.name: entry for entry in _ENTRIES}
+
+
+def _did_you_mean(name: str, known: list[str]) -> str:
+    """ ": did you mean 'a' or 'b'?", or "" when nothing is near."""
+    near = [other for other in known if other.startswith(name)] if name else []
+    near += [other for other in difflib.get_close_matches(name, known) if other not in near]
+    return f": did you mean {' or '.join(repr(other) for other in near[:3])}?" if near else ";"
+
+
+def network(name: str) -> Network:
+    """The entry of that name; InputError with the nearest names when there is none."""
+    if name not in CATALOGUE:
+        near = _did_you_mean(name, list(CATALOGUE))
+        raise InputError(f"unknown network {name!r}{near} `ridgepoint networks` lists all")
+    return CATALOGUE[name]
+
+
+def build(name: str, **sizes: Any) -> nn.Module:
+    """The network as a module on the current default device, with sizes of your own in place.
+
+    Build under `torch.device("meta")` for a network without memory. InputError when the network,
+    or one of the sizes, is unknown.
+    """
+    entry = network(name)
+    module, _, factory_name = entry.factory.partition(":")
+    factory: Callable[..., nn.Module] = getattr(import_module(module), factory_name)
+    known = list(inspect.signature(factory).parameters)
+    for size in sizes:
+        if size not in known:
+            near = _did_you_mean(size, known)
+            raise InputError(
+                f"network {name!r} has no size {size!r}{near} its sizes are {', '.join(known)}"
+            )
+    return factory(**{**entry.sizes, **sizes})

@@ -1,0 +1,222 @@
+"""The nouns that every other file speaks of: tensors, ops and the trace that holds them.
+
+A trace is plain data. It is written by `simulator.tracing`, which needs torch, and read by
+everything else, which does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+from typing import Any, Literal
+
+import msgspec
+
+Phase = Literal["forward", "backward", "optimizer"]
+Role = Literal["weight", "buffer", "input", "optimizer", "gradient", "activation"]
+
+ITEM_BYTES = {
+    "float64": 8, "complex64": 8, "int64": 8, "complex128": 16, "uint64": 8,
+    "float32": 4, "int32": 4, "uint32": 4,
+    "float16": 2, "bfloat16": 2, "int16": 2, "uint16": 2,
+    "int8": 1, "uint8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1,
+    "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
+}  # fmt: skip
+"""Bytes of one element by dtype, named as torch names it without its `torch.`."""
+
+
+class Tensor(msgspec.Struct, frozen=True):
+    """What an op sees of one tensor. `stride` is in elements; `device` is "cuda" or "cpu"."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    stride: tuple[int, ...]
+    device: str = "cuda"
+
+    @property
+    def numel(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return ITEM_BYTES[self.dtype]
+
+    @property
+    def nbytes(self) -> int:
+        """Distinct bytes touched: a dimension of stride 0 (an expanded one) is stored once."""
+        stored = (size for size, step in zip(self.shape, self.stride, strict=True) if step != 0)
+        return prod(stored) * self.itemsize
+
+    @property
+    def contiguous(self) -> bool:
+        """Row-major without gaps; dimensions of size 1 may have any stride."""
+        expected = 1
+        for size, step in zip(reversed(self.shape), reversed(self.stride), strict=True):
+            if size != 1 and step != expected:
+                return False
+            expected *= size
+        return True
+
+    @property
+    def dense(self) -> bool:
+        """Without gaps or overlaps in *some* order of its dimensions (channels last is)."""
+        dims = sorted(
+            (step, size)
+            for size, step in zip(self.shape, self.stride, strict=True)
+            if size != 1
+        )  # fmt: skip
+        steps = [*(step for step, _ in dims), self.numel]
+        return (not dims or steps[0] == 1) and all(
+            step * size == following
+            for (step, size), (_, following) in zip(dims, pairwise(steps), strict=True)
+        )
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """Everything about an op that its cost depends on; repeated layers share one.
+
+    `names` gives the schema's argument name of each input (a list argument repeats its name).
+    `aliases` numbers the regions of memory (storage and offset) of inputs then outputs by first
+    appearance, so that memory that is read twice, or written in place, is seen to be one. `args`
+    holds the arguments that are not tensors, those that were given, by name.
+    """
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    names: tuple[str, ...]
+    args: dict[str, Any]
+    aliases: tuple[int, ...] = ()
+
+    def __getitem__(self, name: str) -> Tensor:
+        """The first input of this name; KeyError when the op was called without it."""
+        try:
+            return self.inputs[self.names.index(name)]
+        except ValueError:
+            raise KeyError(f"{self.name} has no tensor argument {name!r}: {self.names}") from None
+
+    def get(self, name: str) -> Tensor | None:
+        """The input of this name, or None where the op was called without it."""
+        return self[name] if name in self.names else None
+
+    def tensors(self, name: str) -> list[Tensor]:
+        """Every tensor of a list argument."""
+        return [t for t, n in zip(self.inputs, self.names, strict=True) if n == name]
+
+    def arg(self, name: str, default: Any = None) -> Any:
+        """An argument that is no tensor, or `default` where the call left it out."""
+        return self.args.get(name, default)
+
+    @property
+    def out(self) -> Tensor:
+        """The first output."""
+        return self.outputs[0]
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of the distinct regions on the GPU among the inputs."""
+        return _distinct_bytes(self.inputs, self.aliases[: len(self.inputs)])
+
+    @property
+    def write_bytes(self) -> int:
+        """Bytes of the distinct regions on the GPU among the outputs."""
+        return _distinct_bytes(self.outputs, self.aliases[len(self.inputs) :])
+
+
+def _distinct_bytes(tensors: tuple[Tensor, ...], regions: tuple[int, ...]) -> int:
+    largest: dict[int, int] = {}
+    for tensor, region in zip(tensors, regions or range(len(tensors)), strict=True):
+        if tensor.device != "cpu":
+            largest[region] = max(largest.get(region, 0), tensor.nbytes)
+    return sum(largest.values())
+
+
+class Op(msgspec.Struct, frozen=True):
+    """One ATen call. `storages` are ids into the trace, inputs then outputs.
+
+    `python_calls`, `module_calls` and `autograd_nodes` count what the host did since the op
+    before this one: they are the machine-independent half of the host's time.
+    """
+
+    signature: Signature
+    module: str
+    phase: Phase
+    storages: tuple[int, ...] = ()
+    python_calls: int = 0
+    module_calls: int = 0
+    autograd_nodes: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        return self.signature.outputs
+
+    @property
+    def is_host_only(self) -> bool:
+        """True for ops that touch no tensor on the GPU, such as AdamW's step counters."""
+        tensors = (*self.inputs, *self.outputs)
+        return bool(tensors) and all(t.device == "cpu" for t in tensors)
+
+
+class Storage(msgspec.Struct, frozen=True):
+    """One allocation: alive from before op `born` (−1: before the step) until before op `freed`
+    (None: it outlives the step)."""
+
+    nbytes: int
+    born: int
+    freed: int | None
+    role: Role
+    device: str = "cuda"
+
+
+class Assumption(msgspec.Struct, frozen=True):
+    """A size or value that depends on data, and what was taken for it."""
+
+    op: int
+    name: str
+    taken: str
+
+
+class Trace(msgspec.Struct, frozen=True, dict=True):
+    """The ops of one step in dispatch order. `dict=True` leaves room for cached properties."""
+
+    ops: list[Op]
+    storages: list[Storage]
+    phase: Literal["inference", "training"]
+    optimizer: str | None
+    samples: int
+    tokens: int | None
+    parameters: int
+    weight_bytes: int
+    assumptions: list[Assumption]
+    torch_version: str
+    gpu: str
+    tail_python_calls: int = 0
+    tail_module_calls: int = 0
+
+    @cached_property
+    def signatures(self) -> tuple[list[Signature], list[int]]:
+        """The distinct signatures, and for each op the index of its own."""
+        index: dict[int, int] = {}
+        found: list[Signature] = []
+        rows: list[int] = []
+        for op in self.ops:
+            key = id(op.signature)
+            if key not in index:
+                index[key] = len(found)
+                found.append(op.signature)
+            rows.append(index[key])
+        return found, rows
+
+    def names(self) -> Sequence[str]:
+        """The overloads in order, such as `aten.addmm.default`."""
+        return [op.name for op in self.ops]

@@ -1,0 +1,5 @@
+"""From a network's own code to the ops that a GPU build of PyTorch would dispatch."""
+
+from simulator.tracing.step import trace
+
+__all__ = ["trace"]

@@ -1,0 +1,108 @@
+"""The GPU that a network believes it runs on.
+
+Tensors live on `meta`, but what a network may ask (`x.device`, `x.is_cuda`, what the card is
+called) is answered as on the GPU, so that it takes the path it would take there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from simulator.hardware import GPU
+
+META = torch.device("meta")
+CUDA = torch.device("cuda", 0)
+
+
+class OnGpu(TorchFunctionMode):
+    """Says `cuda:0` for `meta` on the way out and takes `cuda` for `meta` on the way in."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        question = _QUESTIONS.get(func)
+        if question is not None:
+            return question(args[0])
+        kwargs = kwargs or {}
+        if "device" in kwargs:
+            kwargs = {**kwargs, "device": _as_meta(kwargs["device"])}
+        if func is torch.Tensor.to and len(args) > 1:
+            args = (args[0], _as_meta(args[1]), *args[2:])
+        return func(*args, **kwargs)
+
+
+def _on_gpu(x: torch.Tensor) -> bool:
+    return x.device.type == "meta"
+
+
+_TENSOR: Any = torch.Tensor
+_QUESTIONS: dict[Any, Callable[[torch.Tensor], Any]] = {
+    _TENSOR.device.__get__: lambda x: CUDA if _on_gpu(x) else x.device,
+    _TENSOR.is_cuda.__get__: _on_gpu,
+    _TENSOR.is_meta.__get__: lambda x: False,
+    _TENSOR.get_device: lambda x: 0 if _on_gpu(x) else -1,
+    _TENSOR.cuda: lambda x: x.to(META),
+}
+"""What a network may ask of a tensor, by the function torch passes: getters compare by value."""
+
+
+def _as_meta(device: Any) -> Any:
+    if isinstance(device, str) and device.split(":")[0] == "cuda":
+        return META
+    if isinstance(device, torch.device) and device.type == "cuda":
+        return META
+    if isinstance(device, int) and not isinstance(device, bool):
+        return META  # an ordinal means a GPU
+    return device
+
+
+@contextmanager
+def believing(gpu: GPU) -> Iterator[None]:
+    """Answer torch's questions about the machine with this GPU's data sheet."""
+    capability = gpu.compute_capability or (9, 0)
+    properties = SimpleNamespace(
+        name=gpu.name,
+        major=capability[0],
+        minor=capability[1],
+        total_memory=gpu.memory_bytes,
+        multi_processor_count=gpu.units or 1,
+        L2_cache_size=gpu.l2_bytes or 0,
+        warp_size=32,
+        max_threads_per_multi_processor=2048,
+        shared_memory_per_block=49152,
+        gcnArchName="",
+    )
+
+    def answer(value: object) -> Callable[..., object]:
+        return lambda *args, **kwargs: value
+
+    answers = {
+        "is_available": True,
+        "is_initialized": True,
+        "device_count": 1,
+        "current_device": 0,
+        "get_device_name": gpu.name,
+        "get_device_capability": capability,
+        "get_device_properties": properties,
+        "is_bf16_supported": capability >= (8, 0),
+        "synchronize": None,
+        "empty_cache": None,
+    }
+    with ExitStack() as stack:
+        for name, value in answers.items():
+            stack.enter_context(patch.object(torch.cuda, name, answer(value)))
+        stack.enter_context(  # else torch.autocast("cuda") turns itself off
+            patch("torch.cuda.amp.common.amp_definitely_not_available", answer(False))
+        )
+        yield

@@ -1,0 +1,41 @@
+"""A copy of a network without memory: every parameter and buffer becomes a `meta` tensor."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, cast
+
+import torch
+from torch import nn
+from torch.utils._pytree import tree_map
+
+from simulator.errors import InputError
+
+
+def weightless(module: nn.Module) -> nn.Module:
+    """A deep copy that shares nothing with `module`, holds no data and keeps ties and strides."""
+    memo: dict[int, Any] = {}
+    for tensor in (*module.parameters(), *module.buffers()):
+        memo[id(tensor)] = _empty(tensor)
+    try:
+        return copy.deepcopy(module, memo)
+    except (RuntimeError, TypeError) as error:
+        raise InputError(
+            f"{type(module).__name__} cannot be copied: {error}. Expected a module whose tensors "
+            "are parameters or buffers; register the others with register_buffer()."
+        ) from error
+
+
+def weightless_inputs(values: Any) -> Any:
+    """The same nest of arguments with every tensor on `meta`."""
+    return tree_map(lambda v: _empty(v) if isinstance(v, torch.Tensor) else v, values)
+
+
+def _empty(tensor: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        empty = torch.empty_strided(
+            tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device="meta"
+        )
+    if isinstance(tensor, nn.Parameter):
+        return nn.Parameter(empty, requires_grad=tensor.requires_grad)
+    return cast(torch.Tensor, empty.requires_grad_(tensor.requires_grad))

@@ -1,0 +1,268 @@
+"""The recorder: a dispatch mode that writes down each ATen call and each storage's life.
+
+It sits below autograd, so it sees what the GPU would be asked to do, forward and backward alike.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
+from simulator.tracing.sizes import DATA_DEPENDENT, host_copy
+
+_UNSEEN = {"prim", "profiler"}
+_DROPPED_ARGS = {"device", "layout", "pin_memory", "non_blocking"}
+_OWN_FILES = ("simulator/tracing", "simulator\\tracing", "torch/overrides.py", "contextlib.py")
+
+
+class Recorder(TorchDispatchMode):
+    """Records while it is entered. `modules` gives the path of the module now running."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        self.ops: list[Op] = []
+        self.assumptions: list[Assumption] = []
+        self.sizes = sizes
+        self.phase: Phase = "forward"
+        self.module_path = ""
+        self.module_calls = 0
+        self.python_calls = 0
+        self.autograd_nodes = 0
+        self.busy = False
+        self._counted = [0, 0, 0]
+        self._signatures: dict[Any, Signature] = {}
+        self._types: dict[Any, Tensor] = {}
+        self._live: dict[int, int] = {}
+        self._storages: list[list[Any]] = []
+        self._watch: dict[int, weakref.ref[Any]] = {}
+        self._sequence: dict[int, str] = {}
+        self._next_sequence = torch._C._autograd._get_sequence_nr()
+        self._node: object = None
+        self._own_code: dict[object, bool] = {}
+
+    # -- what the dispatcher calls ---------------------------------------------------------
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        was_busy, self.busy = self.busy, True
+        try:
+            with torch._C.DisableTorchFunction():  # meta kernels in Python must not be intercepted
+                if func.namespace in _UNSEEN:
+                    return func(*args, **kwargs)
+                assume = DATA_DEPENDENT.get(func.overloadpacket) or host_copy(func, args, kwargs)
+                if assume is None:
+                    result = func(*args, **kwargs)
+                else:
+                    result, taken = assume(self.sizes, func, *args, **kwargs)
+                    if taken:
+                        self.assumptions.append(Assumption(len(self.ops), str(func), taken))
+            self._record(str(func), *_by_name(func, args, kwargs), result)
+            return result
+        finally:
+            self.busy = was_busy
+
+    def emit(self, name: str, tensors: Mapping[str, Any], args: dict[str, Any], out: Any) -> None:
+        """Record an op that a GPU build dispatches as one and this build cannot run."""
+        flat = [
+            (key, leaf)
+            for key, value in tensors.items()
+            for leaf in tree_leaves(value)
+            if isinstance(leaf, torch.Tensor)
+        ]
+        self._record(name, [leaf for _, leaf in flat], tuple(key for key, _ in flat), args, out)
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Calls in here are not recorded and their Python is not counted."""
+        was_busy, self.busy = self.busy, True
+        try:
+            with torch.utils._python_dispatch._disable_current_modes():
+                yield
+        finally:
+            self.busy = was_busy
+
+    # -- the host's work -------------------------------------------------------------------
+
+    @contextmanager
+    def counting_python(self) -> Iterator[None]:
+        """Count calls of Python functions, without those of the tracer itself."""
+
+        def on_event(frame: Any, event: str, arg: Any) -> None:
+            if event == "call" and not self.busy:
+                code = frame.f_code
+                own = self._own_code.get(code)
+                if own is None:
+                    own = any(part in code.co_filename for part in _OWN_FILES)
+                    self._own_code[code] = own
+                if not own:
+                    self.python_calls += 1
+
+        before = sys.getprofile()
+        sys.setprofile(on_event)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+
+    # -- storages --------------------------------------------------------------------------
+
+    def own(self, tensor: torch.Tensor, role: Role) -> int:
+        """Give a storage a role, registering it as older than the step when it is new."""
+        storage = tensor.untyped_storage()
+        known = storage._cdata in self._live
+        number = self._number(tensor, born=-1)
+        if not known or role != "activation":
+            self._storages[number][3] = role
+        return number
+
+    def own_view(self, tensor: torch.Tensor) -> None:
+        """Count no memory for a storage that is a second view of memory counted elsewhere."""
+        self._storages[self.own(tensor, "weight")][0] = 0
+
+    def storages(self) -> list[Storage]:
+        """Every storage seen so far, with the life it had."""
+        return [Storage(*fields) for fields in self._storages]
+
+    def _number(self, tensor: torch.Tensor, born: int) -> int:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        number = self._live.get(key)
+        if number is None:
+            number = len(self._storages)
+            device = "cuda" if tensor.device.type == "meta" else "cpu"
+            self._storages.append([storage.nbytes(), born, None, "activation", device])
+            self._live[key] = number
+
+            def freed(_: object, key: int = key, number: int = number) -> None:
+                self._live.pop(key, None)
+                self._watch.pop(key, None)
+                self._storages[number][2] = len(self.ops)
+
+            self._watch[key] = weakref.ref(storage, freed)
+        return number
+
+    # -- one op ----------------------------------------------------------------------------
+
+    def _record(
+        self,
+        name: str,
+        inputs: list[torch.Tensor],
+        names: tuple[str, ...],
+        args: dict[str, Any],
+        result: Any,
+    ) -> None:
+        outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+        here = len(self.ops)
+        storages = tuple(
+            [self._number(t, born=-1) for t in inputs] + [self._number(t, born=here) for t in outputs]
+        )
+        module = self._owner()
+        regions = [
+            (storage, t.storage_offset())
+            for storage, t in zip(storages, (*inputs, *outputs), strict=True)
+        ]
+        signature = self._signature(name, inputs, outputs, names, args, regions)
+        counts = [self.python_calls, self.module_calls, self.autograd_nodes]
+        spent = [now - then for now, then in zip(counts, self._counted, strict=True)]
+        self._counted = counts
+        self.ops.append(Op(signature, module, self.phase, storages, *spent))
+
+    def tail(self) -> tuple[int, int]:
+        """Python and module calls after the last op."""
+        return self.python_calls - self._counted[0], self.module_calls - self._counted[1]
+
+    def _owner(self) -> str:
+        """The module that asked for this op; a backward op belongs to its forward's module.
+
+        Autograd numbers its nodes in order of creation, so the numbers handed out since the op
+        before this one are the nodes of the module now running.
+        """
+        node: Any = torch._C._current_autograd_node()
+        if node is None:
+            now = torch._C._autograd._get_sequence_nr()
+            for number in range(self._next_sequence, now):
+                self._sequence[number] = self.module_path
+            self.autograd_nodes += now - self._next_sequence
+            self._next_sequence = now
+            return self.module_path
+        if node is not self._node:
+            self._node = node
+            self.autograd_nodes += 1
+        return self._sequence.get(node._sequence_nr(), self.module_path)
+
+    def _signature(
+        self,
+        name: str,
+        inputs: list[torch.Tensor],
+        outputs: list[torch.Tensor],
+        names: tuple[str, ...],
+        args: dict[str, Any],
+        regions: list[tuple[int, int]],
+    ) -> Signature:
+        ins = tuple([self._type(t) for t in inputs])
+        outs = tuple([self._type(t) for t in outputs])
+        order: dict[tuple[int, int], int] = {}
+        aliases = tuple([order.setdefault(region, len(order)) for region in regions])
+        key = (name, tuple(map(id, ins)), tuple(map(id, outs)), names, repr(args), aliases)
+        found = self._signatures.get(key)
+        if found is None:
+            found = Signature(name, ins, outs, names, args, aliases)
+            self._signatures[key] = found
+        return found
+
+    def _type(self, tensor: torch.Tensor) -> Tensor:
+        key = (tensor.shape, tensor.stride(), tensor.dtype, tensor.device.type)
+        found = self._types.get(key)
+        if found is None:
+            device = "cuda" if tensor.device.type == "meta" else tensor.device.type
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            found = Tensor(tuple(tensor.shape), dtype, tuple(tensor.stride()), device)
+            self._types[key] = found
+        return found
+
+
+def _by_name(
+    func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[list[torch.Tensor], tuple[str, ...], dict[str, Any]]:
+    """Split a call into tensors, their argument names, and the plain arguments."""
+    tensors: list[torch.Tensor] = []
+    names: list[str] = []
+    plain: dict[str, Any] = {}
+    schema = func._schema.arguments
+    pairs = [(schema[i].name, value) for i, value in enumerate(args)]
+    for name, value in (*pairs, *kwargs.items()):
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+            names.append(name)
+        elif isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
+            found = [v for v in value if isinstance(v, torch.Tensor)]
+            tensors += found
+            names += [name] * len(found)
+            if len(found) != len(value):  # index.Tensor([None, mask]): which places are taken
+                plain[f"{name}_given"] = [v is not None for v in value]
+        elif value is not None and name not in _DROPPED_ARGS:
+            plain[name] = _plain(value)
+    return tensors, tuple(names), plain
+
+
+def _plain(value: Any) -> Any:
+    """Arguments as JSON knows them; dtypes, layouts and formats by name."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return str(value).removeprefix("torch.")

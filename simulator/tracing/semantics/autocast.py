@@ -1,0 +1,152 @@
+"""`torch.autocast("cuda")` for tensors that live on `meta`.
+
+torch's own casts ask whether a tensor is on a GPU, so they pass `meta` by. The same lists
+(ATen/autocast_mode.h) stand here under a dispatch key that no backend of a stock build uses, and
+consult the state that `torch.autocast("cuda", ...)` sets. Ops nested in C++ are caught as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+_KEY = "AutocastIPU"
+_DEVICE = "ipu"
+
+LOWER = """_convolution.deprecated _convolution conv1d conv2d conv3d conv_tbc conv_transpose1d
+conv_transpose2d.input conv_transpose3d.input convolution prelu addmm addmv addr matmul einsum mm mv
+linalg_vecdot linear addbmm baddbmm bmm chain_matmul linalg_multi_dot lstm_cell gru_cell
+rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention _cudnn_rnn""".split()
+
+SINGLE = """acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan
+pow.Tensor_Scalar pow.Tensor_Tensor pow.Scalar softplus layer_norm native_layer_norm rms_norm
+group_norm frobenius_norm.dim nuclear_norm nuclear_norm.dim cosine_similarity poisson_nll_loss
+cosine_embedding_loss nll_loss nll_loss2d hinge_embedding_loss kl_div l1_loss smooth_l1_loss
+huber_loss mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss
+triplet_margin_loss multi_margin_loss binary_cross_entropy_with_logits dist pdist cdist renorm
+logsumexp upsample_nearest1d _upsample_nearest_exact1d upsample_nearest2d
+_upsample_nearest_exact2d upsample_nearest3d _upsample_nearest_exact3d upsample_linear1d
+upsample_bilinear2d _upsample_bilinear2d_aa upsample_trilinear3d upsample_bicubic2d
+_upsample_bicubic2d_aa""".split()
+
+SINGLE_BY_ARGUMENT = """prod prod.dim_int softmax.int log_softmax.int cumprod cumsum
+linalg_vector_norm linalg_matrix_norm linalg_matrix_norm.str_ord sum sum.dim_IntList""".split()
+
+WIDEST = """addcdiv addcmul atan2 bilinear cross dot vdot grid_sampler index_put tensordot
+scatter_add""".split()
+
+
+@contextmanager
+def autocast_semantics() -> Iterator[None]:
+    """Make `torch.autocast("cuda")` work for `meta` tensors while entered."""
+    cache: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    key = getattr(torch._C.DispatchKey, _KEY)
+    aten = torch.library.Library("aten", "IMPL")
+    others = torch.library.Library("_", "IMPL")
+    others.fallback(torch.library.fallthrough_kernel, _KEY)
+    policies = (
+        (LOWER, lambda op: _lower(op, cache)),
+        (SINGLE, _single),
+        (SINGLE_BY_ARGUMENT, _single_by_argument),
+        (WIDEST, _widest),
+    )
+    for names, policy in policies:
+        for name in names:
+            op = _overload(name)
+            if op is not None:
+                aten.impl(name, _guarded(op, policy(op), key), _KEY)
+    was_enabled = torch.is_autocast_enabled(_DEVICE)
+    with ExitStack() as stack:
+        stack.callback(others._destroy)
+        stack.callback(aten._destroy)
+        stack.callback(torch.set_autocast_enabled, _DEVICE, was_enabled)
+        torch.set_autocast_enabled(_DEVICE, True)
+        stack.enter_context(patch.object(torch, "clear_autocast_cache", cache.clear))
+        stack.enter_context(torch._C._IncludeDispatchKeyGuard(key))
+        yield
+
+
+def _overload(name: str) -> Any:
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet, None), overload or "default", None)
+
+
+def _guarded(op: Any, cast: Callable[..., Any], key: Any) -> Callable[..., Any]:
+    """Cast only while autocast is on, and once: what the op calls is not cast again."""
+    excluded = torch._C.DispatchKeySet(key)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(excluded):
+            if torch.is_autocast_enabled("cuda"):
+                return cast(*args, **kwargs)
+            return op(*args, **kwargs)
+
+    return kernel
+
+
+def _call(op: Any, cast: Callable[[torch.Tensor], torch.Tensor], args: Any, kwargs: Any) -> Any:
+    """Cast and call. The compiler of torch's wheels evaluates C++ arguments from the last to the
+    first, so the casts are dispatched in that order, and autograd numbers them so."""
+    named = {name: _map(cast, value) for name, value in reversed(kwargs.items())}
+    placed = [_map(cast, value) for value in reversed(args)]
+    return op(*reversed(placed), **named)
+
+
+def _map(cast: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return cast(value) if _eligible(value) else value
+    if isinstance(value, (list, tuple)):
+        return [_map(cast, v) for v in value]
+    return value
+
+
+def _eligible(x: torch.Tensor) -> bool:
+    return x.device.type == "meta" and x.is_floating_point() and x.dtype != torch.float64
+
+
+def _lower(op: Any, cache: dict[int, tuple[torch.Tensor, torch.Tensor]]) -> Callable[..., Any]:
+    def cast_one(x: torch.Tensor) -> torch.Tensor:
+        dtype = torch.get_autocast_dtype("cuda")
+        if x.dtype == dtype:
+            return x
+        weight = x.dtype == torch.float32 and x.requires_grad and x.is_leaf and not x._is_view()
+        if not (weight and torch.is_autocast_cache_enabled()):
+            return x.to(dtype)
+        if id(x) not in cache:  # a weight is cast once per autocast region
+            cache[id(x)] = (x, x.to(dtype))
+        return cache[id(x)][1]
+
+    return lambda *args, **kwargs: _call(op, cast_one, args, kwargs)
+
+
+def _single(op: Any) -> Callable[..., Any]:
+    def widen(x: torch.Tensor) -> torch.Tensor:
+        return x.to(torch.float32)
+
+    return lambda *args, **kwargs: _call(op, widen, args, kwargs)
+
+
+def _single_by_argument(op: Any) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        names = [a.name for a in op._schema.arguments]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if _eligible(args[0]) and given.get("dtype") is None:
+            given["dtype"] = torch.float32
+        ordered = [a.name for a in op._schema.arguments if not a.kwarg_only and a.name in given]
+        return op(*[given.pop(name) for name in ordered], **given)
+
+    return call
+
+
+def _widest(op: Any) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+        seen = [v.dtype for v in leaves if isinstance(v, torch.Tensor) and _eligible(v)]
+        wide = torch.float32 if torch.float32 in seen else torch.get_autocast_dtype("cuda")
+        return _call(op, lambda x: x.to(wide), args, kwargs)
+
+    return call

@@ -1,0 +1,86 @@
+"""Normalisations that are single kernels on a GPU: batch norm by cuDNN, RMS norm fused."""
+
+from __future__ import annotations
+
+import torch
+
+from simulator.tracing.semantics.registry import Situation, on_gpu, shape_rule
+
+aten = torch.ops.aten
+Tensor = torch.Tensor
+
+
+@on_gpu("batch_norm")
+def batch_norm(
+    situation: Situation,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """[N, C, ...] to [N, C, ...] by the backend that `_select_batch_norm_backend` takes
+    (ATen/native/Normalization.cpp)."""
+    limit = 65535 if not training else 880801 if x.dim() > 2 else 131070
+    cudnn = (
+        situation.gpu.vendor == "NVIDIA"
+        and cudnn_enabled
+        and weight is not None
+        and bias is not None
+        and (mean is None) == (variance is None)
+        and (mean is not None or training)
+        and x.dtype != torch.bfloat16
+        and weight.dtype != torch.bfloat16
+        and (x.dtype != torch.float16 or weight.dtype == torch.float32)
+        and x.shape[0] <= limit
+        and eps >= 1e-5 * 0.99
+    )
+    if cudnn:
+        x = x.contiguous(memory_format=_format(x))
+        return aten.cudnn_batch_norm(x, weight, bias, mean, variance, training, momentum, eps)[0]
+    torch.empty((0,), dtype=torch.uint8, device=x.device)  # the reserve that cuDNN alone would fill
+    return aten.native_batch_norm(x, weight, bias, mean, variance, training, momentum, eps)[0]
+
+
+def _format(x: Tensor) -> torch.memory_format:
+    if x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last):
+        return torch.channels_last
+    return torch.contiguous_format
+
+
+@on_gpu("rms_norm")
+def rms_norm(
+    situation: Situation,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """[..., D] to [..., D]; composite where the weight's dtype is another than the input's."""
+    if weight is not None and weight.dtype != x.dtype:
+        wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        dims = list(range(-len(normalized_shape), 0))
+        finest = torch.finfo(wide.dtype).eps if eps is None else eps
+        scaled = wide * torch.rsqrt(wide.pow(2).mean(dims, keepdim=True).add_(finest))
+        return (scaled * weight).type_as(x)
+    return aten._fused_rms_norm(x, normalized_shape, weight, eps)[0]
+
+
+@shape_rule("_fused_rms_norm")
+def fused_rms_norm(
+    situation: Situation,
+    x: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    eps: float | None,
+) -> tuple[Tensor, Tensor]:
+    """The output and the reciprocal root, one a row, in at least single precision."""
+    rows = list(x.shape[: x.dim() - len(normalized_shape)])
+    wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    rstd = x.new_empty([*rows, *[1] * len(normalized_shape)], dtype=wide)
+    return out, rstd

@@ -1,0 +1,151 @@
+"""Recurrent layers: one call into cuDNN for all layers and steps (ATen/native/cudnn/RNN.cpp)."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+
+from simulator.tracing.semantics.registry import Situation, on_gpu, shape_rule
+
+aten = torch.ops.aten
+Tensor = torch.Tensor
+_MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
+
+
+@on_gpu("lstm.input")
+def lstm(
+    situation: Situation,
+    x: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Input [B, S, D] or [S, B, D] to output, last hidden and last cell state."""
+    states = hx[0], hx[1]
+    settings = has_biases, num_layers, dropout, train, bidirectional, batch_first
+    return _cudnn(situation, "lstm", x, states, params, *settings)[:3]
+
+
+def _single_state(kind: str) -> None:
+    @on_gpu(f"{kind}.input")
+    def rule(
+        situation: Situation,
+        x: Tensor,
+        hx: Tensor,
+        params: list[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        settings = has_biases, num_layers, dropout, train, bidirectional, batch_first
+        return _cudnn(situation, kind, x, (hx, None), params, *settings)[:2]
+
+
+for _kind in ("gru", "rnn_tanh", "rnn_relu"):
+    _single_state(_kind)
+
+
+def _cudnn(
+    situation: Situation,
+    kind: str,
+    x: Tensor,
+    states: tuple[Tensor, Tensor | None],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    hx, cx = states
+    hidden, projected = hx.shape[-1], 0
+    if kind == "lstm" and cx is not None and cx.shape[-1] != hidden:
+        hidden, projected = cx.shape[-1], hidden
+    recorder = situation.recorder
+    with recorder.unseen():  # on a GPU the weights are views of one flat buffer
+        size = sum(p.numel() for p in params)
+        flat = torch.empty((size,), dtype=params[0].dtype, device=x.device)
+        recorder.own_view(flat)
+        drops = train and dropout > 0
+        state = _dropout_state(situation, x) if drops else None
+    weight_buf = torch.empty((0,), dtype=params[0].dtype, device=x.device)
+    weight_buf.set_(cast(Any, flat.untyped_storage()))
+    return aten._cudnn_rnn(
+        x, params, 4 if has_biases else 2, weight_buf, hx, cx, _MODES[kind], hidden, projected,
+        num_layers, batch_first, dropout, train, bidirectional, [], state,
+    )[:3]  # fmt: skip
+
+
+def _dropout_state(situation: Situation, x: Tensor) -> Tensor:
+    """cuDNN keeps 24 bytes of generator state for each of 2048 threads of each SM."""
+    state = x.new_empty(((situation.gpu.units or 1) * 2048 * 24,), dtype=torch.uint8)
+    situation.recorder.own(state, "buffer")
+    return state
+
+
+@shape_rule("_cudnn_rnn")
+def cudnn_rnn(
+    situation: Situation,
+    x: Tensor,
+    weight: list[Tensor],
+    weight_stride0: int,
+    weight_buf: Tensor,
+    hx: Tensor,
+    cx: Tensor | None,
+    mode: int,
+    hidden: int,
+    projected: int,
+    num_layers: int,
+    batch_first: bool,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    *rest: object,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Output (steps outermost in memory, whatever `batch_first`), last states, and the reserve.
+
+    The reserve's size was read off recordings: per layer and step the gates, the cell and the
+    candidate (5 tensors of the hidden size in an LSTM, 6 in a GRU), one mask between layers
+    where there is dropout, and the last states.
+    """
+    directions = 2 if bidirectional else 1
+    steps, batch = (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
+    width = (projected or hidden) * directions
+    out = x.new_empty((steps, batch, width))
+    out = out.transpose(0, 1) if batch_first else out
+    cy = x.new_empty((0,)) if cx is None else torch.empty_like(cx)
+    reserve = 0
+    if train:
+        kept = {2: 5, 3: 6}.get(mode, 2) * num_layers
+        kept += num_layers - 1 if dropout > 0 else 0
+        each = batch * hidden * directions * 4
+        reserve = kept * steps * each + num_layers * each + 256
+    reserved = x.new_empty((reserve,), dtype=torch.uint8)
+    return out, torch.empty_like(hx), cy, reserved, weight_buf.detach()
+
+
+@shape_rule("_cudnn_rnn_backward")
+def cudnn_rnn_backward(
+    situation: Situation,
+    x: Tensor,
+    weight: list[Tensor],
+    weight_stride0: int,
+    weight_buf: Tensor,
+    hx: Tensor,
+    cx: Tensor | None,
+    output: Tensor,
+    *rest: object,
+) -> tuple[Tensor, Tensor, Tensor | None, list[Tensor]]:
+    """Gradients of input, states and every weight, shaped as they are."""
+    grad_cx = None if cx is None else torch.empty_like(cx)
+    return torch.empty_like(x), torch.empty_like(hx), grad_cx, [torch.empty_like(w) for w in weight]

@@ -1,0 +1,166 @@
+"""Ops whose result depends on data: what is assumed where a tensor has no data.
+
+Each takes a size from the user (`sizes={"nonzero": 640}`) or a stated default, and says which it
+took; the answer lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+aten = torch.ops.aten
+Assumed = tuple[Any, str | None]
+Assume = Callable[..., Assumed]
+
+DATA_DEPENDENT: dict[Any, Assume] = {}
+DEFAULT_SHARE = 0.5
+"""Share of the elements that a mask is assumed to keep."""
+
+
+def _assume(*packets: Any) -> Callable[[Assume], Assume]:
+    def register(function: Assume) -> Assume:
+        for packet in packets:
+            if packet in DATA_DEPENDENT:
+                raise ValueError(f"{packet} has a rule for its data-dependent size already")
+            DATA_DEPENDENT[packet] = function
+        return function
+
+    return register
+
+
+def _rows(sizes: Mapping[str, int], name: str, default: int, why: str) -> tuple[int, str]:
+    if name in sizes:
+        return sizes[name], f"{sizes[name]} rows, as given"
+    return default, f"{default} rows: {why}"
+
+
+def _kept(sizes: Mapping[str, int], name: str, numel: int) -> tuple[int, str]:
+    return _rows(sizes, name, max(1, round(numel * DEFAULT_SHARE)), f"half of {numel} elements")
+
+
+def _on_host(tensor: torch.Tensor) -> bool:
+    return tensor.device.type != "meta"
+
+
+@_assume(aten._local_scalar_dense)
+def item(sizes: Mapping[str, int], func: Any, x: torch.Tensor) -> Assumed:
+    """`.item()`, `bool(t)`, `int(t)`: 1 unless told otherwise; a real value on the CPU."""
+    if _on_host(x):
+        return func(x), None
+    value = sizes.get("item", 1)
+    result = float(value) if x.dtype.is_floating_point else value
+    result = bool(value) if x.dtype == torch.bool else result
+    return result, f"the value {result}" + (", as given" if "item" in sizes else "")
+
+
+@_assume(aten.nonzero)
+def nonzero(sizes: Mapping[str, int], func: Any, x: torch.Tensor) -> Assumed:
+    """Rows of indices, [kept, dims]; int64, laid out column by column as CUDA does."""
+    if _on_host(x):
+        return func(x), None
+    rows, taken = _kept(sizes, "nonzero", x.numel())
+    return x.new_empty((x.dim(), rows), dtype=torch.int64).t(), taken
+
+
+@_assume(aten.masked_select)
+def masked_select(
+    sizes: Mapping[str, int], func: Any, x: torch.Tensor, mask: torch.Tensor
+) -> Assumed:
+    """The kept elements, [kept]."""
+    if _on_host(x):
+        return func(x, mask), None
+    rows, taken = _kept(sizes, "masked_select", mask.numel())
+    return x.new_empty((rows,)), taken
+
+
+@_assume(aten.index)
+def index(
+    sizes: Mapping[str, int], func: Any, x: torch.Tensor, indices: list[torch.Tensor | None]
+) -> Assumed:
+    """Indexing; a boolean mask stands for as many integer indices as it keeps."""
+    masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
+    if _on_host(x) or not masks:
+        return func(x, indices), None
+    rows, taken = _kept(sizes, "index", masks[0].numel())
+    taken_indices: list[torch.Tensor | None] = []
+    for i in indices:
+        if i is not None and i.dtype in (torch.bool, torch.uint8):
+            taken_indices += [x.new_empty((rows,), dtype=torch.int64)] * i.dim()
+        else:
+            taken_indices.append(i)
+    return func(x, taken_indices), taken
+
+
+@_assume(aten.index_put, aten.index_put_, aten._index_put_impl_)
+def index_put(
+    sizes: Mapping[str, int], func: Any, x: torch.Tensor, *args: Any, **kwargs: Any
+) -> Assumed:
+    """Writes in place whatever the mask keeps: the result's shape is known."""
+    if _on_host(x):
+        return func(x, *args, **kwargs), None
+    return (x if "put_" in str(func) else torch.empty_like(x)), None
+
+
+@_assume(aten._unique2, aten.unique_consecutive)
+def unique(sizes: Mapping[str, int], func: Any, x: torch.Tensor, *args: Any, **kw: Any) -> Assumed:
+    """Distinct values, their inverse and counts; all elements are taken to be distinct."""
+    if _on_host(x):
+        return func(x, *args, **kw), None
+    rows, taken = _rows(sizes, "unique", x.numel(), "all elements taken as distinct")
+    values = x.new_empty((rows,))
+    inverse = x.new_empty(x.shape, dtype=torch.int64)
+    return (values, inverse, x.new_empty((rows,), dtype=torch.int64)), taken
+
+
+@_assume(aten.repeat_interleave)
+def repeat_interleave(
+    sizes: Mapping[str, int], func: Any, repeats: torch.Tensor, *args: Any, **kwargs: Any
+) -> Assumed:
+    """Indices of repeated rows, [sum of repeats]; one repeat each unless told otherwise."""
+    if _on_host(repeats):
+        return func(repeats, *args, **kwargs), None
+    known = kwargs.get("output_size")
+    rows, taken = _rows(sizes, "repeat_interleave", known or repeats.numel(), "one repeat each")
+    return repeats.new_empty((rows,), dtype=torch.int64), None if known else taken
+
+
+@_assume(aten.bincount)
+def bincount(
+    sizes: Mapping[str, int],
+    func: Any,
+    x: torch.Tensor,
+    weights: torch.Tensor | None = None,
+    minlength: int = 0,
+) -> Assumed:
+    """Counts by value, [bins]; `minlength` bins unless told otherwise."""
+    if _on_host(x):
+        return func(x, weights, minlength), None
+    rows, taken = _rows(sizes, "bincount", max(1, minlength), "as many as minlength asks")
+    return x.new_empty((rows,), dtype=torch.int64), taken
+
+
+@_assume(aten.equal)
+def equal(sizes: Mapping[str, int], func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
+    """`torch.equal`: true where the shapes agree."""
+    if _on_host(x):
+        return func(x, y), None
+    return x.shape == y.shape, "tensors of equal shape taken as equal"
+
+
+def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Assume | None:
+    """The rule for a copy from the GPU to the host, which has no data to copy; else None."""
+    if func.overloadpacket is aten._to_copy:
+        to = kwargs.get("device")
+        if to is not None and torch.device(to).type == "cpu" and not _on_host(args[0]):
+            return _download
+    elif func.overloadpacket is aten.copy_ and _on_host(args[0]) and not _on_host(args[1]):
+        return lambda sizes, func, out, *rest, **kw: (out, "the target's own values")
+    return None
+
+
+def _download(sizes: Mapping[str, int], func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
+    values = torch.ones(x.shape, dtype=kwargs.get("dtype") or x.dtype)
+    return values, f"ones of shape {tuple(x.shape)}"

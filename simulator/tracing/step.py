@@ -1,0 +1,240 @@
+"""One step of a network, run on tensors without memory and written down."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules import module as hooks
+from torch.utils._pytree import tree_leaves
+
+from simulator.errors import InputError
+from simulator.hardware import GPU
+from simulator.hardware import gpu as find_gpu
+from simulator.records import Trace
+from simulator.tracing.device import OnGpu, believing
+from simulator.tracing.meta import weightless, weightless_inputs
+from simulator.tracing.recorder import Recorder
+from simulator.tracing.semantics import Situation, gpu_semantics
+from simulator.tracing.semantics.autocast import autocast_semantics
+
+Loss = Callable[[Any], torch.Tensor]
+OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
+    "adamw": lambda weights: torch.optim.AdamW(weights, lr=1e-3),
+    "adamw_fused": lambda weights: torch.optim.AdamW(weights, lr=1e-3, fused=True),
+    "sgd": lambda weights: torch.optim.SGD(weights, lr=1e-3, momentum=0.9),
+}
+PHASES = ("inference", "training")
+_ONE_AT_A_TIME = threading.Lock()  # the dispatcher's rules are global
+
+
+def trace(
+    module: nn.Module,
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    phase: str = "inference",
+    loss: Loss | None = None,
+    optimizer: str | None = "adamw",
+    gpu: GPU | str = "h200",
+    sizes: Mapping[str, int] | None = None,
+    autocast: str | None = None,
+) -> Trace:
+    """The ops that one eager step dispatches on `gpu`, without a GPU and without weights.
+
+    `module` and the tensors among `args` and `kwargs` may live on any device, `meta` included;
+    neither is changed. A training step is forward, `loss` (by default the output's `.loss`, else
+    the mean of its squares), backward and the optimizer's second step, when its state exists.
+    `sizes` answers data-dependent ops by name; `autocast` ("bf16", "fp16") wraps forward and loss
+    in `torch.autocast("cuda", ...)`. Raises InputError when the network cannot be run.
+    """
+    if not isinstance(module, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"expected an nn.Module to trace, got {type(module).__name__}")
+    if phase not in PHASES:
+        raise InputError(f"unknown phase {phase!r}: expected 'inference' or 'training'")
+    if optimizer is not None and optimizer not in OPTIMIZERS:
+        known = ", ".join(map(repr, OPTIMIZERS))
+        raise InputError(f"unknown optimizer {optimizer!r}: expected one of {known} or None")
+    card = find_gpu(gpu) if isinstance(gpu, str) else gpu
+    training = phase == "training"
+    copy = weightless(module).train(training)
+    args = weightless_inputs(tuple(args))
+    kwargs = weightless_inputs(dict(kwargs or {}))
+    recorder = Recorder(sizes or {})
+    for parameter in copy.parameters():
+        recorder.own(parameter, "weight")
+    for buffer in copy.buffers():
+        recorder.own(buffer, "buffer")
+    tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+    for tensor in tensors:
+        recorder.own(tensor, "input")
+    with _gpu(card, recorder, copy):
+        if training:
+            _training_step(copy, args, kwargs, loss, optimizer, autocast, recorder)
+        else:
+            _inference_step(copy, args, kwargs, autocast, recorder)
+    python_calls, module_calls = recorder.tail()
+    batch = [t for t in tensors if t.dim() > 0]
+    samples = batch[0].shape[0] if batch else 1
+    tokens = next((t.numel() for t in batch if t.dim() == 2 and not t.is_floating_point()), None)
+    weights = list(copy.parameters())
+    return Trace(
+        ops=recorder.ops,
+        storages=recorder.storages(),
+        phase="training" if training else "inference",
+        optimizer=optimizer if training else None,
+        samples=samples,
+        tokens=tokens,
+        parameters=sum(w.numel() for w in weights),
+        weight_bytes=sum(w.numel() * w.element_size() for w in weights),
+        assumptions=recorder.assumptions,
+        torch_version=torch.__version__,
+        gpu=card.id,
+        tail_python_calls=python_calls,
+        tail_module_calls=module_calls,
+    )
+
+
+@contextmanager
+def _gpu(card: GPU, recorder: Recorder, module: nn.Module) -> Iterator[None]:
+    with ExitStack() as stack:
+        stack.enter_context(_ONE_AT_A_TIME)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")  # about a GPU that is not there
+        stack.enter_context(believing(card))
+        stack.enter_context(gpu_semantics(Situation(card, recorder)))
+        stack.enter_context(autocast_semantics())
+        stack.enter_context(_module_paths(recorder, module))
+        stack.enter_context(OnGpu())
+        yield
+
+
+@contextmanager
+def _module_paths(recorder: Recorder, module: nn.Module) -> Iterator[None]:
+    """Keep `recorder.module_path` at the module that is running."""
+    paths = {id(child): name for name, child in module.named_modules()}
+    stack: list[str] = [""]
+
+    def enter(child: nn.Module, _: Any) -> None:
+        recorder.module_calls += 1
+        recorder.python_calls -= 1  # the `inner` that exists for the sake of hooks like this one
+        stack.append(paths.get(id(child), stack[-1]))
+        recorder.module_path = stack[-1]
+
+    def leave(child: nn.Module, _: Any, output: Any) -> None:
+        stack.pop()
+        recorder.module_path = stack[-1]
+
+    before = hooks.register_module_forward_pre_hook(enter)
+    after = hooks.register_module_forward_hook(leave, always_call=True)
+    try:
+        yield
+    finally:
+        before.remove()
+        after.remove()
+
+
+def _forward(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], what: str = "forward"
+) -> Any:
+    try:
+        return module(*args, **kwargs)
+    except InputError:
+        raise
+    except NotImplementedError as error:
+        raise InputError(
+            f"{type(module).__name__} uses an op that cannot be traced without data: {error}"
+        ) from error
+    except Exception as error:
+        given = ", ".join(
+            f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
+            for t in tree_leaves((args, kwargs))
+            if isinstance(t, torch.Tensor)
+        )
+        raise InputError(
+            f"{type(module).__name__}.{what} failed on inputs ({given}): "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _autocast(precision: str | None) -> torch.autocast:
+    dtypes = {"bf16": torch.bfloat16, "fp16": torch.float16, None: torch.bfloat16}
+    if precision not in dtypes:
+        raise InputError(f"unknown autocast dtype {precision!r}: expected 'bf16' or 'fp16'")
+    return torch.autocast("cuda", dtype=dtypes[precision], enabled=precision is not None)
+
+
+def _inference_step(
+    module: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    autocast: str | None,
+    recorder: Recorder,
+) -> None:
+    with torch.no_grad(), recorder, recorder.counting_python():
+        if autocast is None:
+            output = _forward(module, args, kwargs)
+        else:
+            with _autocast(autocast):
+                output = _forward(module, args, kwargs)
+    _ = output  # alive until the step ends, as in a loop that reads it
+
+
+def _training_step(
+    module: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    loss: Loss | None,
+    optimizer: str | None,
+    autocast: str | None,
+    recorder: Recorder,
+) -> None:
+    weights = [w for w in module.parameters() if w.requires_grad]
+    with torch.enable_grad(), recorder, recorder.counting_python():
+        if autocast is None:
+            value = (loss or _default_loss)(_forward(module, args, kwargs))
+        else:
+            with _autocast(autocast):
+                value = (loss or _default_loss)(_forward(module, args, kwargs))
+        if not value.requires_grad:
+            raise InputError(
+                f"the loss of {type(module).__name__} depends on no trainable parameter: expected "
+                "at least one parameter with requires_grad; predict phase='inference' instead"
+            )
+        recorder.phase = "backward"
+        value.backward()
+        del value
+    for weight in weights:
+        if weight.grad is not None:
+            recorder.own(weight.grad, "gradient")
+    if optimizer is None:
+        return
+    stepper = OPTIMIZERS[optimizer](weights)
+    stepper.step()  # creates its state; the step after it is the one that repeats
+    for state in stepper.state.values():
+        for tensor in state.values():
+            if isinstance(tensor, torch.Tensor):
+                recorder.own(tensor, "optimizer")
+    recorder.phase = "optimizer"
+    with recorder, recorder.counting_python():
+        stepper.step()
+        stepper.zero_grad()
+
+
+def _default_loss(output: Any) -> torch.Tensor:
+    found = getattr(output, "loss", None)
+    if isinstance(found, torch.Tensor):
+        return found
+    tensors = [t for t in tree_leaves(output) if isinstance(t, torch.Tensor)]
+    floating = [t for t in tensors if t.is_floating_point()]
+    if not floating:
+        raise InputError(
+            "the network returns no floating-point tensor to make a loss of: pass "
+            "loss=callable(output) -> scalar tensor"
+        )
+    return floating[0].float().pow(2).mean()

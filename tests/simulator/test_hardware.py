@@ -1,0 +1,413 @@
+"""GPUs as data: the figures agree with each other, and a wrong file is refused in plain words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.hardware import PACKAGED, Engine, gpu, gpus
+
+IDS = """
+    a10 a100_pcie_40 a100_pcie_80 a100_sxm_40 a100_sxm_80 b200_sxm gaudi3 gb200 h100_nvl h100_pcie
+    h100_sxm h200_sxm l4 l40s mi250x mi300x mi325x mi355x rtx3090 rtx4090 rtx5090 t4 tpu_v4 tpu_v5e
+    tpu_v5p tpu_v6e v100_pcie_16 v100_sxm2_16 v100_sxm2_32
+""".split()
+
+MINE = """
+name = "Mine"
+memory_gib = 80
+bandwidth_gbytes_per_s = 1500
+
+[tensor_tflops]
+bf16 = 312
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, empty: a developer's own GPUs must not change what is tested."""
+    folder = tmp_path / "gpus"
+    folder.mkdir()
+    monkeypatch.setenv("RIDGEPOINT_GPUS", str(folder))
+    return folder
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(path: Path) -> str:
+    """The message about a file, without the file's name, which it must begin with."""
+    with pytest.raises(InputError) as caught:
+        gpu(path)
+    file, _, message = str(caught.value).partition(": ")
+    assert file == str(path)
+    return message
+
+
+# The figures
+
+
+def test_the_packaged_gpus() -> None:
+    assert sorted(g.id for g in gpus()) == sorted(IDS)
+    assert len(IDS) == 29
+
+
+# 29, less the four TPUs, of which no units are published
+WITH_FORMULA = [name for name in IDS if not name.startswith("tpu")]
+
+
+def test_how_many_gpus_have_a_formula() -> None:
+    assert len(WITH_FORMULA) == 25  # 29 - 4
+    assert [name for name in IDS if gpu(name).tensor_flops_per_clock_per_unit] == WITH_FORMULA
+
+
+@pytest.mark.parametrize("name", WITH_FORMULA)
+def test_peak_is_units_times_flop_per_clock_times_clock(name: str) -> None:
+    # H100 SXM, bf16 on tensor cores: 132 * 4096 * 1830e6 = 989.4e12
+    #           fp32 on vector units:  132 *  256 * 1980e6 =  66.9e12
+    #           fp64 on tensor cores:  132 *  256 * 1980e6 =  66.9e12, at the vector clock
+    g = gpu(name)
+    assert g.units and g.boost_hz and g.tensor_hz
+    engines: list[tuple[Engine, Any, float]] = [
+        ("tensor", g.tensor_flops_per_clock_per_unit, g.tensor_hz),
+        ("vector", g.vector_flops_per_clock_per_unit, g.boost_hz),
+    ]
+    if name != "gaudi3":  # its fp16 and tf32 are for another clock, its vector clock is unknown
+        assert g.tensor_flops_per_s.keys() == g.tensor_flops_per_clock_per_unit.keys()
+        assert g.vector_flops_per_s.keys() == g.vector_flops_per_clock_per_unit.keys()
+    for engine, flops_per_clock, hz in engines:
+        for dtype, flops in flops_per_clock.items():
+            clock = g.boost_hz if dtype == "fp64" else hz
+            assert g.peak(engine, dtype) == pytest.approx(g.units * flops * clock, rel=0.02), dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "dtype", "flops_per_s"),
+    [
+        ("v100", "tensor", "fp16", 125.3e12),  # 80 * 1024 * 1530e6
+        ("t4", "vector", "fp32", 8.14e12),  # 40 * 128 * 1590e6
+        ("a100", "tensor", "bf16", 311.9e12),  # 108 * 2048 * 1410e6
+        ("rtx4090", "tensor", "fp16", 165.2e12),  # 128 * 512 * 2520e6
+        ("b200", "tensor", "bf16", 2250.2e12),  # 148 * 8192 * 1856e6
+        ("mi300x", "vector", "fp32", 163.4e12),  # 304 * 256 * 2100e6
+    ],
+)
+def test_sums_by_hand(name: str, engine: Engine, dtype: str, flops_per_s: float) -> None:
+    assert gpu(name).peak(engine, dtype) == pytest.approx(flops_per_s, rel=0.02)
+
+
+def test_no_peak_counts_sparsity() -> None:
+    assert gpu("h100").peak("tensor", "bf16") == 989.4e12  # 1978.9e12 with sparsity
+    assert gpu("l4").peak("tensor", "bf16") == 121e12  # 242e12 with sparsity
+    assert gpu("l4").bandwidth_bytes_per_s == 300e9  # 3350e9 would be the H100's
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_every_figure_has_a_source_or_is_marked(name: str) -> None:
+    # Read from the file itself: the record calls every figure unsourced that has no source.
+    table = tomllib.loads((PACKAGED / f"{name}.toml").read_text(encoding="utf-8"))
+    sources: dict[str, list[str]] = table.pop("sources")
+    stated = [*table.get("unsourced", []), *(key for keys in sources.values() for key in keys)]
+    expected: list[str] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and key not in stated:  # else the table is named as a whole
+            expected += [f"{key}.{dtype}" for dtype in table[key]]
+        elif isinstance(value, int | float | dict):
+            expected.append(key)
+    assert sorted(stated) == sorted(expected)
+    assert set(gpu(name).sources).isdisjoint(gpu(name).unsourced)
+
+
+def test_units_become_si() -> None:
+    g = gpu("a100_sxm_80")
+    assert g.memory_bytes == 80 * 1024**3  # the vendor writes GB
+    assert g.l2_bytes == 40 * 1024**2
+    assert g.bandwidth_bytes_per_s == 2039e9
+    assert g.l2_bandwidth_bytes_per_s == 5400e9
+    assert g.interconnect_bytes_per_s == 600e9
+    assert (g.boost_hz, g.tensor_hz) == (1410e6, 1410e6)
+    assert (g.units, g.tdp_w, g.compute_capability) == (108, 400, (8, 0))
+    assert (g.llc_bytes, g.price_usd) == (None, None)
+    assert gpu("mi300x").llc_bytes == 256 * 1024**2
+
+
+def test_what_a_gpu_lacks() -> None:
+    assert gpu("v100").peak("tensor", "bf16") is None
+    assert gpu("v100").ridge("tensor", "bf16") is None
+    assert gpu("a100").peak("tensor", "fp8") is None
+    with pytest.raises(InputError) as caught:
+        gpu("a100").peak("tensor", "float16")
+    assert str(caught.value) == (
+        "no engine 'tensor' at dtype 'float16': expected 'tensor' or 'vector' and one of "
+        "fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4; correct the call"
+    )
+
+
+def test_ridge_point(tmp_path: Path) -> None:
+    mine = gpu(written(tmp_path / "mine.toml", MINE))
+    assert mine.ridge("tensor", "bf16") == pytest.approx(208)  # 312e12 / 1.5e12
+    assert gpu("a100_sxm_40").ridge("tensor", "bf16") == pytest.approx(200.6, abs=0.05)
+    # 312e12 / 1.555e12 = 200.6
+
+
+# Finding one
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("h200_sxm", "h200_sxm"),
+        ("H200-SXM", "h200_sxm"),
+        ("h200", "h200_sxm"),
+        ("NVIDIA H200", "h200_sxm"),
+        ("NVIDIA H100 80GB HBM3", "h100_sxm"),
+        ("a100", "a100_sxm_80"),
+        ("NVIDIA A100-SXM4-80GB", "a100_sxm_80"),
+        ("NVIDIA A100-SXM4-40GB", "a100_sxm_40"),
+        ("NVIDIA A100 80GB PCIe", "a100_pcie_80"),
+        ("nvidia geforce rtx 4090", "rtx4090"),
+        ("4090", "rtx4090"),
+        ("v100", "v100_sxm2_16"),
+        ("Tesla V100-SXM2-16GB", "v100_sxm2_16"),
+        ("Tesla T4", "t4"),
+        ("H100 SXM5 80GB", "h100_sxm"),
+    ],
+)
+def test_names(name: str, found: str) -> None:
+    assert gpu(name).id == found
+
+
+def test_aliases_are_unique() -> None:
+    names = [name.lower().replace("_", "-") for g in gpus() for name in (g.id, *g.aliases)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("h20", "unknown GPU 'h20': did you mean 'h200' or 'h100'? `ridgepoint gpus` lists all 29"),
+        ("zz", "unknown GPU 'zz': `ridgepoint gpus` lists all 29"),
+        ("", "unknown GPU '': `ridgepoint gpus` lists all 29"),
+        (
+            "NVIDIA A10G",
+            "unknown GPU 'NVIDIA A10G': did you mean 'NVIDIA A10' or 'NVIDIA A100-80GB'? "
+            "`ridgepoint gpus` lists all 29",
+        ),
+    ],
+)
+def test_unknown_name(name: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        gpu(name)
+    assert str(caught.value) == message
+
+
+def test_a_name_inside_another_is_no_match() -> None:
+    for name in ("NVIDIA", "H100 SXM ", "a100 sxm 40", "x" * 100_000):
+        with pytest.raises(InputError, match="unknown GPU"):
+            gpu(name)
+
+
+# A user's own
+
+
+def test_own_file_by_path(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.toml", MINE)
+    assert gpu(path) == gpu(str(path))
+    assert gpu(path).id == "mine"
+    assert gpu(path).unsourced == ("memory_gib", "bandwidth_gbytes_per_s", "tensor_tflops.bf16")
+
+
+def test_an_edited_file_is_read_again(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.toml", MINE)
+    assert gpu(path).bandwidth_bytes_per_s == 1500e9
+    written(path, MINE.replace("1500", "20000"))
+    assert gpu(path).bandwidth_bytes_per_s == 20000e9
+
+
+def test_own_file_in_the_folder(folder: Path) -> None:
+    written(folder / "my_gpu.toml", 'aliases = ["the new one"]' + MINE)
+    assert gpu("MY-GPU") == gpu("the new one") == gpu("mine") == gpus()[-1]
+    assert len(gpus()) == 30
+
+
+def test_own_file_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RIDGEPOINT_GPUS")
+
+    def config(*_: object) -> str:
+        return str(tmp_path)
+
+    monkeypatch.setattr("platformdirs.user_config_dir", config)
+    written(tmp_path / "gpus" / "my_gpu.toml", MINE)
+    assert gpu("my_gpu").name == "Mine"
+
+
+def test_sources_of_an_own_file(tmp_path: Path) -> None:
+    text = MINE + 'fp16 = 312\n[sources]\n"the data sheet" = ["memory_gib", "tensor_tflops"]\n'
+    mine = gpu(written(tmp_path / "mine.toml", text))
+    assert mine.sources == {
+        "memory_gib": "the data sheet",
+        "tensor_tflops.fp16": "the data sheet",
+        "tensor_tflops.bf16": "the data sheet",
+    }
+    assert mine.unsourced == ("bandwidth_gbytes_per_s",)
+
+
+def test_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RIDGEPOINT_GPUS", str(tmp_path / "none"))
+    with pytest.raises(InputError) as caught:
+        gpus()
+    assert str(caught.value) == (
+        f"RIDGEPOINT_GPUS is {str(tmp_path / 'none')!r}: expected a folder of TOML files; "
+        "create it or unset it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name", "owner"),
+    [
+        ("t4.toml", MINE, "t4", "t4"),
+        ("H200.toml", MINE, "H200", "h200_sxm"),
+        ("x.toml", 'aliases = ["A100"]' + MINE, "A100", "a100_sxm_80"),
+    ],
+)
+def test_a_name_taken_twice(folder: Path, file: str, text: str, name: str, owner: str) -> None:
+    path = written(folder / file, text)
+    with pytest.raises(InputError) as caught:
+        gpus()
+    assert str(caught.value) == (
+        f"{path}: the name {name!r} is taken by {PACKAGED / owner}.toml: expected ids "
+        "(file names), names and aliases to be unique; rename one"
+    )
+
+
+# Files that are wrong
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("1500", "1e30", "bandwidth_gbytes_per_s is 1e+30: expected `float` <= 1000000.0"),
+        ("1500", "nan", "bandwidth_gbytes_per_s is nan: expected `float` >= 0.1"),
+        ("1500", "inf", "bandwidth_gbytes_per_s is inf: expected `float` <= 1000000.0"),
+        ("1500", "-5", "bandwidth_gbytes_per_s is -5: expected `float` >= 0.1"),
+        ("1500", "0", "bandwidth_gbytes_per_s is 0: expected `float` >= 0.1"),
+        ("1500", "true", "bandwidth_gbytes_per_s is True: expected `float`, got `bool`"),
+        ("1500", '"fast"', "bandwidth_gbytes_per_s is 'fast': expected `float`, got `str`"),
+        ("1500", "9" * 400, "bandwidth_gbytes_per_s is a huge number: number out of range"),
+        ("1500", "0x" + "f" * 1900, "bandwidth_gbytes_per_s is a huge number: number out of range"),
+        ("312", "nan", "tensor_tflops.bf16 is nan: expected `float` >= 0.001"),
+        ('"Mine"', '""', "name is '': expected `str` of length >= 1"),
+        ('"Mine"', '"Mine"\nunits = 1.5', "units is 1.5: expected `int | null`, got `float`"),
+        ('"Mine"', '"Mine"\naliases = "x"', "aliases is 'x': expected `array`, got `str`"),
+        ('"Mine"', '"Mine"\nvector_tflops = 3', "vector_tflops is 3: expected `object`, got `int`"),
+    ],
+)
+def test_wrong_figure(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = written(tmp_path / "mine.toml", MINE.replace(old, new))
+    assert refusal(path) == message + "; correct it"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            MINE.replace("memory_gib", "memory_gb"),
+            "unknown key 'memory_gb': did you mean 'memory_gib'? Correct or remove it",
+        ),
+        (
+            MINE + "bf17 = 3",
+            "unknown key 'bf17' in [tensor_tflops]: did you mean 'bf16'? Correct or remove it",
+        ),
+        (
+            MINE.replace("memory_gib = 80", ""),
+            "'memory_gib' is missing: expected at least name, memory_gib, bandwidth_gbytes_per_s "
+            "and a peak; add it",
+        ),
+        (
+            MINE.partition("[")[0],
+            "no peak: expected a figure in [tensor_tflops] or [vector_tflops]; add one",
+        ),
+        (
+            'unsourced = ["memory_gib"]' + MINE + '[sources]\nx = ["memory_gib"]',
+            "`sources` and `unsourced` name 'memory_gib': expected figures of this file (such as "
+            "'tensor_tflops.bf16'), each once; correct or remove it",
+        ),
+        (
+            'unsourced = ["tdp_w"]' + MINE,
+            "`sources` and `unsourced` name 'tdp_w': expected figures of this file (such as "
+            "'tensor_tflops.bf16'), each once; correct or remove it",
+        ),
+        (
+            "name = ",
+            "not TOML: Invalid value (at end of document); expected lines such as `units = 108`; "
+            "correct the file",
+        ),
+    ],
+)
+def test_wrong_file(tmp_path: Path, text: str, message: str) -> None:
+    assert refusal(written(tmp_path / "mine.toml", text)) == message
+
+
+@pytest.mark.parametrize("text", ["#" * 70_000, "# \n" * 30_000, "a" + ".a" * 20_000 + " = 1"])
+def test_hostile_size(tmp_path: Path, text: str) -> None:
+    assert refusal(written(tmp_path / "mine.toml", text)) == (
+        "too large: expected 65536 bytes and lines of 2000 at most; check that it is a GPU's file"
+    )
+
+
+def test_an_unknown_key_without_a_near_miss_lists_the_keys(tmp_path: Path) -> None:
+    message = refusal(written(tmp_path / "mine.toml", "zzz = 1" + MINE))
+    assert message.startswith("unknown key 'zzz': expected one of name, aliases, vendor, ")
+    assert message.endswith(", sources. Correct or remove it")
+
+
+def test_deep_nest(tmp_path: Path) -> None:
+    # tomllib's own words for it differ between versions of Python
+    assert refusal(written(tmp_path / "mine.toml", "x = " + "[" * 1900)).startswith("not TOML: ")
+
+
+def test_no_text_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert refusal(path).startswith("not TOML: 'utf-8' codec can't decode byte 0xff in position 0")
+
+
+@pytest.mark.parametrize("name", ["none.toml", "gpus", "x" * 300 + ".toml"])
+def test_no_file(tmp_path: Path, name: str) -> None:
+    message = "no such file: expected a GPU's TOML file; check the path"
+    assert refusal(tmp_path / name) == message
+
+
+# Speed
+
+
+def test_reading_all_takes_less_than_50_ms() -> None:
+    from simulator import hardware
+
+    took_s: list[float] = []
+    for _ in range(5):
+        hardware._parsed.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        start = time.perf_counter()
+        gpus()
+        took_s.append(time.perf_counter() - start)
+    assert min(took_s) < 0.050
+
+
+def test_an_id_reads_one_file_and_no_torch() -> None:
+    code = (
+        "import sys; from simulator import hardware; hardware.gpu('h200-sxm'); "
+        "print(hardware._parsed.cache_info().currsize, 'torch' in sys.modules)"
+    )
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
+    assert done.stdout == "1 False\n"

@@ -1,0 +1,306 @@
+"""The catalogue: right sizes, runs anywhere, and a mistyped name gets a useful answer."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE, build, network
+from simulator.networks.mamba2 import scan
+from simulator.networks.output import Output
+from simulator.networks.swin import from_windows, to_windows
+
+# As published with the weights, unless a comment says what differs.
+PARAMETERS = {
+    "chain": 0,
+    "mlp-tiny": 133_386,  # 8·(128·128 + 128) + 128·10 + 10
+    "mlp-wide": 268_550_154,  # 4·(8192·8192 + 8192) + 8192·10 + 10
+    # encoder and pooler 109,482,240; transform 590,592 + norm 1,536 + bias 30,522; 2 classes 1,538
+    "bert-base": 110_106_428,
+    "bert-large": 336_226_108,
+    "gpt2": 124_439_808,
+    "gpt2-xl": 1_557_611_200,
+    "llama3-1b": 1_235_814_400,
+    "llama3-8b": 8_030_261_248,
+    "llama3-70b": 70_553_706_496,
+    "llama3-1b-decode": 1_235_814_400,
+    "llama3-8b-decode": 8_030_261_248,
+    "llama3-70b-decode": 70_553_706_496,
+    "mixtral": 46_702_792_704,
+    # per layer: 8 experts 3·1024·3584, router 8·1024, attention 2·1024² + 2·1024·256, norms 2·1024;
+    # 4 layers, then embedding and head 2·32000·1024 and a norm 1024
+    "mixtral-small": 428_385_280,
+    "t5-base": 222_903_552,
+    "vit-b16": 86_567_656,
+    "vit-l16": 304_326_632,
+    "swin-t": 28_288_354,
+    "convnext-t": 28_589_128,
+    "resnet50": 25_557_032,
+    "resnet18": 11_689_512,
+    "mobilenet-v2": 3_504_872,
+    "convnet-tiny": 1_199_882,
+    "unet": 859_520_964,
+    "dit-xl": 674_834_720,  # 675,129,632 less the fixed positions, 256·1152, a buffer here
+    "whisper-encoder": 19_873_379,  # 19,822,592 without the fixed positions; head 512·99 + 99
+    "dlrm": 335_168_897,  # tables 26·100,000·128 = 332,800,000, the rest MLPs
+    "lstm": 82_361_600,  # 32000·1024 + 2·(8·1024² + 8·1024) + 1024·32000 + 32000
+    "gru": 78_163_200,  # 32000·1024 + 2·(6·1024² + 6·1024) + 1024·32000 + 32000
+    "mamba2-130m": 128_989_632,
+}
+
+LLAMA = dict(width=64, layers=2, heads=4, kv_heads=2, hidden=96, vocab=50)
+MIXTRAL = dict(LLAMA, experts=4)
+TINY: dict[str, dict[str, Any]] = {
+    "chain": dict(elements=100),
+    "mlp-tiny": dict(width=16, depth=2),
+    "mlp-wide": dict(width=16, depth=2),
+    "bert-base": dict(width=32, layers=2, heads=4, hidden=64, vocab=50, mask=True),
+    "bert-large": dict(width=32, layers=2, heads=4, hidden=64, vocab=50),
+    "gpt2": dict(width=32, layers=2, heads=4, vocab=50),
+    "gpt2-xl": dict(width=32, layers=1, heads=2, vocab=50),
+    "llama3-1b": LLAMA,
+    "llama3-8b": LLAMA,
+    "llama3-70b": LLAMA,
+    "llama3-1b-decode": LLAMA,
+    "llama3-8b-decode": LLAMA,
+    "llama3-70b-decode": LLAMA,
+    "mixtral": MIXTRAL,
+    "mixtral-small": MIXTRAL,
+    "t5-base": dict(width=32, layers=2, heads=4, hidden=64, vocab=50),
+    "vit-b16": dict(width=32, layers=2, heads=4, hidden=64, image=32, classes=7),
+    "vit-l16": dict(width=32, layers=2, heads=4, hidden=64, image=32, classes=7),
+    "swin-t": dict(width=12, depths=(2, 2), heads=(3, 3), window=2, image=32, classes=7),
+    "convnext-t": dict(widths=(8, 16), depths=(1, 2), image=32, classes=7),
+    "resnet50": dict(depths=(1, 1), width=8, image=32, classes=7),
+    "resnet18": dict(depths=(1, 1), width=8, image=32, classes=7),
+    "mobilenet-v2": dict(image=32, classes=7),
+    "convnet-tiny": dict(image=12, channels=4),
+    "unet": dict(widths=(8, 16), heads=2, groups=4, latent=8, context_width=12, context_tokens=3),
+    "dit-xl": dict(width=32, layers=2, heads=4, latent=8, classes=7),
+    "whisper-encoder": dict(width=32, layers=2, heads=4, mels=8, positions=8),
+    "dlrm": dict(tables=3, rows=20, width=8, bottom=(16,), top=(16,)),
+    "lstm": dict(width=16, vocab=50),
+    "gru": dict(width=16, vocab=50),
+    "mamba2-130m": dict(width=32, layers=2, d=16, state=8, chunk=4, vocab=50),
+}
+
+SEQ = 10  # no multiple of Mamba's chunk of 4, so the padding runs too
+TRAINS = [name for name, entry in CATALOGUE.items() if entry.trains]
+# How many tokens an expert gets is data, which a meta tensor does not have.
+DATA_DEPENDENT = ("mixtral", "mixtral-small")
+ON_META = [name for name in CATALOGUE if name not in DATA_DEPENDENT]
+
+
+def tiny(name: str) -> nn.Module:
+    torch.manual_seed(0)
+    return build(name, **TINY[name])
+
+
+def inputs(module: nn.Module, seq: int | None, training: bool = False) -> tuple[Tensor, ...]:
+    return module.example_inputs(2, seq, training=training)  # pyright: ignore
+
+
+def test_catalogue_is_complete() -> None:
+    assert len(CATALOGUE) >= 26
+    assert set(PARAMETERS) == set(TINY) == set(CATALOGUE)
+    assert all((entry.seq is None) == (entry.seq_unit is None) for entry in CATALOGUE.values())
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_parameter_count(name: str) -> None:
+    with torch.device("meta"):
+        module = build(name)
+    assert sum(p.numel() for p in module.parameters()) == PARAMETERS[name]
+
+
+def test_bert_encoder_and_pooler_are_the_published_110_million() -> None:
+    with torch.device("meta"):
+        bert = build("bert-base")
+    heads = ("next_sentence.", "transform", "head.")
+    body = [p for name, p in bert.named_parameters() if not name.startswith(heads)]
+    assert sum(p.numel() for p in body) == 109_482_240
+
+
+@pytest.mark.parametrize("name", ON_META)
+def test_runs_on_meta(name: str) -> None:
+    entry = network(name)
+    seq = None if entry.seq is None else 32
+    with torch.device("meta"):
+        module = build(name)
+        logits = module.eval()(*inputs(module, seq))
+        assert logits.is_meta and logits.shape[0] == 2
+        if entry.trains:
+            output = module.train()(*inputs(module, seq, training=True))
+            assert isinstance(output, Output)
+            assert output.logits.shape == logits.shape and output.loss.shape == ()
+            output.loss.backward()
+            assert [n for n, p in module.named_parameters() if p.grad is None] == []
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
+    module = tiny(name).to(dtype).eval()
+    with torch.no_grad():
+        given = inputs(module, SEQ)
+        if name == "chain":  # no parameter says its dtype
+            given = tuple(x.to(dtype) for x in given)
+        logits = module(*given)
+    assert logits.dtype == dtype and logits.isfinite().all()
+
+
+@pytest.mark.parametrize("name", TRAINS)
+def test_tiny_trains(name: str) -> None:
+    module = tiny(name).train()
+    optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
+    output = module(*inputs(module, SEQ, training=True))
+    output.loss.backward()
+    assert output.loss.isfinite()
+    # An expert that no token chose gets no gradient; every other parameter must.
+    if name not in DATA_DEPENDENT:
+        assert [n for n, p in module.named_parameters() if p.grad is None] == []
+    assert all(p.grad.isfinite().all() for p in module.parameters() if p.grad is not None)
+    optimizer.step()
+
+
+@pytest.mark.parametrize("name", sorted(set(CATALOGUE) - set(TRAINS)))
+def test_training_what_cannot_train_says_so(name: str) -> None:
+    with pytest.raises(ValueError, match="use training=False"):
+        inputs(tiny(name), SEQ, training=True)
+
+
+def test_decoding_continues_the_prefill() -> None:
+    prefill, decode = tiny("llama3-1b").eval(), tiny("llama3-1b-decode").eval()
+    kept: list[Tensor] = []
+    attention = prefill.layers[0].attention  # pyright: ignore
+    whole = torch.nn.functional.scaled_dot_product_attention
+
+    def keep(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+        kept.extend((k.clone(), v.clone()))
+        return whole(q, k, v, **options)
+
+    ids = inputs(prefill, SEQ)[0]
+    with pytest.MonkeyPatch.context() as patch, torch.no_grad():
+        patch.setattr(torch.nn.functional, "scaled_dot_product_attention", keep)
+        want = prefill(ids)[:, -1:]
+    assert kept[0].shape == (2, 2, SEQ, attention.d)
+    cache = [x.clone() for x in kept]
+    for x in cache:
+        x[:, :, -1] = torch.nan  # the step must write this position before it reads it
+    torch.testing.assert_close(decode(ids[:, -1:], *cache), want)
+    torch.testing.assert_close(cache, kept)  # written in place
+
+
+def test_padding_does_not_change_what_bert_says_of_the_words() -> None:
+    bert = tiny("bert-base").eval()
+    ids = torch.randint(1, 50, (2, 6))
+    padded = torch.cat((ids, torch.zeros(2, 2, dtype=torch.long)), dim=1)
+    torch.testing.assert_close(bert(padded)[:, :6], bert(ids))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama3-1b", "mixtral", "mamba2-130m", "lstm"])
+def test_causal_networks_do_not_look_ahead(name: str) -> None:
+    module = tiny(name).eval()
+    ids = torch.randint(0, 50, (1, SEQ))
+    changed = ids.clone()
+    changed[:, -1] = (ids[:, -1] + 1) % 50
+    before, after = module(ids), module(changed)
+    torch.testing.assert_close(before[:, :-1], after[:, :-1])
+    assert not torch.allclose(before[:, -1], after[:, -1])
+
+
+def test_t5_decoder_does_not_look_ahead_but_its_encoder_does() -> None:
+    module = tiny("t5-base").eval()
+    source, target = inputs(module, SEQ)
+    changed = target.clone()
+    changed[:, -1] = (target[:, -1] + 1) % 50
+    logits = module(source, target)
+    torch.testing.assert_close(module(source, changed)[:, :-1], logits[:, :-1])
+    changed = source.clone()
+    changed[:, -1] = (source[:, -1] + 1) % 50
+    assert not torch.allclose(module(changed, target)[:, 0], logits[:, 0])
+
+
+def test_chunked_scan_is_the_recurrence() -> None:
+    torch.manual_seed(0)
+    x, decay = torch.randn(2, 12, 3, 5), -torch.rand(2, 12, 3)
+    b, c = torch.randn(2, 12, 4), torch.randn(2, 12, 4)
+    state, steps = torch.zeros(2, 3, 5, 4), []
+    for t in range(12):  # h ← exp(decay)·h + x bᵀ;  y = h c
+        state = state * decay[:, t].exp()[..., None, None]
+        state = state + x[:, t, :, :, None] * b[:, t, None, None, :]
+        steps.append((state * c[:, t, None, None, :]).sum(-1))
+    torch.testing.assert_close(scan(x, decay, b, c, chunk=4), torch.stack(steps, dim=1))
+
+
+def test_experts_are_the_weighted_sum_over_all_of_them() -> None:
+    experts: Any = tiny("mixtral").layers[0].feed_forward  # pyright: ignore
+    x = torch.randn(2, SEQ, 64)
+    weights = torch.softmax(experts.router(x), dim=-1)
+    top = weights.topk(2, dim=-1)
+    kept = torch.zeros_like(weights).scatter(-1, top.indices, top.values)
+    kept = kept / kept.sum(-1, keepdim=True)
+    every = torch.stack([expert(x) for expert in experts.experts], dim=-1)
+    torch.testing.assert_close(experts(x), (every * kept[:, :, None]).sum(-1))
+
+
+def test_windows_keep_neighbours_together() -> None:
+    x = torch.arange(16).view(1, 4, 4, 1)
+    windows = to_windows(x, 2)
+    assert windows[0, 0, :, 0].tolist() == [0, 1, 4, 5]
+    assert windows[0, 3, :, 0].tolist() == [10, 11, 14, 15]
+    assert torch.equal(from_windows(windows, 2, 4), x)
+
+
+def test_the_mask_parts_what_the_roll_joined() -> None:
+    module: Any = tiny("swin-t").stages[1].attention  # pyright: ignore
+    assert module.shift == 1 and module.mask.shape == (16, 1, 4, 4)  # 8x8 patches, windows of 2x2
+    assert (module.mask[0] == 0).all()
+    # After the roll the last window holds the four corners of the image: each sees only itself.
+    assert (module.mask[-1, 0] == torch.where(torch.eye(4) == 1, 0.0, -100.0)).all()
+
+
+def test_catalogue_does_not_import_torch() -> None:
+    code = "import sys, simulator.networks.catalogue; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "bert",
+            "unknown network 'bert': did you mean 'bert-base' or 'bert-large'? "
+            "`ridgepoint networks` lists all",
+        ),
+        (
+            "resnet5O",
+            "unknown network 'resnet5O': did you mean 'resnet50' or 'resnet18'? "
+            "`ridgepoint networks` lists all",
+        ),
+        ("zzz", "unknown network 'zzz'; `ridgepoint networks` lists all"),
+    ],
+)
+def test_unknown_network(name: str, text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        network(name)
+    assert str(caught.value) == text
+
+
+def test_unknown_size() -> None:
+    with pytest.raises(InputError) as caught:
+        build("gpt2", widht=3)
+    assert str(caught.value) == (
+        "network 'gpt2' has no size 'widht': did you mean 'width'? "
+        "its sizes are width, layers, heads, vocab, positions, dropout"
+    )
+
+
+def test_sizes_are_taken() -> None:
+    with torch.device("meta"):
+        module = build("gpt2", layers=3)
+    assert len(module.blocks) == 3  # pyright: ignore
