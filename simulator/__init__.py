@@ -1,0 +1,79 @@
+"""Ridgepoint: how long a PyTorch network takes on a GPU, and why.
+
+    from simulator import predict
+    p = predict(module, (x,), gpu="h200")
+    p.period_s, p.regime, p.shares
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import InputError, RidgepointError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from simulator.hardware import GPU
+    from simulator.prediction import Prediction
+    from simulator.records import Trace
+
+__all__ = ["InputError", "RidgepointError", "predict", "trace"]
+
+
+def trace(module: nn.Module, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None,
+          **options: Any) -> Trace:  # fmt: skip
+    """The ops of one step; see `simulator.tracing.trace`."""
+    from simulator.tracing import trace as run  # torch is imported only where it is needed
+
+    return run(module, args, kwargs, **options)
+
+
+def predict(
+    module: nn.Module,
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    gpu: str | GPU = "h200",
+    host: str | None = None,
+    phase: str = "inference",
+    mode: str = "eager",
+    loss: Any = None,
+    optimizer: str | None = "adamw",
+    sizes: Mapping[str, int] | None = None,
+    autocast: str | None = None,
+) -> Prediction:
+    """How long a step of `module` takes on `gpu`, without a GPU and without weights.
+
+    phase      "inference" or "training" (forward, loss, backward, optimizer)
+    mode       "eager", "cuda_graph" or "compiled"
+    loss       callable from outputs to a scalar tensor; default: `.loss`, else mean of squares
+    optimizer  "adamw", "adamw_fused", "sgd" or None
+    host       a host profile's name; default: the one the GPU was calibrated with
+    sizes      answers to data-dependent ops, such as {"nonzero": 640}
+    autocast   "bf16" or "fp16": forward and loss under torch.autocast("cuda")
+
+    Raises InputError, with what came, what was expected and what to do.
+    """
+    from simulator.hardware import gpu as find_gpu
+
+    card = find_gpu(gpu) if isinstance(gpu, str) else gpu
+    traced = trace(
+        module, args, kwargs, phase=phase, loss=loss, optimizer=optimizer, gpu=card, sizes=sizes,
+        autocast=autocast,
+    )  # fmt: skip
+    return predict_trace(traced, gpu=card, host=host, mode=mode)
+
+
+def predict_trace(
+    traced: Trace, *, gpu: str | GPU = "h200", host: str | None = None, mode: str = "eager"
+) -> Prediction:
+    """The prediction of a trace made or loaded before; needs no torch."""
+    from simulator.hardware import gpu as find_gpu
+    from simulator.hosts import host as find_host
+    from simulator.profiles import profile
+    from simulator.simulate import simulate
+
+    card = find_gpu(gpu) if isinstance(gpu, str) else gpu
+    return simulate(traced, card, find_host(host), profile(), mode)

@@ -52,7 +52,7 @@ FUNCTIONAL: dict[str, Steps] = {
     "isnan": (1, 1), "isinf": (1, 2), "isposinf": (1, 1), "isneginf": (1, 1), "signbit": (1, 1),
     "angle": (1, 20), "polar": (4, 55), "complex": (0, 1), "_conj_physical": (1, 1),
     "softplus": (4, 26), "hardshrink": (2, 2), "softshrink": (3, 3),
-    "glu": (5, 14), "_prelu_kernel": (2, 2),
+    "glu": (5, 14), 
     "maximum": (1, 2), "minimum": (1, 2), "fmax": (1, 1), "fmin": (1, 1),
     "logaddexp": (6, 30), "logaddexp2": (6, 28),
     "special_entr": (2, 12), "special_erfcx": (1, 40), "special_i0e": (1, 40),
@@ -87,23 +87,24 @@ LOGICAL: dict[str, Steps] = {
 """Overloads `default` and `out`, and `default` in place, of two or three tensors."""
 
 BACKWARD: dict[str, Steps] = {
-    # g·(1 − y)·y and g·(1 − y²)
+    # g·(1 - y)·y and g·(1 - y²)
     "sigmoid_backward": (3, 3), "tanh_backward": (3, 2),
-    # g·s·(1 + x·(1 − s)) with s = sigmoid(x), of 4
+    # g·s·(1 + x·(1 - s)) with s = sigmoid(x), of 4
     "silu_backward": (8, 18),
     # g·(Φ(x) + x·φ(x)): Φ of 4, φ of 4, then three
     "gelu_backward": (11, 40),
     "threshold_backward": (1, 2), "hardtanh_backward": (2, 3), "hardsigmoid_backward": (3, 4),
     "hardshrink_backward": (2, 3), "softshrink_backward": (2, 3), "leaky_relu_backward": (2, 2),
     "elu_backward": (4, 14), "softplus_backward": (4, 20), "logit_backward": (4, 14),
-    # a pair of results: σ of 4, g·σ, g·a·σ·(1 − σ) of 4, which is 9 for two
+    # a pair of results: s of 4, g·s, g·a·s·(1 - s) of 4, which is 9 for two
     "glu_backward": (5, 12),
 }  # fmt: skip
 """Overloads `default` and `grad_input`."""
 
 LONE: dict[str, Steps] = {
     "aten.hardswish_backward.default": (5, 6), "aten.hardswish_backward.out": (5, 6),
-    "aten.mish_backward.default": (8, 50), "aten._prelu_kernel_backward.default": (3, 4),
+    "aten.mish_backward.default": (8, 50), "aten._prelu_kernel.default": (2, 2),
+    "aten._prelu_kernel_backward.default": (3, 4),
     "aten.log_sigmoid_forward.default": (5, 28), "aten.log_sigmoid_forward.output": (5, 28),
     "aten.log_sigmoid_backward.default": (5, 16), "aten.log_sigmoid_backward.grad_input": (5, 16),
     "aten.rrelu_with_noise_backward.default": (2, 2),
@@ -289,12 +290,8 @@ def rrelu(op: Signature) -> tuple[Work, ...]:
     if not op.arg("training", False):
         reads = replace(op, inputs=(op["self"],), names=("self",), aliases=())
         return elementwise(reads, (2, 2))
-    (work,) = elementwise(op, (4, 24), "random") or (None,)
-    noise = op["noise"].nbytes  # written, not read
-    if work is None:
-        return ()
-    return (
-        replace(
-            work, read_bytes=read_of(op, "self"), write_bytes=work.write_bytes + noise
-        ),
-    )  # fmt: skip
+    write = op.write_bytes + op["noise"].nbytes  # the noise is not read
+    return tuple(
+        replace(work, read_bytes=read_of(op, "self"), write_bytes=write)
+        for work in elementwise(op, (4, 24), "random")
+    )

@@ -93,7 +93,7 @@ def trace(
         parameters=sum(w.numel() for w in weights),
         weight_bytes=sum(w.numel() * w.element_size() for w in weights),
         assumptions=recorder.assumptions,
-        torch_version=torch.__version__,
+        torch_version=str(torch.__version__),
         gpu=card.id,
         tail_python_calls=python_calls,
         tail_module_calls=module_calls,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.costs import Work, works
 from simulator.records import Signature, Tensor
 
 Spec = Tensor | tuple[tuple[int, ...], str]
@@ -45,6 +46,13 @@ def sig(
     outs = _several(outputs)
     regions = tuple(aliases) if aliases is not None else tuple(range(len(tensors) + len(outs)))
     return Signature(name, tuple(tensors), outs, tuple(names), dict(args or {}), regions)
+
+
+def launched(op: Signature) -> tuple[Work, ...]:
+    """The work of an op that has a cost."""
+    found = works(op)
+    assert found is not None, f"{op.name} has no cost"
+    return found
 
 
 def _several(outputs: Spec | Sequence[Spec]) -> tuple[Tensor, ...]:

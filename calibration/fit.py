@@ -1,0 +1,194 @@
+"""Fit a GPU's profile to recorded kernels: few physical parameters a family.
+
+`python -m calibration.fit` reads the recordings of the H200 and writes `simulator/profiles/h200.json`;
+the same recordings give the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from calibration.fidelity import retrace
+from calibration.recordings import Recording, recordings
+from simulator.costs import Work
+from simulator.hardware import GPU
+from simulator.hardware import gpu as find_gpu
+from simulator.lowering import lower
+from simulator.profiles import FOLDER, Profile, Tiles, Traffic
+from simulator.records import Trace
+from simulator.residency import accesses
+from simulator.roofline import roofs, tile_family
+
+Floats = NDArray[np.float64]
+
+L2_REACH = 0.6
+"""Share of L2 within which data written before is still found; of 0.3 to 1.0 it fits best."""
+
+_WIDTHS = (8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192)
+_TENSOR_SHAPES = sorted(
+    {(h, w) for h in (64, 128, 192, 256, 320, 384) for w in _WIDTHS if h * w <= 256 * 144}
+    | {(w, h) for h in (64, 128, 192, 256, 320, 384) for w in _WIDTHS if h * w <= 256 * 144}
+)
+_VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
+_HEAD_SHAPES = [(64, 64), (128, 64)]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One launch as recorded: its work, the share of its bytes in L2, and its seconds."""
+
+    work: Work
+    hot: float
+    seconds: float
+
+
+def samples(pairs: Sequence[tuple[Recording, Trace]], gpu: GPU) -> list[Sample]:
+    """Launches of the ops whose recorded and lowered kernels agree in number; the same work at
+    the same residency is one sample, its median."""
+    found: dict[Any, list[float]] = {}
+    works: dict[Any, tuple[Work, float]] = {}
+    for recording, trace in pairs:
+        lowered = lower(trace, gpu)
+        launching = np.zeros(len(trace.ops), np.bool_)
+        launching[lowered.op_of] = True
+        hot = accesses(trace, launching).hot_share((gpu.l2_bytes or 0) * L2_REACH)
+        rows: dict[int, list[int]] = {}
+        for work, op in zip(lowered.work_of.tolist(), lowered.op_of.tolist(), strict=True):
+            rows.setdefault(op, []).append(work)
+        for index, op in enumerate(recording.ops):
+            lowered_works = rows.get(index, [])
+            if len(op.kernels) != len(lowered_works):
+                continue
+            for (_, seconds), row in zip(op.kernels, lowered_works, strict=True):
+                work = lowered.works[row]
+                share = round(float(hot[index]), 2)
+                key = (msgspec.json.encode(work), share)
+                found.setdefault(key, []).append(seconds)
+                works[key] = (work, share)
+    return [Sample(*works[key], float(np.median(found[key]))) for key in sorted(found)]
+
+
+def errors(found: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
+    """log(predicted / measured) of each sample."""
+    table = roofs([s.work for s in found], gpu, profile)
+    hot = np.array([s.hot for s in found])
+    held = table.cold_s * (1 - hot) + table.hot_s * hot
+    predicted = np.maximum(table.compute_s, held) + table.fixed_s
+    return np.log(predicted / np.array([s.seconds for s in found]))
+
+
+def _solve(make: Callable[[Floats], Profile], start: Sequence[float], low: Sequence[float],
+           high: Sequence[float], found: Sequence[Sample], gpu: GPU) -> Floats:  # fmt: skip
+    def residuals(log_values: Floats) -> Floats:
+        return np.clip(errors(found, gpu, make(np.exp(log_values))), -2, 2)
+
+    best = least_squares(
+        residuals, np.log(start), bounds=(np.log(low), np.log(high)), loss="soft_l1", f_scale=0.1,
+        diff_step=0.02, max_nfev=40,
+    )  # fmt: skip
+    return np.array([float(f"{v:.4g}") for v in np.exp(best.x)])
+
+
+def fit(pairs: Sequence[tuple[Recording, Trace]], gpu: GPU, base: Profile) -> Profile:
+    """A profile whose families are fitted to the samples one at a time."""
+    found = samples(pairs, gpu)
+    profile = base
+    groups: dict[str, list[Sample]] = {}
+    for sample in found:
+        family = tile_family(sample.work)
+        name = family if family in base.tiles and sample.work.flops else sample.work.family
+        groups.setdefault(name, []).append(sample)
+    for name, group in sorted(groups.items()):
+        if name in base.tiles:
+            old = base.tiles[name]
+
+            def tiled(v: Floats, name: str = name, old: Tiles = old) -> Profile:
+                tiles = Tiles(old.shapes, *v.tolist())
+                return msgspec.structs.replace(profile, tiles={**profile.tiles, name: tiles})
+
+            start = [old.utilisation, old.feed, old.wave_s, old.split_s, old.dram, old.l2,
+                     old.fixed_s]  # fmt: skip
+            low = [0.02, 0.1, 1e-8, 5e-7, 0.2, 0.05, 5e-7]
+            high = [4.0, 500.0, 2e-5, 2e-5, 1.0, 1.0, 2e-5]
+            profile = tiled(_solve(tiled, start, low, high, group, gpu))
+        elif len(group) >= 4:
+
+            def held(v: Floats, name: str = name) -> Profile:
+                traffic = {**profile.traffic, name: Traffic(*v.tolist())}
+                return msgspec.structs.replace(profile, traffic=traffic)
+
+            start, low, high = [0.85, 0.5, 0.5, 1.5e-6], [0.02, 0.02, 0.01, 2e-7], [1, 1, 1, 2e-4]
+            profile = held(_solve(held, start, low, high, group, gpu))
+    return profile
+
+
+def base() -> Profile:
+    """Where the fit starts: one shape list a kind of product, everything else ordinary."""
+    tensor = Tiles(tuple(_TENSOR_SHAPES), 2.0, 117.0, 1e-6, 3.5e-6, 0.8, 0.3, 1.8e-6)
+    vector = Tiles(tuple(_VECTOR_SHAPES), 0.82, 10.0, 2e-7, 3e-6, 0.8, 0.4, 3e-6)
+    heads = Tiles(tuple(_HEAD_SHAPES), 0.7, 1.0, 1e-6, 1e-6, 0.8, 0.4, 3e-6)
+    conv = Tiles(tuple(_TENSOR_SHAPES), 1.2, 100.0, 1e-6, 3e-6, 0.8, 0.4, 3e-6)
+    return Profile(
+        version=1,
+        id="h200",
+        gpu="h200_sxm",
+        source="kernels of 67 networks recorded on an NVIDIA H200 with torch 2.11, CUDA 13.0, "
+        "cuDNN 9.19; graph launch and gaps from replays of the same networks",
+        traffic={"pointwise": Traffic(0.85, 0.5, 0.5, 1.5e-6)},
+        tiles={
+            "gemm_tensor": tensor,
+            "gemm_vector": vector,
+            "attention_fwd": heads,
+            "attention_bwd": heads,
+            "conv_fwd": conv,
+            "conv_dgrad": conv,
+            "conv_wgrad": conv,
+        },
+        l2_reach=L2_REACH,
+        l2_bytes_per_clock_per_unit=37.5,
+        gap_s=1e-6,
+        graph_gap_s=1e-6,
+        graph_launch_s=1e-5,
+        interval=(0.8, 1.25),
+    )
+
+
+def report(found: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
+    """Median and 90th percentile of the error by family, and how far it leans."""
+    error = errors(found, gpu, profile)
+    lines: list[str] = []
+    kinds = [
+        tile_family(s.work) if s.work.flops and tile_family(s.work) in profile.tiles
+        else s.work.family for s in found
+    ]  # fmt: skip
+    weight = np.array([s.seconds for s in found])
+    for kind in sorted(set(kinds)):
+        rows = np.array([k == kind for k in kinds])
+        off = np.abs(np.expm1(error[rows]))
+        lean = float(np.expm1(np.median(error[rows])))
+        lines.append(
+            f"{kind:16} {rows.sum():5d} samples  median {np.median(off):6.1%}  "
+            f"p90 {np.quantile(off, 0.9):6.1%}  leans {lean:+6.1%}  "
+            f"{weight[rows].sum() / weight.sum():6.1%} of the time"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    card = find_gpu("h200")
+    pairs = [(recording, retrace(recording.case)) for recording in recordings()]
+    fitted = fit(pairs, card, base())
+    print(report(samples(pairs, card), card, fitted))
+    text = msgspec.json.format(msgspec.json.encode(fitted), indent=1)
+    (FOLDER / "h200.json").write_bytes(text + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Fused attention, softmax(q·kᵀ)·v in one kernel, and the kernels of its backward.
+
+`flops` counts every pair of query and key, as `torch.utils.flop_counter` does; the share of the
+pairs that a causal or windowed kernel really computes is dims["fraction"].
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from simulator.costs.launches import copy, fill, pointwise, reduction
+from simulator.costs.registry import Engine, Work, cost
+from simulator.records import Signature, Tensor
+
+
+class _Shape(NamedTuple):
+    b: int
+    h: int
+    hk: int
+    sq: int
+    sk: int
+    d: int
+    dv: int
+
+
+@cost(
+    "aten._scaled_dot_product_flash_attention.default",
+    "aten._scaled_dot_product_flash_attention.quantized",
+    "aten._scaled_dot_product_efficient_attention.default",
+    "aten._scaled_dot_product_fused_attention_overrideable.default",
+    "aten._flash_attention_forward.default", "aten._flash_attention_forward.quantized",
+    "aten._flash_attention_forward_no_dropout_inplace.default",
+    "aten._efficient_attention_forward.default",
+)  # fmt: skip
+def attention(op: Signature) -> Work:
+    """One kernel: reads q, k, v and the mask, writes the output and the log-sum-exp."""
+    return _forward(op)
+
+
+@cost("aten._scaled_dot_product_cudnn_attention.default", "aten._cudnn_attention_forward.default")
+def cudnn_attention(op: Signature) -> tuple[Work, Work]:
+    """cuDNN clears its tile counter before; for one query it splits the keys and adds up after."""
+    main, shape = _forward(op), _shape(op)
+    if shape.sq == 1:  # as split-KV decoding: the parts' outputs in float32 meet in a reduction
+        rows = shape.b * shape.h * shape.dv
+        return main, reduction(rows, 2, 8 * rows, op.out.nbytes)  # two parts at the least
+    return fill(1, 4), main
+
+
+@cost(
+    "aten._scaled_dot_product_flash_attention_backward.default",
+    "aten._scaled_dot_product_fused_attention_overrideable_backward.default",
+    "aten._scaled_dot_product_cudnn_attention_backward.default",
+    "aten._flash_attention_backward.default", "aten._cudnn_attention_backward.default",
+)  # fmt: skip
+def flash_backward(op: Signature) -> tuple[Work, ...]:
+    """sum(dO·O) a row, the gradients with dQ in float32, dQ to its own dtype.
+
+    With fewer heads of keys than of queries, flash writes dK and dV for every query head and
+    sums them over each group of heads afterwards (flash_api.cpp, mha_bwd).
+    """
+    shape, q, k, v = _shape(op), op["query"], op["key"], op["value"]
+    grad, out = op["grad_out"], op["out"]
+    rows = 4 * shape.b * shape.h * shape.sq  # a float32 for each query and head
+    dq32 = 4 * q.numel
+    expanded = shape.hk < shape.h and _backend(op) == "flash"
+    times = shape.h // shape.hk if expanded else 1
+    dk, dv = k.numel * k.itemsize, v.numel * v.itemsize
+    preprocess = reduction(  # clears dQ's accumulator as well
+        rows // 4, shape.dv, grad.nbytes + out.nbytes, rows + dq32, flops=2
+    )
+    main = _backward(
+        op,
+        read=q.nbytes + k.nbytes + v.nbytes + grad.nbytes + 2 * rows + dq32,
+        write=dq32 + times * (dk + dv),
+    )
+    convert = pointwise(q.numel, dq32, q.numel * q.itemsize)
+    sums = tuple(
+        reduction(x.numel, times, times * size, size, inner=shape.d)
+        for x, size in ((k, dk), (v, dv))
+    )
+    return (preprocess, main, convert, *sums) if expanded else (preprocess, main, convert)
+
+
+@cost(
+    "aten._scaled_dot_product_efficient_attention_backward.default",
+    "aten._efficient_attention_backward.default",
+)
+def efficient_backward(op: Signature) -> tuple[Work, ...]:
+    """In 16 bits the kernel computes delta = sum(dO·O) itself; in float32 three kernels do before.
+
+    kKernelComputesDelta in kernel_backward.h; the three are a product, a sum and a transposition.
+    """
+    shape, grad = _shape(op), op["grad_out_"]
+    rows = 4 * shape.b * shape.h * shape.sq
+    main = _backward(
+        op,
+        read=op.read_bytes + (rows if grad.itemsize == 4 else 0),
+        write=op.write_bytes,
+    )
+    if grad.itemsize < 4:
+        return (main,)
+    n, full = grad.numel, grad.numel * 4
+    product = pointwise(n, grad.nbytes + op["out"].nbytes, full, inputs=2)
+    total = reduction(rows // 4, shape.dv, full, rows)
+    delta = Tensor((shape.b, shape.h, shape.sq), "float32", (shape.sq * shape.h, 1, shape.h))
+    return product, total, copy(delta, rows), main
+
+
+def _forward(op: Signature) -> Work:
+    """2·pairs·d for q·kᵀ and 2·pairs·dv for the product with v."""
+    shape = _shape(op)
+    pairs = shape.b * shape.h * shape.sq * shape.sk
+    return _work(op, 2 * pairs * (shape.d + shape.dv), op.read_bytes, op.write_bytes, "fwd")
+
+
+def _backward(op: Signature, *, read: int, write: int) -> Work:
+    """Three products of width d (scores again, dQ, dK) and two of width dv (dP, dV)."""
+    shape = _shape(op)
+    pairs = shape.b * shape.h * shape.sq * shape.sk
+    return _work(op, 2 * pairs * (3 * shape.d + 2 * shape.dv), read, write, "bwd")
+
+
+def _work(op: Signature, flops: int, read: int, write: int, direction: str) -> Work:
+    shape, dims = _shape(op), _dims(op, direction)
+    engine, dtype = _unit(op["query"].dtype)
+    return Work(
+        "attention",
+        flops=flops,
+        read_bytes=read,
+        write_bytes=write,
+        engine=engine,
+        dtype=dtype,
+        instructions=10 * shape.b * shape.h * shape.sq * shape.sk,  # an exp for each pair
+        dims=dims,
+    )
+
+
+def _unit(dtype: str) -> tuple[Engine, str]:
+    """float32 runs as three TF32 products (CUTLASS's OpMultiplyAddFastF32)."""
+    return "tensor", "tf32" if dtype == "float32" else dtype
+
+
+def _backend(op: Signature) -> str:
+    return next(b for b in ("flash", "efficient", "cudnn", "fused") if f"_{b}_" in op.name)
+
+
+def _is_sdpa(op: Signature) -> bool:
+    """[b, h, s, d], as cuDNN takes it; flash's and efficient's own entries take [b, s, h, d]."""
+    return "scaled_dot_product" in op.name or "cudnn" in op.name
+
+
+def _shape(op: Signature) -> _Shape:
+    """Sizes; sequences packed into one are each taken as long as the longest."""
+    q, k, v = op["query"].shape, op["key"].shape, op["value"].shape
+    lengths = op.get("cum_seq_q") or op.get("cu_seqlens_q")
+    if lengths is not None and lengths.numel > 1 and not _is_sdpa(op):
+        names = ("max_q", "max_k") if "flash" in op.name else ("max_seqlen_q", "max_seqlen_k")
+        sq, sk = (op.args[name] for name in names)
+        return _Shape(lengths.numel - 1, q[-2], k[-2], sq, sk, q[-1], v[-1])
+    heads, length = (1, 2) if _is_sdpa(op) else (2, 1)
+    return _Shape(q[0], q[heads], k[heads], q[length], k[length], q[3], v[3])
+
+
+def _dims(op: Signature, direction: str) -> dict[str, Any]:
+    shape = _shape(op)
+    kind = op.arg("custom_mask_type", 1 if op.arg("is_causal", False) else 0)
+    bias: Tensor | None = op.get("attn_bias") or op.get("bias")
+    return {
+        **shape._asdict(),
+        "causal": kind != 0,
+        "direction": direction,
+        "backend": _backend(op),
+        "mask": bias is not None and bias.numel > 0,
+        "dropout": float(op.arg("dropout_p", 0.0)),
+        "fraction": _fraction(op, shape, kind),
+    }
+
+
+def _fraction(op: Signature, shape: _Shape, kind: int) -> float:
+    """Share of the pairs (query i, key j) that are kept: all, j ≤ i + shift, or a window of them.
+
+    `kind` is 0 without a mask, 1 causal, 2 causal counted from the last query. Flash's own entry
+    counts from the last one always.
+    """
+    sq, sk = shape.sq, shape.sk
+    left, right = op.arg("window_size_left", -1), op.arg("window_size_right", -1)
+    window = op.arg("window_size", -1) or -1
+    if window > 0:  # efficient's window: that many keys up to the query's own
+        left = window - 1
+    if kind != 0:
+        right = 0
+    if (left < 0 and right < 0) or not sq * sk:
+        return 1.0
+    shift = sk - sq if kind == 2 or "aten._flash" in op.name else 0
+    kept = 0
+    for i in range(sq):
+        first = max(0, i + shift - left) if left >= 0 else 0
+        last = min(sk - 1, i + shift + right) if right >= 0 else sk - 1
+        kept += max(0, last - first + 1)
+    return kept / (sq * sk)

@@ -1,0 +1,175 @@
+"""Convolutions, forward and backward, as cuDNN and ATen's depthwise kernels run them.
+
+Every direction costs 2·n·spatial·kernel·cin·cout/groups FLOPs, since each product of the forward
+appears once in each gradient. `torch.utils.flop_counter` agrees, but for the weight gradient of
+a grouped convolution, which it counts as dense: `groups` times too many.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from simulator.costs.launches import pointwise, reduction
+from simulator.costs.registry import Engine, Work, cost
+from simulator.records import Signature, Tensor
+
+
+@cost(
+    "aten.convolution.default", "aten._convolution.default",
+    "aten.convolution_overrideable.default",
+    "aten.cudnn_convolution.default", "aten.cudnn_convolution_transpose.default",
+    "aten._conv_depthwise2d.default", "aten.conv_depthwise3d.default",
+    "aten._slow_conv2d_forward.default", "aten.slow_conv3d_forward.default",
+    "aten.slow_conv_dilated2d.default", "aten.slow_conv_dilated3d.default",
+    "aten.slow_conv_transpose2d.default", "aten.slow_conv_transpose3d.default",
+)  # fmt: skip
+def convolution(op: Signature) -> tuple[Work, ...]:
+    """x [n, cin, *spatial] with weight [cout, cin/groups, *kernel].
+
+    Transposed: weight [cin, cout/groups, *kernel]; cuDNN runs it as the data gradient of the
+    convolution that goes the other way, and so its dims are that convolution's.
+    """
+    x, weight = _input(op), op["weight"]
+    is_transposed = _transposed(op)
+    forward = _one(op, "dgrad" if is_transposed else "fwd", x, weight, op.out)
+    bias = op.get("bias")
+    if bias is None or forward.dims["native"]:  # ATen's depthwise kernel adds the bias itself
+        return (forward,) if bias is None else (_reading(forward, bias.nbytes),)
+    out = op.out
+    read = out.nbytes + bias.nbytes
+    return forward, pointwise(out.numel, read, out.nbytes, inputs=2, dtype=out.dtype)
+
+
+@cost("aten.cudnn_convolution_relu.default", "aten.cudnn_convolution_add_relu.default")
+def fused_convolution(op: Signature) -> Work:
+    """Bias, residual and ReLU in the epilogue of one kernel."""
+    extra = sum(t.nbytes for name in ("bias", "z") if (t := op.get(name)))
+    return _reading(_one(op, "fwd", op["self"], op["weight"], op.out), extra)
+
+
+@cost("aten.convolution_backward.default", "aten.convolution_backward_overrideable.default")
+def convolution_backward(op: Signature) -> tuple[Work, ...]:
+    """Up to three gradients, as `output_mask` asks: of the input, the weight and the bias."""
+    grad, x, weight = op["grad_output"], op["input"], op["weight"]
+    wants_input, wants_weight, wants_bias = op.arg("output_mask", [True, True, False])
+    found: list[Work] = []
+    if wants_input:
+        direction = "fwd" if _transposed(op) else "dgrad"
+        found.append(_one(op, direction, grad, weight, x))
+    if wants_weight:
+        found.append(_one(op, "wgrad", grad, x, weight))
+    if wants_bias:  # grad_output.sum over all but the channels
+        channels, size = grad.shape[1], grad.itemsize
+        between = channels if _channels_last(grad) else 1
+        found.append(
+            reduction(
+                channels, grad.numel // max(channels, 1), grad.nbytes, channels * size,
+                inner=between, dtype=grad.dtype,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _one(op: Signature, direction: str, a: Tensor, b: Tensor, out: Tensor) -> Work:
+    """One direction: reads `a` and `b`, writes `out`."""
+    dims = _dims(op, direction)
+    engine, dtype = _unit(a.dtype, depthwise=dims["depthwise"])
+    flops = _flops(op)
+    return Work(
+        "conv",
+        flops=flops,
+        read_bytes=a.nbytes + b.nbytes,
+        write_bytes=out.numel * out.itemsize,
+        engine=engine,
+        dtype=dtype,
+        instructions=flops // 2 if engine == "vector" else 0,
+        dims=dims,
+    )
+
+
+def _unit(dtype: str, *, depthwise: bool) -> tuple[Engine, str]:
+    """cuDNN's float32 convolutions use TF32 by default (torch.backends.cudnn.allow_tf32).
+
+    A depthwise convolution has no matrix product to give to a tensor core: it sums in float32.
+    """
+    if dtype == "float64":
+        return "vector", dtype
+    if depthwise:
+        return "vector", "float32"
+    return "tensor", "tf32" if dtype == "float32" else dtype
+
+
+def _input(op: Signature) -> Tensor:
+    return op.get("input") or op["self"]
+
+
+def _transposed(op: Signature) -> bool:
+    return bool(op.arg("transposed", False)) or "transpose" in op.name
+
+
+def _result(op: Signature) -> Tensor:
+    """The forward's output: what a backward is given the gradient of."""
+    return op.get("grad_output") or op.out
+
+
+def _groups(op: Signature) -> int:
+    """Given, or (for the depthwise overloads, which take none) read off the weight's shape."""
+    x, weight = _input(op), op["weight"]
+    if "groups" in op.args:
+        return op.args["groups"]
+    return x.shape[1] // weight.shape[1] if "depthwise" in op.name else 1
+
+
+def _flops(op: Signature) -> int:
+    """2 · n · positions · prod(weight): each position of the smaller image meets every weight.
+
+    The positions are the output's, or a transposed convolution's input's.
+    """
+    x, weight = _input(op), op["weight"]
+    positions = (x if _transposed(op) else _result(op)).shape[2:]
+    return 2 * x.shape[0] * prod(positions) * prod(weight.shape)
+
+
+def _dims(op: Signature, direction: str) -> dict[str, Any]:
+    """Coordinates of the convolution that is not transposed."""
+    x, weight, result, groups = _input(op), op["weight"], _result(op), _groups(op)
+    before, after = (result, x) if _transposed(op) else (x, result)
+    spatial = len(x.shape) - 2
+    channels_last = _channels_last(x) or _channels_last(weight)
+    cin, cout = before.shape[1], after.shape[1]
+    depthwise = groups > 1 and groups == cin and cout % groups == 0
+    return {
+        "direction": direction,
+        "n": x.shape[0],
+        "cin": cin,
+        "cout": cout,
+        "spatial_in": before.shape[2:],
+        "spatial_out": after.shape[2:],
+        "kernel": weight.shape[2:],
+        "stride": _each(op.arg("stride", 1), spatial),
+        "dilation": _each(op.arg("dilation", 1), spatial),
+        "groups": groups,
+        "depthwise": depthwise,
+        "channels_last": channels_last,
+        "dims": spatial,
+        "transposed": _transposed(op),
+        # ATen's own depthwise kernel, unless memory is channels last (Convolution.cpp, ConvParams)
+        "native": depthwise and not (channels_last or _transposed(op) or "cudnn" in op.name),
+    }
+
+
+def _channels_last(x: Tensor) -> bool:
+    return len(x.shape) > 3 and not x.contiguous and x.stride[1] == 1
+
+
+def _each(value: int | list[int] | tuple[int, ...], spatial: int) -> tuple[int, ...]:
+    values = (value,) if isinstance(value, int) else tuple(value)
+    return values * spatial if len(values) == 1 else values
+
+
+def _reading(work: Work, more_bytes: int) -> Work:
+    return Work(
+        work.family, work.flops, work.read_bytes + more_bytes, work.write_bytes,
+        work.engine, work.dtype, work.instructions, work.dims,
+    )  # fmt: skip

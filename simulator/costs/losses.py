@@ -1,0 +1,274 @@
+"""Losses and distances. A reduced elementwise loss is two kernels: each term, then their sum."""
+
+from __future__ import annotations
+
+from simulator.costs.launches import (
+    copy,
+    fill,
+    fill_like,
+    from_host,
+    lanes,
+    moved,
+    pointwise,
+    reduction,
+)
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+_NONE, _MEAN = 0, 1  # at::Reduction
+_SPECIAL = 10
+"""Instructions of an exponential or a logarithm."""
+
+
+def _pointwise(op: Signature, n: int, flops: int, read: int, write: int, specials: int = 0) -> Work:
+    """`flops` for each of n elements, `specials` of which are exponentials or logarithms."""
+    slots = flops + (_SPECIAL - 1) * specials
+    inputs = max(1, read // max(write, 1))
+    return pointwise(n, read, write, flops=flops, slots=slots, inputs=inputs, dtype=op.out.dtype)
+
+
+def _sum(x: Tensor, n: int) -> Work:
+    """n values of x's dtype to one."""
+    return reduction(1, n, n * x.itemsize, x.itemsize, dtype=x.dtype)
+
+
+def _reduced(op: Signature, flops: int, specials: int = 0) -> tuple[Work, ...]:
+    x = op["self"]
+    terms = _pointwise(op, x.numel, flops, op.read_bytes, x.numel * x.itemsize, specials)
+    return (terms,) if op.arg("reduction", _MEAN) == _NONE else (terms, _sum(x, x.numel))
+
+
+@cost("aten.mse_loss.default")
+def mse_loss(op: Signature) -> tuple[Work, ...]:
+    """(x - y)²: 2 an element."""
+    return _reduced(op, 2)
+
+
+@cost("aten.smooth_l1_loss.default", "aten.huber_loss.default")
+def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
+    """A difference, its modulus, a comparison, and one of two branches of two: 5 an element."""
+    return _reduced(op, 5)
+
+
+@cost(
+    "aten.mse_loss_backward.default", "aten.smooth_l1_loss_backward.default",
+    "aten.huber_loss_backward.default",
+)  # fmt: skip
+def elementwise_loss_backward(op: Signature) -> Work:
+    """A difference, a scaling, the gradient: 3; two comparisons more where there are branches."""
+    n = op["self"].numel
+    flops = 3 if "mse" in op.name else 5
+    return _pointwise(op, n, flops, op.read_bytes, op.out.nbytes)
+
+
+@cost("aten.binary_cross_entropy.default")
+def binary_cross_entropy(op: Signature) -> tuple[Work, ...]:
+    """(y - 1)·max(log(1 - x), -100) - y·max(log x, -100): 2 logarithms and 7 more."""
+    x, weight = op["self"], op.get("weight")
+    full = x.numel * x.itemsize
+    terms = _pointwise(op, x.numel, 9, x.nbytes + op["target"].nbytes, full, specials=2)
+    weighting = _weighting(op, x, weight)
+    if op.arg("reduction", _MEAN) == _NONE:
+        return terms, *weighting
+    return terms, *weighting, _sum(x, x.numel)
+
+
+@cost("aten.binary_cross_entropy_backward.default")
+def binary_cross_entropy_backward(op: Signature) -> tuple[Work, ...]:
+    """g·(x - y) / max((1 - x)·x, ε), 6 an element; a mean is divided by n in another kernel."""
+    x, n = op["self"], op["self"].numel
+    full = n * x.itemsize
+    read = op["grad_output"].nbytes + x.nbytes + op["target"].nbytes
+    main = _pointwise(op, n, 6, read, full)
+    divide = (_pointwise(op, n, 1, full, full),) if op.arg("reduction", _MEAN) == _MEAN else ()
+    return main, *_weighting(op, x, op.get("weight")), *divide
+
+
+def _weighting(op: Signature, x: Tensor, weight: Tensor | None) -> tuple[Work, ...]:
+    if weight is None:
+        return ()
+    full = x.numel * x.itemsize
+    return (_pointwise(op, x.numel, 1, full + weight.nbytes, full),)
+
+
+@cost("aten.binary_cross_entropy_with_logits.default")
+def bce_with_logits(op: Signature) -> tuple[Work, ...]:
+    """(1 - y)·x - w·log sigmoid(x), op by op as Loss.cpp has it.
+
+    One kernel each for 1 - y, the product, log sigmoid and the difference.
+    `pos_weight` adds four: pos_weight - 1, times y, plus 1, and its product with log sigmoid.
+    """
+    x, n = op["self"], op["self"].numel
+    full = n * x.itemsize
+    one, two = _pointwise(op, n, 1, full, full), _pointwise(op, n, 1, 2 * full, full)
+    log_sigmoid = _pointwise(op, n, 5, full, full, specials=2)  # min(0, x) - log1p(exp(-|x|))
+    positive: tuple[Work, ...] = ()
+    if pos := op.get("pos_weight"):
+        small = _pointwise(op, pos.numel, 1, pos.nbytes, pos.nbytes)
+        scaled = _pointwise(op, n, 1, pos.nbytes + full, full)
+        positive = (small, scaled, one, two)
+    found = (one, two, log_sigmoid, *positive, two, *_weighting(op, x, op.get("weight")))
+    return found if op.arg("reduction", _MEAN) == _NONE else (*found, _sum(x, n))
+
+
+@cost("aten.soft_margin_loss.default")
+def soft_margin_loss(op: Signature) -> tuple[Work, ...]:
+    """log(1 + exp(-y·x)) op by op: neg, product, exp, log1p, and the sum (Loss.cpp)."""
+    x, n = op["self"], op["self"].numel
+    full = n * x.itemsize
+    one, special = _pointwise(op, n, 1, full, full), _pointwise(op, n, 1, full, full, specials=1)
+    found = (one, _pointwise(op, n, 1, 2 * full, full), special, special)
+    return found if op.arg("reduction", _MEAN) == _NONE else (*found, _sum(x, n))
+
+
+@cost("aten.soft_margin_loss_backward.default")
+def soft_margin_loss_backward(op: Signature) -> tuple[Work, ...]:
+    """-y·z / (1 + z) · g with z = exp(-y·x), op by op: eight kernels (Loss.cpp)."""
+    n, full = op["self"].numel, op["self"].numel * op["self"].itemsize
+    one, two = _pointwise(op, n, 1, full, full), _pointwise(op, n, 1, 2 * full, full)
+    return one, two, _pointwise(op, n, 1, full, full, specials=1), one, two, one, two, two
+
+
+@cost("aten.nll_loss_forward.default")
+def nll_loss_forward(op: Signature) -> Work:
+    """Picks one value a row of [n, classes]: reads n of them, whatever the classes."""
+    x, rows = op["self"], op["target"].numel
+    weight = op.get("weight")
+    picked = rows * x.itemsize * (2 if weight is not None else 1)
+    read = picked + op["target"].nbytes
+    return reduction(1, rows, read, op.write_bytes, flops=2, dtype=x.dtype)
+
+
+@cost("aten.nll_loss_backward.default", "aten.nll_loss2d_backward.default")
+def nll_loss_backward(op: Signature) -> tuple[Work, Work]:
+    """Zeros for the whole gradient, then one value a row."""
+    rows, size, weight = op["target"].numel, op.out.itemsize, op.get("weight")
+    read = op["grad_output"].nbytes + op["target"].nbytes + size
+    read += rows * size if weight is not None else 0
+    return fill_like(op.out), moved("scatter", rows, 1, read, rows * size, flops=1)
+
+
+@cost("aten.nll_loss2d_forward.default")
+def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
+    """One value a pixel of [n, classes, h, w]; blocks add to a sum that is cleared before."""
+    x, pixels = op["self"], op["target"].numel
+    weight = op.get("weight")
+    read = pixels * x.itemsize * (2 if weight is not None else 1) + op["target"].nbytes
+    main = reduction(1, pixels, read, op.write_bytes, flops=2, dtype=x.dtype)
+    if op.arg("reduction", _MEAN) == _NONE:
+        return (main,)
+    clear = fill(1, x.itemsize)  # the sum, and the weights' sum
+    average = pointwise(1, 2 * x.itemsize, x.itemsize, inputs=2)
+    found = (clear, clear, main)
+    return (*found, average) if op.arg("reduction", _MEAN) == _MEAN else found
+
+
+@cost(
+    "aten.multi_margin_loss.default", "aten.multilabel_margin_loss_forward.default",
+    "aten.multi_margin_loss_backward.default", "aten.multilabel_margin_loss_backward.default",
+)  # fmt: skip
+def margin_loss(op: Signature) -> tuple[Work, ...]:
+    """A block a row: a margin, a comparison and a sum for each class; then the sum of the rows."""
+    x = op["self"]
+    n, rows = x.numel, x.shape[0] if len(x.shape) > 1 else 1
+    backward = "backward" in op.name
+    write = op.write_bytes if backward else rows * x.itemsize
+    cols = n // max(rows, 1)
+    main = reduction(rows, cols, op.read_bytes, write, flops=4, dtype=x.dtype)
+    if backward or op.arg("reduction", _MEAN) == _NONE or len(x.shape) == 1:
+        return (main,)
+    return main, _sum(x, rows)
+
+
+@cost(
+    "aten._ctc_loss.default", "aten._ctc_loss.Tensor", "aten._cudnn_ctc_loss.default",
+    "aten._cudnn_ctc_loss.Tensor",
+)  # fmt: skip
+def ctc_loss(op: Signature) -> tuple[Work, ...]:
+    """Approximate: alpha [n, steps, 2·length + 1] step by step, three exponentials and a logarithm.
+
+    Lengths and offsets (a fourth array of them) go to the GPU first.
+    """
+    x, targets = op["log_probs"], op["targets"]
+    steps, b = x.shape[:2]
+    longest = max(op.arg("target_lengths", [0])) or targets.numel // max(b, 1)
+    cells = b * steps * (2 * longest + 1)
+    sent = from_host(8 * b)
+    main = Work(
+        "scan", 10 * cells, cells * x.itemsize + targets.nbytes, (cells + b) * x.itemsize,
+        dtype=lanes(x.dtype), instructions=cells * (10 + 4 * (_SPECIAL - 1)),
+        dims={"rows": b, "cols": steps, "inner": 2 * longest + 1},
+    )  # fmt: skip
+    return sent, sent, sent, main
+
+
+@cost("aten._ctc_loss_backward.default", "aten._ctc_loss_backward.Tensor")
+def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
+    """Approximate: beta as alpha before, then the gradient of each log probability."""
+    x, alpha = op["log_probs"], op["log_alpha"]
+    b, full, table = alpha.shape[0], x.numel * x.itemsize, alpha.nbytes
+    sent = from_host(8 * b)
+    beta = Work(
+        "scan", 10 * alpha.numel, table + op["targets"].nbytes, table, dtype=lanes(x.dtype),
+        instructions=alpha.numel * (10 + 4 * (_SPECIAL - 1)),
+        dims={"rows": b, "cols": alpha.shape[1], "inner": alpha.shape[2]},
+    )  # fmt: skip
+    collect = _pointwise(op, x.numel, 4, full + 2 * table, full, specials=2)
+    return sent, sent, sent, fill_like(x), fill_like(alpha), beta, collect
+
+
+@cost("aten._cdist_forward.default")
+def cdist(op: Signature) -> tuple[Work, ...]:
+    """Distances [b, p, r] of [b, p, m] and [b, r, m]: 3·m each, a block for each pair.
+
+    Euclidean ones of more than 25 points go by the matrix product |x|² + |y|² - 2·x·y: squares and
+    sums of each, ones, concatenations, the product, a clamp and a root (Distance.cpp).
+    """
+    x, y, out = op["x1"], op["x2"], op.out
+    (p, m), r = x.shape[-2:], y.shape[-2]
+    b, size = out.numel // max(p * r, 1), out.itemsize
+    mode = op.arg("compute_mode", 0) or 0
+    if op.arg("p", 2.0) == 2.0 and (mode == 1 or (mode == 0 and max(p, r) > 25)):
+        full = out.nbytes
+        found: list[Work] = []
+        for points in (x, y):
+            rows, whole = points.numel // m, points.numel * size
+            wider = Tensor((rows, m + 2), out.dtype, (m + 2, 1))
+            found += [
+                _pointwise(op, points.numel, 1, whole, whole),
+                reduction(rows, m, whole, rows * size, dtype=out.dtype),
+                fill(rows, size),
+                copy(wider, wider.nbytes),
+            ]
+        k = m + 2
+        product = Work(
+            "gemm", 2 * b * p * r * k, b * (p + r) * k * size, full, "vector", lanes(out.dtype),
+            b * p * r * k, {"b": b, "m": p, "n": r, "k": k, "transa": False, "transb": True,
+                            "epilogue": None},
+        )  # fmt: skip
+        last = _pointwise(op, out.numel, 1, full, full)
+        return (*found, product, last, _pointwise(op, out.numel, 1, full, full, specials=1))
+    return (reduction(out.numel, m, op.read_bytes, out.nbytes, flops=3, dtype=out.dtype),)
+
+
+@cost("aten._cdist_backward.default")
+def cdist_backward(op: Signature) -> tuple[Work, Work]:
+    """A gradient [b, p, r, m] for each pair and coordinate, then its sum over r."""
+    x, r = op["x1"], op["x2"].shape[-2]
+    n, size = x.numel * r, x.itemsize
+    each = _pointwise(op, n, 4, op.read_bytes, n * size)
+    inner = x.shape[-1]
+    return each, reduction(x.numel, r, n * size, op.out.nbytes, inner=inner, dtype=x.dtype)
+
+
+@cost("aten._pdist_forward.default", "aten._pdist_backward.default")
+def pdist(op: Signature) -> tuple[Work, ...]:
+    """Distances of the n·(n - 1)/2 pairs of n points; backward as for `cdist`."""
+    x = op["self"]
+    n, m = x.shape
+    pairs = n * (n - 1) // 2
+    if "backward" not in op.name:
+        return (reduction(pairs, m, op.read_bytes, op.out.nbytes, flops=3, dtype=x.dtype),)
+    full = n * n * m * x.itemsize  # each pair twice, so that a point's row can be summed
+    each = _pointwise(op, pairs * m, 4, op.read_bytes, full)
+    return each, reduction(n * m, n, full, op.out.nbytes, inner=m, dtype=x.dtype)

@@ -1,0 +1,230 @@
+"""Matrix products: 2·b·m·n·k FLOPs, each operand read once, the result written once.
+
+cuBLAS fuses a one-dimensional bias into the epilogue; any other addend is first copied into the
+result, which the product then reads and overwrites (ATen/native/cuda/Blas.cpp).
+"""
+
+from __future__ import annotations
+
+from simulator.costs.launches import copy, lanes, onto, pointwise, reduction
+from simulator.costs.registry import Engine, Work, cost
+from simulator.records import Signature, Tensor
+
+_TENSOR_DTYPES = {"float16", "bfloat16", "int8", "uint8"}
+
+
+def unit(dtype: str) -> tuple[Engine, str]:
+    """The engine and dtype of a matrix product.
+
+    float32 stays on the vector unit: TF32 is off by default (torch.backends.cuda.matmul).
+    float64 does too: only data-centre parts have a float64 tensor core.
+    """
+    if dtype in _TENSOR_DTYPES or dtype.startswith("float8"):
+        return "tensor", dtype
+    return "vector", lanes(dtype)
+
+
+def transposed(matrix: Tensor) -> bool:
+    """True where the last two dimensions are stored column by column."""
+    if matrix.contiguous or 1 in matrix.shape[-2:]:
+        return False
+    return matrix.stride[-2] == 1 and matrix.stride[-1] != 1
+
+
+def _needs_copy(matrix: Tensor) -> bool:
+    """cuBLAS wants a unit stride in one of the two dimensions and no overlap in the other."""
+    (rows, columns), (down, across) = matrix.shape[-2:], matrix.stride[-2:]
+    if rows <= 1 or columns <= 1:
+        return False
+    return not ((across == 1 and down >= columns) or (down == 1 and across >= rows))
+
+
+def gemm(
+    op: Signature,
+    a: Tensor,
+    b: Tensor,
+    *,
+    batch: int,
+    m: int,
+    n: int,
+    k: int,
+    epilogue: str | None = None,
+    addend: Tensor | None = None,
+    **more: object,
+) -> tuple[Work, ...]:
+    """The product, after the copies that bring its operands into a layout that cuBLAS takes.
+
+    `addend` is a matrix C of `beta * C + A @ B`: copied into the result first, unless it is the
+    result already, and not looked at where beta is 0.
+    """
+    engine, dtype = unit(a.dtype)
+    copies = [copy(x, x.numel * x.itemsize) for x in (a, b) if _needs_copy(x)]
+    read = op.read_bytes
+    if addend is not None and op.arg("beta", 1) == 0:
+        read -= addend.nbytes
+    elif addend is not None and not op.name.endswith("mm_.default"):
+        copies.append(onto(addend, op.out))
+        read += op.out.nbytes - addend.nbytes  # the product reads the copy
+    product = Work(
+        "gemm",
+        flops=2 * batch * m * n * k,
+        read_bytes=read,
+        write_bytes=op.out.nbytes,
+        engine=engine,
+        dtype=dtype,
+        instructions=batch * m * n * k if engine == "vector" else 0,
+        dims={
+            "b": batch, "m": m, "n": n, "k": k,
+            "transa": transposed(a), "transb": transposed(b), "epilogue": epilogue, **more,
+        },
+    )  # fmt: skip
+    return (*copies, product)
+
+
+@cost("aten.mm.default", "aten.mm.dtype", "aten._int_mm.default")
+def mm(op: Signature) -> tuple[Work, ...]:
+    """[m, k] @ [k, n]."""
+    a, b = op["self"], op["mat2"]
+    return gemm(op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=a.shape[1])
+
+
+@cost("aten._scaled_mm.default", "aten._scaled_mm_v2.default")
+def scaled_mm(op: Signature) -> tuple[Work, ...]:
+    """fp8 [m, k] @ [k, n] with scales for each tensor, row or block, and maybe a bias."""
+    a, b = op["self"], op["mat2"]
+    epilogue = "bias" if op.get("bias") else None
+    return gemm(op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=a.shape[1], epilogue=epilogue)
+
+
+@cost(
+    "aten.addmm.default", "aten.addmm.dtype", "aten.addmm_.default",
+    "aten._addmm_activation.default",
+)  # fmt: skip
+def addmm(op: Signature) -> tuple[Work, ...]:
+    """beta * self + [m, k] @ [k, n]; ReLU or GELU in the epilogue where asked for."""
+    a, b, c = op["mat1"], op["mat2"], op["self"]
+    bias = c.shape == (b.shape[1],) and c.contiguous and op.arg("beta", 1) == 1
+    activation = {}
+    if "activation" in op.name:
+        activation = {"activation": "gelu" if op.arg("use_gelu", False) else "relu"}
+    return gemm(
+        op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=a.shape[1],
+        epilogue="bias" if bias else None, addend=None if bias else c, **activation,
+    )  # fmt: skip
+
+
+@cost("aten.bmm.default", "aten.bmm.dtype")
+def bmm(op: Signature) -> tuple[Work, ...]:
+    """[b, m, k] @ [b, k, n]."""
+    a, b = op["self"], op["mat2"]
+    batch, m, k = a.shape
+    return gemm(op, a, b, batch=batch, m=m, n=b.shape[2], k=k)
+
+
+@cost("aten.baddbmm.default", "aten.baddbmm.dtype", "aten.baddbmm_.default")
+def baddbmm(op: Signature) -> tuple[Work, ...]:
+    """beta * self + [b, m, k] @ [b, k, n]."""
+    a, b = op["batch1"], op["batch2"]
+    batch, m, k = a.shape
+    return gemm(op, a, b, batch=batch, m=m, n=b.shape[2], k=k, addend=op["self"])
+
+
+@cost("aten.addbmm.default", "aten.addbmm_.default")
+def addbmm(op: Signature) -> tuple[Work, ...]:
+    """beta * self + the sum over b of [b, m, k] @ [b, k, n]: one addmm_ for each matrix."""
+    a, b = op["batch1"], op["batch2"]
+    batch, m, k = a.shape
+    n, out = b.shape[2], op.out.nbytes
+    engine, dtype = unit(a.dtype)
+    one = Work(
+        "gemm",
+        flops=2 * m * n * k,
+        read_bytes=(m * k + k * n) * a.itemsize + out,
+        write_bytes=out,
+        engine=engine,
+        dtype=dtype,
+        instructions=m * n * k if engine == "vector" else 0,
+        dims={
+            "b": 1, "m": m, "n": n, "k": k,
+            "transa": transposed(a), "transb": transposed(b), "epilogue": None,
+        },
+    )  # fmt: skip
+    if op.name.endswith("addbmm_.default") or op.arg("beta", 1) == 0:
+        return (one,) * batch
+    return onto(op["self"], op.out), *(one,) * batch
+
+
+@cost(
+    "aten._grouped_mm.default", "aten._scaled_grouped_mm.default",
+    "aten._scaled_grouped_mm_v2.default",
+)  # fmt: skip
+def grouped_mm(op: Signature) -> tuple[Work, ...]:
+    """One product for each group; the sizes of the groups are data, their sum is a shape.
+
+    [M, k] @ [g, k, n] -> [M, n]      M is split over the groups
+    [g, m, k] @ [k, N] -> [m, N]      N is split
+    [m, K] @ [K, n]    -> [g, m, n]   K is split
+    A small kernel computes each group's pointers before (ATen/native/cuda/GroupMM.cu).
+    """
+    a, b = op["self"], op["mat2"]
+    batch = a.shape[0] if len(a.shape) == len(b.shape) == 3 else 1
+    m, k = a.shape[-2:]
+    n = b.shape[-1]
+    groups = next((t.shape[0] for t in (a, b, op.out) if len(t.shape) == 3), 1)
+    (*copies, product) = gemm(op, a, b, batch=batch, m=m, n=n, k=k, groups=groups)
+    if batch > 1:
+        return (*copies, product)
+    # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes a group
+    setup = pointwise(groups, 4 * groups, 60 * groups)
+    return (*copies, setup, product)
+
+
+@cost("aten._weight_int8pack_mm.default", "aten._weight_int4pack_mm.default")
+def packed_mm(op: Signature) -> tuple[Work, ...]:
+    """[m, k] @ [n, k].T with weights stored as integers, multiplied in the activation's dtype."""
+    a, b = op["self"], op["mat2"]
+    m, k = a.shape
+    return gemm(op, a, a if len(b.shape) > 2 else b, batch=1, m=m, n=op.out.shape[1], k=k)
+
+
+@cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default")
+def mv(op: Signature) -> tuple[Work, ...]:
+    """[m, k] @ [k], memory-bound: each element of the matrix is used once."""
+    matrix = op.get("mat") or op["self"]
+    m, k = matrix.shape
+    out, read = op.out.nbytes, op.read_bytes
+    copies: tuple[Work, ...] = ()
+    if op.name == "aten.addmv.default":
+        addend = op["self"]
+        read -= addend.nbytes
+        if op.arg("beta", 1) != 0:
+            copies = (onto(addend, op.out),)
+            read += out
+    product = Work(
+        "gemv",
+        flops=2 * m * k,
+        read_bytes=read,
+        write_bytes=out,
+        dtype=lanes(matrix.dtype),
+        instructions=m * k,
+        dims={"m": m, "k": k, "transa": transposed(matrix)},
+    )
+    return (*copies, product)
+
+
+@cost("aten.dot.default", "aten.vdot.default")
+def dot(op: Signature) -> tuple[Work, ...]:
+    """2n FLOPs; cuBLAS reduces each block, then the blocks' sums (at most 128 of them)."""
+    n, size, dtype = op["self"].numel, op["self"].itemsize, op["self"].dtype
+    blocks = min(128, -(-n // 128))
+    return (
+        reduction(blocks, -(-n // blocks), op.read_bytes, 4 * blocks, dtype=dtype, flops=2),
+        reduction(1, blocks, 4 * blocks, size, dtype=dtype),
+    )
+
+
+@cost("aten.addr.default", "aten.addr_.default")
+def addr(op: Signature) -> Work:
+    """beta * self + vec1 ⊗ vec2, element by element: a product, a scaling and a sum each."""
+    n = op.out.numel
+    return pointwise(n, op.read_bytes, op.out.nbytes, flops=3, inputs=3, dtype=op.out.dtype)

@@ -1,0 +1,243 @@
+"""Recurrent layers: what cuDNN runs for `nn.LSTM`, `nn.GRU` and `nn.RNN`, and the fused cells.
+
+A layer multiplies its inputs of all steps by W_ih at once; only W_hh has to wait for the step
+before. The recurrence is one Work here for each layer and direction: how many kernels it takes
+depends on whether cuDNN keeps W_hh on chip, which is the lowering's business.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from simulator.costs.launches import clone, fill_like, pointwise, reduction
+from simulator.costs.registry import Engine, Work, cost
+from simulator.records import Signature
+
+_MODES = (("relu", 1), ("tanh", 1), ("lstm", 4), ("gru", 3))
+"""Kind and gates by cuDNN's mode number (ATen/native/cudnn/RNN.cpp)."""
+
+
+class _Layer(NamedTuple):
+    """`rows` is steps · batch (fewer for packed sequences); `out` is the width of h."""
+
+    kind: str
+    gates: int
+    rows: int
+    b: int
+    steps: int
+    inputs: int
+    hidden: int
+    out: int
+    bias: bool
+    reverse: bool
+    train: bool
+    itemsize: int
+    engine: Engine
+    dtype: str
+
+    @property
+    def gate_bytes(self) -> int:
+        return self.rows * self.gates * self.hidden * self.itemsize
+
+    @property
+    def state_bytes(self) -> int:
+        return self.rows * self.out * self.itemsize
+
+    @property
+    def recurrent_weight_bytes(self) -> int:
+        projection = self.hidden * self.out if self.out != self.hidden else 0
+        return (self.gates * self.hidden * self.out + projection) * self.itemsize
+
+    @property
+    def recurrent_flops(self) -> int:
+        """h [rows, out] @ W_hhᵀ [out, gates·hidden], and the projection hidden -> out if any."""
+        projection = self.hidden * self.out if self.out != self.hidden else 0
+        return 2 * self.rows * (self.gates * self.hidden * self.out + projection)
+
+
+@cost("aten._cudnn_rnn.default")
+def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
+    """For each layer and direction the product of the inputs, then the recurrence."""
+    found: list[Work] = []
+    layers = _layers(op)
+    for index, layer in enumerate(layers):
+        width = layer.gates * layer.hidden
+        found.append(_gemm(layer, layer.rows, width, layer.inputs, transb=True, bias=layer.bias))
+        found.append(_recurrence(layer, "fwd"))
+        if _drops_after(op, layers, index):
+            found.append(_dropout(op, layer))
+    return tuple(found)
+
+
+@cost("aten._cudnn_rnn_backward.default")
+def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
+    """For each layer and direction, last first: the recurrence, then dX, dW_ih, dW_hh, dbias."""
+    wants_input, _, _, wants_weight = op.arg("output_mask", [True, True, True, True])
+    found: list[Work] = []
+    layers = _layers(op)
+    directions = 2 if op.arg("bidirectional", False) else 1
+    for index, layer in reversed(list(enumerate(layers))):
+        width = layer.gates * layer.hidden
+        if _drops_after(op, layers, index):
+            found.append(_dropout(op, layer))
+        found.append(_recurrence(layer, "bwd"))
+        if wants_input or index >= directions:
+            found.append(_gemm(layer, layer.rows, layer.inputs, width))
+        if wants_weight:
+            found.append(_gemm(layer, width, layer.inputs, layer.rows, transa=True))
+            found.append(_gemm(layer, width, layer.out, layer.rows, transa=True))
+            if layer.bias:
+                written = 2 * width * layer.itemsize
+                found.append(
+                    reduction(width, layer.rows, layer.gate_bytes, written, inner=width)
+                )  # fmt: skip
+    return tuple(found)
+
+
+@cost("aten._cudnn_rnn_flatten_weight.default")
+def flatten_weight(op: Signature) -> tuple[Work, ...]:
+    """One copy for each weight, after the buffer is filled with zeros."""
+    return fill_like(op.out), *(clone(weight) for weight in op.tensors("weight_arr"))
+
+
+@cost("aten._thnn_fused_lstm_cell.default")
+def lstm_cell(op: Signature) -> Work:
+    """The gates of one step, [b, 4·hidden], to h and c and a workspace for the backward."""
+    biased = op.get("input_bias") is not None
+    # 4 gates of 1 addition (3 with both biases), 3 sigmoids, 2 tanh,
+    # c = f·c + i·g is 3, h = o·tanh(c) is 1: 13, or 21
+    return _cell(op, op["cx"].numel, 21 if biased else 13, specials=5)
+
+
+@cost("aten._thnn_fused_gru_cell.default")
+def gru_cell(op: Signature) -> Work:
+    """The gates of one step, [b, 3·hidden], to h and a workspace for the backward."""
+    biased = op.get("input_bias") is not None
+    # r and z: 1 addition (3) each; n: 2 (4) with r·(h + bias); 2 sigmoids, 1 tanh;
+    # h' = n + z·(h - n) is 3: 10, or 16
+    return _cell(op, op["hx"].numel, 16 if biased else 10, specials=3)
+
+
+@cost("aten._thnn_fused_lstm_cell_backward_impl.default")
+def lstm_cell_backward(op: Signature) -> tuple[Work, ...]:
+    """Gradients of the gates, [b, 4·hidden], and of c; the bias's is their sum over the batch."""
+    # tanh(c) again; each gate's derivative and product: about 4·4 + 6
+    main = _cell(op, op["cx"].numel, 23, specials=1, outputs=2)
+    return main, *_bias_sums(op, 1)
+
+
+@cost("aten._thnn_fused_gru_cell_backward.default")
+def gru_cell_backward(op: Signature) -> tuple[Work, ...]:
+    """Gradients of both sets of gates, [b, 3·hidden], and of h; the biases' are sums of them."""
+    # three gates' derivatives and products, r's product rule, h's own: about 18
+    main = _cell(op, op["grad_hy"].numel, 18, specials=0, outputs=3)
+    return main, *_bias_sums(op, 2)
+
+
+def _cell(
+    op: Signature, states: int, flops: int, *, specials: int, outputs: int | None = None
+) -> Work:
+    """`flops` a state, of which `specials` are exponentials that issue about 10 instructions."""
+    written = sum(t.nbytes for t in op.outputs[:outputs])
+    return pointwise(
+        states, op.read_bytes, written, flops=flops, slots=flops + 9 * specials,
+        inputs=len(op.inputs), dtype=op.out.dtype,
+    )  # fmt: skip
+
+
+def _bias_sums(op: Signature, count: int) -> tuple[Work, ...]:
+    if not op.arg("has_bias", False):
+        return ()
+    b, width = op.out.shape
+    size = op.out.itemsize
+    return (reduction(width, b, b * width * size, width * size, inner=width),) * count
+
+
+def _layers(op: Signature) -> list[_Layer]:
+    """In the order in which cuDNN runs them: both directions of a layer, then the next layer."""
+    x, hidden, mode = op["input"], int(op.args["hidden_size"]), int(op.args["mode"])
+    kind, gates = _MODES[mode]
+    out = op.arg("proj_size", 0) or hidden
+    directions = 2 if op.arg("bidirectional", False) else 1
+    sizes = op.arg("batch_sizes", [])
+    if sizes:  # packed: [rows, inputs], `sizes` sequences alive at each step
+        rows, b, steps = x.shape[0], sizes[0], len(sizes)
+    else:
+        b, steps = x.shape[:2] if op.arg("batch_first", False) else x.shape[1::-1]
+        rows = b * steps
+    engine, dtype = _unit(x.dtype)
+    return [
+        _Layer(
+            kind, gates, rows, b, steps, x.shape[-1] if layer == 0 else directions * out,
+            hidden, out, op.arg("weight_stride0", 4) >= 4, reverse, bool(op.arg("train", False)),
+            x.itemsize, engine, dtype,
+        )
+        for layer in range(op.arg("num_layers", 1))
+        for reverse in (False, True)[:directions]
+    ]  # fmt: skip
+
+
+def _unit(dtype: str) -> tuple[Engine, str]:
+    """cuDNN may use TF32 for float32 (torch.backends.cudnn.allow_tf32, on by default)."""
+    if dtype == "float64":
+        return "vector", dtype
+    return "tensor", "tf32" if dtype == "float32" else dtype
+
+
+def _gemm(
+    layer: _Layer, m: int, n: int, k: int,
+    *, transa: bool = False, transb: bool = False, bias: bool = False,
+) -> Work:  # fmt: skip
+    added = 2 * n * layer.itemsize if bias else 0  # cuDNN's b_ih and b_hh
+    return Work(
+        "gemm",
+        flops=2 * m * n * k,
+        read_bytes=(m * k + k * n) * layer.itemsize + added,
+        write_bytes=m * n * layer.itemsize,
+        engine=layer.engine,
+        dtype=layer.dtype,
+        dims={
+            "b": 1, "m": m, "n": n, "k": k, "transa": transa, "transb": transb,
+            "epilogue": "bias" if bias else None,
+        },
+    )  # fmt: skip
+
+
+def _recurrence(layer: _Layer, direction: str) -> Work:
+    """Forward: reads the inputs' gates, writes h, and when training the gates and c as well.
+
+    Backward: reads them and the gradient of h, writes the gradient of the gates.
+    """
+    kept = layer.gate_bytes + (layer.state_bytes if layer.kind == "lstm" else 0)
+    if direction == "fwd":
+        read, write = layer.gate_bytes, layer.state_bytes + (kept if layer.train else 0)
+    else:
+        read, write = kept + layer.state_bytes, layer.gate_bytes
+    dims: dict[str, Any] = {
+        "kind": layer.kind, "b": layer.b, "steps": layer.steps, "hidden": layer.hidden,
+        "input": layer.inputs, "gates": layer.gates, "train": layer.train,
+        "direction": direction, "reverse": layer.reverse, "projection": layer.out,
+    }  # fmt: skip
+    return Work(
+        "rnn",
+        flops=layer.recurrent_flops,
+        read_bytes=read + layer.recurrent_weight_bytes,
+        write_bytes=write,
+        engine=layer.engine,
+        dtype=layer.dtype,
+        instructions=10 * layer.rows * (layer.gates + 1) * layer.hidden,  # an exp for each gate
+        dims=dims,
+    )
+
+
+def _drops_after(op: Signature, layers: list[_Layer], index: int) -> bool:
+    """Dropout stands between layers, after both directions of one, and not after the last."""
+    directions = 2 if op.arg("bidirectional", False) else 1
+    ends_layer = (index + 1) % directions == 0 and index + 1 < len(layers)
+    return ends_layer and bool(op.arg("train", False)) and op.arg("dropout", 0.0) > 0
+
+
+def _dropout(op: Signature, layer: _Layer) -> Work:
+    nbytes = layer.state_bytes * (2 if op.arg("bidirectional", False) else 1)
+    n = nbytes // layer.itemsize
+    return pointwise(n, nbytes, nbytes, flops=2)

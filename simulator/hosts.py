@@ -1,0 +1,119 @@
+"""The host: what the CPU needs to issue an op, from counts that do not depend on the machine."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import InputError
+from simulator.records import Op, Signature, Trace
+
+FOLDER = Path(__file__).parent / "profiles" / "hosts"
+
+COUNTS = (
+    "op", "view", "cpu_op", "foreach_tensor", "python_call", "module_call",
+    "forward_node", "backward_node", "launch",
+)  # fmt: skip
+"""What is counted, in the order of the columns of `counts`; launches are added by the schedule."""
+
+
+class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Seconds for each thing counted, and the constants of launching.
+
+    latency_s   from a launch call to the kernel's start on an idle GPU
+    sync_s      from the GPU's end to the host going on after it waited
+    depth       launches that the queue holds before the host must wait
+    """
+
+    version: int
+    id: str
+    cpu: str
+    source: str
+    seconds: dict[str, float]
+    latency_s: float
+    sync_s: float
+    depth: int
+
+    def op_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Host seconds of each op, its launches excepted."""
+        weights = np.array([self.seconds[name] for name in COUNTS[:-1]])
+        return counts @ weights
+
+    @property
+    def launch_s(self) -> float:
+        return self.seconds["launch"]
+
+
+def hosts() -> tuple[str, ...]:
+    """The ids of the packaged host profiles."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+
+
+@lru_cache
+def host(name: str | None = None) -> Host:
+    """A packaged host profile; None is the default. Raises InputError for an unknown name."""
+    name = name or "xeon-h200"
+    path = FOLDER / f"{name}.json"
+    if name not in hosts():
+        near = get_close_matches(name, hosts(), 2)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "expected one of"
+        raise InputError(f"unknown host {name!r}: {hint} {'' if near else ', '.join(hosts())}")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Host)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path.name} is no valid host profile: {error}") from error
+
+
+def op_class(signature: Signature, launches: int) -> str:
+    """ "op", "view" (launches nothing) or "cpu_op" (touches no tensor on the GPU)."""
+    tensors = (*signature.inputs, *signature.outputs)
+    if tensors and all(t.device == "cpu" for t in tensors):
+        return "cpu_op"
+    return "op" if launches else "view"
+
+
+def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What the host did for each op: [ops, len(COUNTS) − 1]."""
+    return np.array(
+        [_row(op, n) for op, n in zip(trace.ops, launches.tolist(), strict=True)], float
+    ).reshape(-1, len(COUNTS) - 1)
+
+
+def _row(op: Op, launches: int) -> tuple[float, ...]:
+    kind = op_class(op.signature, launches)
+    many = "._foreach_" in op.name or "._fused_" in op.name
+    backward = op.phase == "backward"
+    return (
+        kind == "op",
+        kind == "view",
+        kind == "cpu_op",
+        len(op.inputs) if many else 0,
+        op.python_calls,
+        op.module_calls,
+        0 if backward else op.autograd_nodes,
+        op.autograd_nodes if backward else 0,
+    )
+
+
+SYNCING = {
+    "aten._local_scalar_dense.default", "aten.nonzero.default", "aten.masked_select.default",
+    "aten._unique2.default", "aten.unique_consecutive.default", "aten.equal.default",
+    "aten.repeat_interleave.Tensor", "aten.bincount.default",
+}  # fmt: skip
+
+
+def syncs(signature: Signature) -> bool:
+    """True for an op after which the host waits for the GPU."""
+    on_gpu = any(t.device == "cuda" for t in signature.inputs)
+    if signature.name in SYNCING:
+        return on_gpu
+    if signature.name.startswith("aten.index.") or signature.name.startswith("aten.index_put"):
+        indices = signature.tensors("indices")
+        return on_gpu and any(t.dtype in ("bool", "uint8") for t in indices)
+    copies = signature.name in ("aten._to_copy.default", "aten.copy_.default")
+    return copies and on_gpu and bool(signature.outputs) and signature.out.device == "cpu"

@@ -1,0 +1,179 @@
+"""The answer to a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.hardware import GPU
+from simulator.hosts import Host
+from simulator.memory import Memory, memory
+from simulator.records import Phase, Trace
+from simulator.timeline import Schedule
+
+Regime = Literal["compute", "memory", "overhead"]
+REGIMES: tuple[Regime, ...] = ("compute", "memory", "overhead")
+Shares = dict[Regime, float]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One launch. Times in seconds from the beginning of the step alone; `issue_s` is when the
+    host launched it, `idle_s` how long the GPU stood idle before it. `shares` are of its slot:
+    its duration and the idle time before it."""
+
+    index: int
+    op: int
+    name: str
+    family: str
+    module: str
+    phase: Phase
+    flops: int
+    read_bytes: int
+    write_bytes: int
+    engine: str
+    dtype: str
+    issue_s: float
+    start_s: float
+    duration_s: float
+    idle_s: float
+    compute_s: float
+    memory_s: float
+    fixed_s: float
+    tier: str
+    shares: Shares
+
+    @property
+    def bytes(self) -> int:
+        return self.read_bytes + self.write_bytes
+
+    @property
+    def regime(self) -> Regime:
+        return max(REGIMES, key=lambda r: self.shares[r])
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The kernels as arrays, one row each, in launch order."""
+
+    work_of: NDArray[np.int64]
+    op_of: NDArray[np.int64]
+    compute_s: NDArray[np.float64]
+    memory_s: NDArray[np.float64]
+    fixed_s: NDArray[np.float64]
+
+    @property
+    def duration_s(self) -> NDArray[np.float64]:
+        return np.maximum(self.compute_s, self.memory_s) + self.fixed_s
+
+
+@dataclass(frozen=True)
+class Idle:
+    """GPU idle time of one step in steady state, by what it waited for, in seconds."""
+
+    host_s: float
+    sync_s: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a step costs, and why. Times in seconds, memory in bytes.
+
+    period_s    a step among many, back to back
+    latency_s   one step alone, from an idle GPU to an idle GPU
+    gpu_busy_s  time in a step in which a kernel runs
+    host_s      host work in a step
+    interval_s  80% interval of period_s
+    shares      of period_s; they sum to 1
+    unmodelled  ops without a cost function, with their number
+    tiers       share of GPU-busy time by where the kernels' times come from
+    notes       what a reader of the answer must know
+    """
+
+    trace: Trace
+    gpu: GPU
+    host: Host
+    mode: str
+    profile: str
+    period_s: float
+    latency_s: float
+    gpu_busy_s: float
+    host_s: float
+    interval_s: tuple[float, float]
+    shares: Shares
+    idle: Idle
+    unmodelled: dict[str, int]
+    tiers: dict[str, float]
+    notes: tuple[str, ...]
+    works: Sequence[Work]
+    columns: Columns
+    schedule: Schedule
+
+    @property
+    def regime(self) -> Regime:
+        return max(REGIMES, key=lambda r: self.shares[r])
+
+    @property
+    def kernel_count(self) -> int:
+        return int(self.columns.work_of.size)
+
+    @property
+    def weight_bytes(self) -> int:
+        return self.trace.weight_bytes
+
+    @cached_property
+    def memory(self) -> Memory:
+        return memory(self.trace)
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        return self.memory.peak_bytes
+
+    @property
+    def workspace_bytes(self) -> int:
+        """What the libraries keep for themselves beside the tensors: cuBLAS takes 32 MiB on
+        Hopper and later, 8 MiB and 128 KiB before (ATen/cuda/CublasHandlePool.cpp)."""
+        used = any(w.family in ("gemm", "gemv") for w in self.works)
+        newer = (self.gpu.compute_capability or (0, 0)) >= (9, 0)
+        return (32 * 2**20 if newer else 8 * 2**20 + 128 * 2**10) if used else 0
+
+    @property
+    def fits(self) -> bool:
+        return self.peak_memory_bytes + self.workspace_bytes <= self.gpu.memory_bytes
+
+    @cached_property
+    def flops(self) -> int:
+        """Arithmetic of the whole step, every kernel counted."""
+        each = np.array([float(w.flops) for w in self.works])
+        return int(each[self.columns.work_of].sum()) if each.size else 0
+
+    @cached_property
+    def kernels(self) -> list[Kernel]:
+        """Every launch in order."""
+        c, s, ops = self.columns, self.schedule, self.trace.ops
+        duration = c.duration_s
+        found: list[Kernel] = []
+        for k, (row, op) in enumerate(zip(c.work_of.tolist(), c.op_of.tolist(), strict=True)):
+            work, call = self.works[row], ops[op]
+            compute, held, fixed = c.compute_s[k], c.memory_s[k], c.fixed_s[k]
+            slot = float(duration[k] + s.idle_s[k]) or 1.0
+            bound = "compute" if compute >= held else "memory"
+            shares: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
+            shares[bound] = float(max(compute, held)) / slot
+            shares["overhead"] = 1.0 - shares[bound]
+            found.append(
+                Kernel(
+                    k, op, call.name.removeprefix("aten."), work.family, call.module, call.phase,
+                    work.flops, work.read_bytes, work.write_bytes, work.engine, work.dtype,
+                    float(s.issue_s[k]), float(s.start_s[k]), float(duration[k]),
+                    float(s.idle_s[k]), float(compute), float(held), float(fixed),
+                    next(iter(self.tiers), "datasheet"), shares,
+                )
+            )  # fmt: skip
+        return found

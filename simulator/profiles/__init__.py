@@ -1,0 +1,78 @@
+"""Profiles: what is known of how near a GPU comes to its data sheet. Data, with its sources."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from simulator.errors import InputError
+
+FOLDER = Path(__file__).parent
+
+
+class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A family bound by memory or by instruction issue.
+
+    dram, l2     share of the bandwidth that it reaches
+    issue        share of the vector lanes' issue rate that it reaches
+    fixed_s      launch to first byte and last byte to completion
+    """
+
+    dram: float
+    l2: float
+    issue: float
+    fixed_s: float
+
+
+class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A family that computes in tiles, one a streaming multiprocessor at a time.
+
+    shapes       (rows, columns) of the tiles that the library has
+    utilisation  share of peak that a tile of unlimited size would reach
+    feed         a tile of h × w runs at 1 / (1 + feed·(1/h + 1/w)) of that: feeding operands
+    wave_s       start and end of each wave of tiles
+    split_s      extra time when the reduced dimension is split over several tiles
+    """
+
+    shapes: tuple[tuple[int, int], ...]
+    utilisation: float
+    feed: float
+    wave_s: float
+    split_s: float
+    dram: float
+    l2: float
+    fixed_s: float
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How families of kernels use a GPU. `interval` are the 10th and 90th percentile of
+    measured over predicted time on networks that were not fitted. `gpu` was measured; on another
+    GPU the same shares are transferred."""
+
+    version: int
+    id: str
+    gpu: str
+    source: str
+    traffic: dict[str, Traffic]
+    tiles: dict[str, Tiles]
+    l2_reach: float
+    l2_bytes_per_clock_per_unit: float
+    gap_s: float
+    graph_gap_s: float
+    graph_launch_s: float
+    interval: tuple[float, float]
+
+
+@lru_cache
+def profile(name: str = "h200") -> Profile:
+    """Load a packaged profile. Raises InputError for an unknown or malformed one."""
+    path = FOLDER / f"{name}.json"
+    if not path.exists():
+        known = ", ".join(sorted(p.stem for p in FOLDER.glob("*.json")))
+        raise InputError(f"unknown profile {name!r}: expected one of {known}")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Profile)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error

@@ -1,0 +1,125 @@
+"""Attention against sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs import Work
+from tests.simulator.costs.conftest import launched, sig
+
+SDPA = "aten._scaled_dot_product_"
+Q = ((2, 4, 128, 64), "bfloat16")
+LSE = ((2, 4, 128), "float32")
+
+
+def forward(backend: str, causal: bool = False, **more: Any) -> tuple[Work, ...]:
+    args = {"dropout_p": 0.0, "is_causal": causal}
+    name = f"{SDPA}{backend}_attention.default"
+    return launched(sig(name, [Q, LSE], None, args, query=Q, key=Q, value=Q, **more))
+
+
+def test_flash_forward() -> None:
+    (work,) = forward("flash")
+    # 2·2·4·128·128·(64 + 64) = 33,554,432
+    assert work.flops == 33554432
+    # q, k and v of 2·4·128·64·2 = 131,072 each; out as much, and 2·4·128·4 = 4,096
+    assert (work.read_bytes, work.write_bytes) == (393216, 135168)
+    assert work.dims == {
+        "b": 2, "h": 4, "hk": 4, "sq": 128, "sk": 128, "d": 64, "dv": 64, "causal": False,
+        "direction": "fwd", "backend": "flash", "mask": False, "dropout": 0.0, "fraction": 1.0,
+    }  # fmt: skip
+
+
+def test_causal_does_half_and_counts_all() -> None:
+    (work,) = forward("flash", causal=True)
+    # 128·129/2 = 8,256 of 16,384 pairs
+    assert (work.flops, work.dims["fraction"]) == (33554432, 8256 / 16384)
+
+
+def test_a_mask_is_read() -> None:
+    (work,) = forward("efficient", attn_bias=((2, 1, 128, 128), "bfloat16"))
+    # 393,216 + 2·128·128·2
+    assert (work.read_bytes, work.dims["mask"]) == (458752, True)
+
+
+def test_cudnn_clears_before_and_splits_the_keys_of_one_query() -> None:
+    clear, work = forward("cudnn")
+    assert (clear.family, work.dims["backend"]) == ("fill", "cudnn")
+    one = ((8, 32, 1, 64), "bfloat16")
+    keys = ((8, 8, 1024, 64), "bfloat16")
+    name = f"{SDPA}cudnn_attention.default"
+    decode, gather = launched(sig(name, one, None, {}, query=one, key=keys, value=keys))
+    # 2·8·32·1·1024·(64 + 64) = 67,108,864; keys and values of 8 heads, not 32
+    assert decode.flops == 67108864
+    # 8·32·64·2 + 2·8·8·1024·64·2 = 16,809,984
+    assert (decode.read_bytes, decode.dims["hk"], gather.family) == (16809984, 8, "reduction")
+
+
+def test_float32_is_in_tf32() -> None:
+    q = ((1, 2, 16, 32), "float32")
+    name = f"{SDPA}efficient_attention.default"
+    (work,) = launched(sig(name, q, None, {}, query=q, key=q, value=q))
+    assert (work.engine, work.dtype) == ("tensor", "tf32")
+
+
+def backward(backend: str, hk: int = 4, dtype: str = "bfloat16") -> tuple[Work, ...]:
+    q, k = ((2, 4, 128, 64), dtype), ((2, hk, 128, 64), dtype)
+    grad = "grad_out_" if backend == "efficient" else "grad_out"
+    inputs: dict[str, Any] = {
+        grad: q, "query": q, "key": k, "value": k, "out": q, "logsumexp": LSE,
+    }  # fmt: skip
+    name = f"{SDPA}{backend}_attention_backward.default"
+    return launched(sig(name, [q, k, k], None, {"is_causal": False}, **inputs))
+
+
+@pytest.mark.parametrize("backend", ["flash", "cudnn"])
+def test_backward_is_three_kernels(backend: str) -> None:
+    before, main, after = backward(backend)
+    # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
+    assert main.flops == 83886080
+    # dO and O of 131,072; writes 4,096 sums and clears dQ in float32, 262,144
+    assert (before.read_bytes, before.write_bytes) == (262144, 266240)
+    # q, k, v and dO, two float32 a row, dQ; writes dQ, dK and dV
+    assert (main.read_bytes, main.write_bytes) == (4 * 131072 + 2 * 4096 + 262144, 524288)
+    assert (after.read_bytes, after.write_bytes) == (262144, 131072)
+
+
+def test_flash_backward_sums_over_a_group_of_heads() -> None:
+    _, main, _, dk, dv = backward("flash", hk=2)
+    # dK is written for 4 heads, 131,072, and summed to 2
+    assert (dk.read_bytes, dk.write_bytes, dk.family) == (131072, 65536, "reduction")
+    assert dk == dv
+    assert main.write_bytes == 262144 + 2 * 131072
+    assert len(backward("cudnn", hk=2)) == 3
+
+
+def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
+    (main,) = backward("efficient")
+    # dO, q, k, v, out and the log-sum-exp
+    assert (main.read_bytes, main.write_bytes) == (5 * 131072 + 4096, 3 * 131072)
+    families = [w.family for w in backward("efficient", dtype="float32")]
+    assert families == ["pointwise", "reduction", "copy", "attention"]
+
+
+def test_a_window_keeps_a_band() -> None:
+    q = ((1, 8, 2, 16), "bfloat16")  # [b, s, h, d]
+    args = {
+        "max_q": 8, "max_k": 8, "dropout_p": 0.0, "is_causal": True, "window_size_left": 2,
+    }  # fmt: skip
+    (work,) = launched(
+        sig("aten._flash_attention_forward.default", q, None, args, query=q, key=q, value=q)
+    )
+    # 1 + 2 + 6·3 = 21 of 64 pairs
+    assert (work.dims["fraction"], work.dims["sq"], work.dims["h"]) == (21 / 64, 8, 2)
+
+
+def test_flash_counts_causality_from_the_last_query() -> None:
+    q, k = ((1, 2, 2, 16), "bfloat16"), ((1, 4, 2, 16), "bfloat16")
+    args = {"max_q": 2, "max_k": 4, "dropout_p": 0.0, "is_causal": True}
+    (work,) = launched(
+        sig("aten._flash_attention_forward.default", q, None, args, query=q, key=k, value=k)
+    )
+    # 3 + 4 of 8
+    assert work.dims["fraction"] == 7 / 8

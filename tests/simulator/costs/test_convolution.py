@@ -1,0 +1,149 @@
+"""Convolutions against sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs import Work
+from simulator.records import Signature, Tensor
+from tests.simulator.costs.conftest import Spec, launched, sig
+
+
+def f16(*shape: int) -> tuple[tuple[int, ...], str]:
+    return shape, "float16"
+
+
+def geometry(groups: int = 1, transposed: bool = False, stride: int = 1) -> dict[str, Any]:
+    return {
+        "stride": [stride] * 2, "padding": [1, 1], "dilation": [1, 1], "transposed": transposed,
+        "output_padding": [0, 0], "groups": groups,
+    }  # fmt: skip
+
+
+def conv(x: Spec, weight: Spec, out: Spec, **more: Any) -> Signature:
+    return sig("aten.convolution.default", out, None, geometry(**more), input=x, weight=weight)
+
+
+def test_forward() -> None:
+    (work,) = launched(conv(f16(2, 3, 8, 8), f16(4, 3, 3, 3), f16(2, 4, 8, 8)))
+    # 2·2·(8·8)·(4·3·3·3) = 27,648
+    assert work.flops == 27648
+    # (2·3·64 + 4·3·9)·2 = 984 and 2·4·64·2 = 1,024
+    assert (work.read_bytes, work.write_bytes) == (984, 1024)
+    assert (work.engine, work.dtype) == ("tensor", "float16")
+    assert work.dims == {
+        "direction": "fwd", "n": 2, "cin": 3, "cout": 4, "spatial_in": (8, 8),
+        "spatial_out": (8, 8), "kernel": (3, 3), "stride": (1, 1), "dilation": (1, 1),
+        "groups": 1, "depthwise": False, "channels_last": False, "dims": 2, "transposed": False,
+        "native": False,
+    }  # fmt: skip
+
+
+def test_float32_runs_in_tf32() -> None:
+    x, w = ((1, 4, 8, 8), "float32"), ((4, 4, 3, 3), "float32")
+    (work,) = launched(conv(x, w, x))
+    assert (work.engine, work.dtype) == ("tensor", "tf32")
+
+
+def test_the_bias_is_a_kernel_of_its_own() -> None:
+    op = sig(
+        "aten.convolution.default", f16(2, 4, 8, 8), None, geometry(),
+        input=f16(2, 3, 8, 8), weight=f16(4, 3, 3, 3), bias=f16(4),
+    )  # fmt: skip
+    product, add = launched(op)
+    # 2·4·64 = 512 additions; reads 512·2 + 4·2 = 1,032 and writes 1,024
+    assert (add.family, add.flops, add.read_bytes, add.write_bytes) == (
+        "pointwise", 512, 1032, 1024,
+    )  # fmt: skip
+    assert product.read_bytes == 984
+
+
+def test_strided() -> None:
+    (work,) = launched(conv(f16(1, 3, 8, 8), f16(4, 3, 3, 3), f16(1, 4, 4, 4), stride=2))
+    # 2·1·(4·4)·(4·3·9) = 3,456
+    assert (work.flops, work.dims["stride"]) == (3456, (2, 2))
+
+
+def test_transposed_is_the_data_gradient_of_the_other_way() -> None:
+    (work,) = launched(
+        conv(f16(1, 6, 4, 4), f16(6, 2, 3, 3), f16(1, 2, 7, 7), stride=2, transposed=True)
+    )
+    # 2·1·(4·4)·(6·2·9) = 3,456: every input meets every weight
+    assert work.flops == 3456
+    dims = work.dims
+    assert (dims["direction"], dims["cin"], dims["cout"]) == ("dgrad", 2, 6)
+    assert (dims["spatial_in"], dims["spatial_out"]) == ((7, 7), (4, 4))
+
+
+def backward(mask: list[bool], groups: int = 1) -> tuple[Work, ...]:
+    x, w, grad = f16(2, 8, 8, 8), f16(16, 8 // groups, 3, 3), f16(2, 16, 8, 8)
+    outs = [s for s, wanted in zip([x, w, f16(16)], mask, strict=True) if wanted]
+    return launched(
+        sig(
+            "aten.convolution_backward.default", outs, None,
+            {**geometry(groups), "bias_sizes": [16], "output_mask": mask},
+            grad_output=grad, input=x, weight=w,
+        )  # fmt: skip
+    )
+
+
+def test_backward_is_one_launch_a_gradient() -> None:
+    data, weight, bias = backward([True, True, True])
+    # 2·2·(8·8)·(16·8·9) = 294,912 each
+    assert (data.flops, weight.flops) == (294912, 294912)
+    assert (data.dims["direction"], weight.dims["direction"]) == ("dgrad", "wgrad")
+    # (2·16·64 + 16·8·9)·2 = 6,400 to 2·8·64·2 = 2,048
+    assert (data.read_bytes, data.write_bytes) == (6400, 2048)
+    # (2·16·64 + 2·8·64)·2 = 6,144 to 16·8·9·2 = 2,304
+    assert (weight.read_bytes, weight.write_bytes) == (6144, 2304)
+    # 2·16·64·2 = 4,096 to 16·2 = 32
+    assert (bias.family, bias.flops, bias.read_bytes, bias.write_bytes) == (
+        "reduction", 2048, 4096, 32,
+    )  # fmt: skip
+    assert bias.dims == {"rows": 16, "cols": 128, "inner": 1}
+
+
+@pytest.mark.parametrize("mask", [[True, False, False], [False, True, False], [False, False, True]])
+def test_output_mask(mask: list[bool]) -> None:
+    assert len(backward(mask)) == 1
+
+
+def test_groups_divide_both_gradients() -> None:
+    data, weight = backward([True, True, False], groups=4)
+    # 294,912 / 4
+    assert (data.flops, weight.flops) == (73728, 73728)
+
+
+def test_depthwise_adds_its_bias_itself() -> None:
+    x = f16(1, 64, 10, 10)
+    op = sig(
+        "aten.convolution.default", x, None, geometry(64),
+        input=x, weight=f16(64, 1, 3, 3), bias=f16(64),
+    )  # fmt: skip
+    (work,) = launched(op)
+    # 2·100·64·9 = 115,200 on the vector unit, summed in float32
+    assert (work.flops, work.engine, work.dtype) == (115200, "vector", "float32")
+    # (64·100 + 64·9 + 64)·2 = 14,080
+    assert (work.read_bytes, work.dims["depthwise"]) == (14080, True)
+
+
+def test_channels_last_depthwise_is_cudnns() -> None:
+    x = Tensor((1, 64, 10, 10), "float16", (6400, 1, 640, 64))
+    op = sig(
+        "aten.convolution.default", x, None, geometry(64),
+        input=x, weight=f16(64, 1, 3, 3), bias=f16(64),
+    )  # fmt: skip
+    work, add = launched(op)
+    assert (work.dims["channels_last"], work.dims["native"]) == (True, False)
+    assert add.family == "pointwise"
+
+
+def test_one_and_three_dimensions() -> None:
+    (line,) = launched(conv(f16(1, 2, 10), f16(4, 2, 3), f16(1, 4, 8)))
+    # 2·8·(4·2·3) = 384
+    assert (line.flops, line.dims["dims"]) == (384, 1)
+    (cube,) = launched(conv(f16(1, 2, 4, 4, 4), f16(4, 2, 3, 3, 3), f16(1, 4, 2, 2, 2)))
+    # 2·8·(4·2·27) = 3,456
+    assert (cube.flops, cube.dims["dims"]) == (3456, 3)

@@ -1,0 +1,123 @@
+"""Copies, fills and draws against sums by hand; a float32 [4, 6] is 96 bytes."""
+
+from __future__ import annotations
+
+from simulator.costs import Work
+from simulator.records import Signature, Tensor
+from tests.simulator.costs.conftest import launched, sig
+
+MAT = ((4, 6), "float32")
+TURNED = Tensor((4, 6), "float32", (1, 4))
+
+
+def one(op: Signature) -> Work:
+    (work,) = launched(op)
+    return work
+
+
+def test_copy_only_writes_its_target() -> None:
+    work = one(sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=MAT))
+    assert (work.family, work.read_bytes, work.write_bytes) == ("memcpy", 96, 96)
+    assert work.dims == {"direction": "d2d", "bytes": 96}
+
+
+def test_a_turned_copy_is_a_kernel() -> None:
+    work = one(sig("aten.clone.default", MAT, self=TURNED))
+    assert (work.family, work.bytes, work.dims["transposed"]) == ("copy", 192, True)
+
+
+def test_a_slice_is_a_kernel_that_does_not_turn() -> None:
+    part = Tensor((4, 6), "float32", (12, 1))
+    work = one(sig("aten.clone.default", MAT, self=part))
+    assert (work.family, work.bytes, work.dims["transposed"]) == ("copy", 192, False)
+
+
+def test_an_expanded_source_is_read_once() -> None:
+    work = one(sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=((6,), "float32")))
+    assert (work.family, work.read_bytes, work.write_bytes) == ("copy", 24, 96)
+
+
+def test_a_cast_is_pointwise() -> None:
+    half = ((4, 6), "bfloat16")
+    work = one(sig("aten._to_copy.default", half, args={"dtype": "bfloat16"}, self=MAT))
+    assert (work.family, work.read_bytes, work.write_bytes) == ("pointwise", 96, 48)
+
+
+def test_host_to_device_writes_dram_only() -> None:
+    there = Tensor((4, 6), "float32", (6, 1), "cpu")
+    work = one(sig("aten._to_copy.default", MAT, self=there))
+    assert (work.read_bytes, work.write_bytes) == (0, 96)
+    assert work.dims == {"direction": "h2d", "bytes": 96}
+
+
+def test_device_to_host_packs_first() -> None:
+    there = Tensor((4, 6), "float32", (6, 1), "cpu")
+    pack, fetch = launched(sig("aten._to_copy.default", there, self=TURNED))
+    assert (pack.family, fetch.family, fetch.dims["direction"]) == ("copy", "memcpy", "d2h")
+    assert (fetch.read_bytes, fetch.write_bytes) == (96, 0)
+
+
+def test_cat_is_one_launch() -> None:
+    work = one(sig("aten.cat.default", ((10, 6), "float32"), tensors=[MAT, ((6, 6), "float32")]))
+    # 24·4 + 36·4 = 240 each way
+    assert (work.family, work.read_bytes, work.write_bytes) == ("copy", 240, 240)
+
+
+def test_cat_of_one_tensor_twice_reads_once() -> None:
+    work = one(sig("aten.cat.default", ((8, 6), "float32"), (0, 0, 1), tensors=[MAT, MAT]))
+    assert (work.read_bytes, work.write_bytes) == (96, 192)
+
+
+def test_cat_takes_128_tensors_a_launch() -> None:
+    found = launched(sig("aten.cat.default", ((130 * 4, 6), "float32"), tensors=[MAT] * 130))
+    assert [w.write_bytes for w in found] == [128 * 96, 2 * 96]
+
+
+def test_cat_of_mixed_dtypes_copies_each() -> None:
+    found = launched(
+        sig("aten.cat.default", ((8, 6), "float32"), tensors=[MAT, ((4, 6), "bfloat16")])
+    )  # fmt: skip
+    assert [w.read_bytes for w in found] == [96, 48]
+
+
+def test_pad_fills_then_copies() -> None:
+    fill, copy = launched(
+        sig("aten.constant_pad_nd.default", ((4, 8), "float32"), args={"pad": [1, 1]}, self=MAT)
+    )  # fmt: skip
+    # 4·8·4 filled; 96 read and written
+    assert (fill.family, fill.bytes) == ("fill", 128)
+    assert (copy.read_bytes, copy.write_bytes) == (96, 96)
+
+
+def test_zeros_are_a_kernel_that_reads_nothing() -> None:
+    work = one(sig("aten.zeros_like.default", MAT, self=MAT))
+    assert (work.family, work.read_bytes, work.write_bytes) == ("fill", 0, 96)
+
+
+def test_slice_backward() -> None:
+    found = launched(sig("aten.slice_backward.default", MAT, grad_output=((2, 6), "float32")))
+    assert [(w.read_bytes, w.write_bytes) for w in found] == [(0, 96), (48, 48)]
+
+
+def test_repeat_reads_once() -> None:
+    work = one(sig("aten.repeat.default", ((12, 6), "float32"), args={"repeats": [3, 1]}, self=MAT))
+    assert (work.read_bytes, work.write_bytes) == (96, 288)
+
+
+def test_dropout_writes_its_mask() -> None:
+    work = one(
+        sig("aten.native_dropout.default", [MAT, ((4, 6), "bool")],
+            args={"p": 0.1, "train": True}, input=MAT)
+    )  # fmt: skip
+    # 96 read; 96 and a mask of 24 written
+    assert (work.family, work.read_bytes, work.write_bytes) == ("random", 96, 120)
+
+
+def test_a_draw_reads_nothing() -> None:
+    work = one(sig("aten.bernoulli_.float", MAT, (0, 0), args={"p": 0.1}, self=MAT))
+    assert (work.family, work.read_bytes, work.write_bytes) == ("random", 0, 96)
+
+
+def test_an_item_is_fetched() -> None:
+    work = one(sig("aten._local_scalar_dense.default", (), self=((), "int64")))
+    assert (work.read_bytes, work.dims["direction"]) == (8, "d2h")

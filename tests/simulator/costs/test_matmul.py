@@ -1,0 +1,154 @@
+"""Matrix products against sums by hand."""
+
+from __future__ import annotations
+
+from simulator.records import Signature, Tensor
+from tests.simulator.costs.conftest import launched, sig
+
+
+def bf16(*shape: int) -> tuple[tuple[int, ...], str]:
+    return shape, "bfloat16"
+
+
+def linear(m: int, k: int, n: int, dtype: str = "bfloat16") -> Signature:
+    """x [m, k] with weight [n, k] turned, as `nn.Linear` calls addmm."""
+    weight = Tensor((k, n), dtype, (1, k))
+    return sig(
+        "aten.addmm.default", ((m, n), dtype),
+        self=((n,), dtype), mat1=((m, k), dtype), mat2=weight,
+    )  # fmt: skip
+
+
+def test_mm() -> None:
+    (work,) = launched(sig("aten.mm.default", bf16(4, 6), self=bf16(4, 5), mat2=bf16(5, 6)))
+    # 2·4·6·5 = 240
+    assert work.flops == 240
+    # (4·5 + 5·6)·2 = 100 and 4·6·2 = 48
+    assert (work.read_bytes, work.write_bytes) == (100, 48)
+    assert (work.family, work.engine, work.dtype) == ("gemm", "tensor", "bfloat16")
+    assert work.dims == {
+        "b": 1, "m": 4, "n": 6, "k": 5, "transa": False, "transb": False, "epilogue": None,
+    }  # fmt: skip
+
+
+def test_float32_runs_on_the_vector_unit() -> None:
+    one = ((4, 4), "float32")
+    (work,) = launched(sig("aten.mm.default", one, self=one, mat2=one))
+    # 4·4·4 fused multiply-adds
+    assert (work.engine, work.dtype, work.instructions) == ("vector", "float32", 64)
+
+
+def test_a_matrix_times_itself_is_read_once() -> None:
+    one = bf16(8, 8)
+    (work,) = launched(sig("aten.mm.default", one, (0, 0, 1), self=one, mat2=one))
+    # 8·8·2 = 128
+    assert (work.read_bytes, work.write_bytes) == (128, 128)
+
+
+def test_linear_fuses_its_bias_and_turns_its_weight() -> None:
+    (work,) = launched(linear(32, 64, 16))
+    # 2·32·16·64 = 65,536, without the bias
+    assert work.flops == 65536
+    # (16 + 32·64 + 64·16)·2 = 6,176
+    assert work.read_bytes == 6176
+    assert (work.dims["transb"], work.dims["epilogue"]) == (True, "bias")
+
+
+def test_a_matrix_addend_is_copied_into_the_result() -> None:
+    c = bf16(4, 6)
+    first, product = launched(
+        sig("aten.addmm.default", c, self=c, mat1=bf16(4, 5), mat2=bf16(5, 6))
+    )
+    # 4·6·2 = 48 both ways
+    assert (first.family, first.read_bytes, first.write_bytes) == ("memcpy", 48, 48)
+    # (4·5 + 5·6)·2 + 48 of the copy
+    assert (product.read_bytes, product.dims["epilogue"]) == (148, None)
+
+
+def test_an_addend_times_nothing_is_not_read() -> None:
+    c = bf16(4, 6)
+    call = {"self": c, "mat1": bf16(4, 5), "mat2": bf16(5, 6)}
+    (work,) = launched(sig("aten.addmm.default", c, None, {"beta": 0}, **call))
+    assert work.read_bytes == 100
+
+
+def test_addmm_in_place_reads_what_it_adds_to() -> None:
+    c = bf16(4, 6)
+    op = sig("aten.addmm_.default", c, (0, 1, 2, 0), self=c, mat1=bf16(4, 5), mat2=bf16(5, 6))
+    (work,) = launched(op)
+    assert (work.read_bytes, work.write_bytes) == (148, 48)
+
+
+def test_an_operand_with_no_unit_stride_is_copied() -> None:
+    every_other = Tensor((4, 5), "bfloat16", (20, 2))
+    op = sig("aten.mm.default", bf16(4, 6), self=every_other, mat2=bf16(5, 6))
+    first, _ = launched(op)
+    # 4·5·2 = 40 both ways
+    assert (first.family, first.bytes) == ("copy", 80)
+
+
+def test_bmm_reads_an_expanded_operand_once() -> None:
+    shared = Tensor((8, 4, 5), "bfloat16", (0, 5, 1))
+    (work,) = launched(sig("aten.bmm.default", bf16(8, 4, 6), self=shared, mat2=bf16(8, 5, 6)))
+    # 2·8·4·6·5 = 1,920
+    assert work.flops == 1920
+    # 4·5·2 + 8·5·6·2 = 520
+    assert (work.read_bytes, work.dims["b"]) == (520, 8)
+
+
+def test_baddbmm_copies_a_spread_addend_with_a_kernel() -> None:
+    row = Tensor((1, 1, 6), "bfloat16", (6, 6, 1))
+    op = sig(
+        "aten.baddbmm.default", bf16(2, 4, 6), self=row, batch1=bf16(2, 4, 5), batch2=bf16(2, 5, 6)
+    )
+    first, product = launched(op)
+    # 6·2 = 12 to 2·4·6·2 = 96
+    assert (first.family, first.read_bytes, first.write_bytes) == ("copy", 12, 96)
+    # 2·(4·5 + 5·6)·2 + 96 = 296
+    assert (product.flops, product.read_bytes) == (480, 296)
+
+
+def test_scaled_mm() -> None:
+    one = ((), "float32")
+    op = sig(
+        "aten._scaled_mm.default", bf16(16, 32), self=((16, 64), "float8_e4m3fn"),
+        mat2=Tensor((64, 32), "float8_e4m3fn", (1, 64)), scale_a=one, scale_b=one,
+    )  # fmt: skip
+    (work,) = launched(op)
+    # 16·64 + 64·32 + 2·4 = 3,080 and 16·32·2 = 1,024
+    assert (work.read_bytes, work.write_bytes) == (3080, 1024)
+    assert (work.engine, work.dtype) == ("tensor", "float8_e4m3fn")
+
+
+def test_grouped_mm_splits_the_rows() -> None:
+    offsets = ((4,), "int32")
+    op = sig(
+        "aten._grouped_mm.default", bf16(100, 8), self=bf16(100, 16), mat2=bf16(4, 16, 8),
+        offs=offsets,
+    )  # fmt: skip
+    setup, product = launched(op)
+    # 2·100·8·16 = 25,600, whichever group a row is in
+    assert (product.flops, product.dims["groups"]) == (25600, 4)
+    # (100·16 + 4·16·8)·2 + 4·4 = 4,240
+    assert product.read_bytes == 4240
+    assert setup.family == "pointwise"
+
+
+def test_mv_and_dot_are_bound_by_memory() -> None:
+    f32 = "float32"
+    (mv,) = launched(
+        sig("aten.mv.default", ((8,), f32), self=((8, 16), f32), vec=((16,), f32))
+    )  # fmt: skip
+    # 2·8·16 = 256; (8·16 + 16)·4 = 576
+    assert (mv.family, mv.flops, mv.read_bytes, mv.write_bytes) == ("gemv", 256, 576, 32)
+    dot = launched(sig("aten.dot.default", ((), f32), self=((256,), f32), tensor=((256,), f32)))
+    # 256 products and sums in 2 blocks, whose 2 sums are added: 512 + 2
+    assert [w.family for w in dot] == ["reduction", "reduction"]
+    assert (sum(w.flops for w in dot), dot[0].read_bytes) == (514, 2048)
+
+
+def test_addbmm_is_a_product_for_each_matrix() -> None:
+    c = bf16(4, 6)
+    op = sig("aten.addbmm_.default", c, (0, 1, 2, 0), self=c, batch1=bf16(3, 4, 5), batch2=bf16(3, 5, 6))  # fmt: skip
+    works = launched(op)
+    assert [w.flops for w in works] == [240] * 3

@@ -1,0 +1,126 @@
+"""Normalisation against sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.records import Tensor
+from tests.simulator.costs.conftest import launched, sig
+
+X = ((3, 8), "float32")
+W = ((8,), "float32")
+S = ((3, 1), "float32")
+SHAPE = {"normalized_shape": [8], "eps": 1e-5}
+
+
+def test_layer_norm_is_one_launch() -> None:
+    (work,) = launched(
+        sig("aten.native_layer_norm.default", [X, S, S], args=SHAPE, input=X, weight=W, bias=W)
+    )  # fmt: skip
+    # x 3·8·4 = 96, weight and bias 32 each; out 96, mean and rstd 12 each
+    assert (work.read_bytes, work.write_bytes) == (160, 120)
+    # moments 4 and application 4 an element
+    assert work.flops == 8 * 24
+    assert work.dims == {"rows": 3, "cols": 8, "inner": 1}
+
+
+def test_rows_of_seven_cannot_be_vectorized() -> None:
+    x, w = ((3, 7), "float32"), ((7,), "float32")
+    moments, apply = launched(
+        sig("aten.native_layer_norm.default", [x, S, S], args={"normalized_shape": [7]},
+            input=x, weight=w, bias=w)
+    )  # fmt: skip
+    # x 84; then x, two statistics of 12, weight and bias of 28 each
+    assert (moments.read_bytes, moments.write_bytes) == (84, 24)
+    assert (apply.read_bytes, apply.write_bytes) == (84 + 24 + 56, 84)
+
+
+def test_rms_norm_in_half() -> None:
+    x, w = ((3, 8), "bfloat16"), ((8,), "bfloat16")
+    op = sig("aten._fused_rms_norm.default", [x, S], args=SHAPE, input=x, weight=w)
+    (work,) = launched(op)
+    # 48 + 16 read, 48 + 12 written; a square and its sum, two multiplies
+    assert (work.read_bytes, work.write_bytes, work.flops) == (64, 60, 4 * 24)
+
+
+def test_layer_norm_backward_is_two_launches() -> None:
+    found = launched(
+        sig("aten.native_layer_norm_backward.default", [X, W, W], args=SHAPE, grad_out=X, input=X,
+            mean=S, rstd=S, weight=W, bias=W)
+    )  # fmt: skip
+    # gradient, input 96 each, statistics 12 each, weight 32; then without the weight
+    assert [w.read_bytes for w in found] == [248, 216]
+    assert [w.write_bytes for w in found] == [96, 64]
+
+
+def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
+    x, s = ((70_000, 96), "float32"), ((70_000, 1), "float32")
+    w = ((96,), "float32")
+    found = launched(
+        sig("aten.native_layer_norm_backward.default", [x, w, w], args={"normalized_shape": [96]},
+            grad_out=x, input=x, mean=s, rstd=s, weight=w, bias=w)
+    )  # fmt: skip
+    assert [w.family for w in found] == ["norm", "norm", "reduction", "reduction"]
+
+
+IMAGE = ((2, 4, 3, 3), "float32")
+C = ((4,), "float32")
+
+
+def test_cudnn_training_writes_the_running_values() -> None:
+    (work,) = launched(
+        sig("aten.cudnn_batch_norm.default", [IMAGE, C, C, ((0,), "uint8")],
+            args={"training": True}, input=IMAGE, weight=C, bias=C, running_mean=C, running_var=C)
+    )  # fmt: skip
+    # 2·4·9·4 = 288 and four vectors of 16; out, two saved, two running
+    assert (work.read_bytes, work.write_bytes) == (352, 352)
+    assert work.dims == {"rows": 4, "cols": 18, "inner": 1}
+
+
+def test_native_batch_norm_training_is_three_launches() -> None:
+    half = ((2, 4, 3, 3), "bfloat16")
+    found = launched(
+        sig("aten.native_batch_norm.default", [half, C, C], args={"training": True}, input=half,
+            weight=C, bias=C, running_mean=C, running_var=C)
+    )  # fmt: skip
+    # x 144 for the moments; 16·4 for the update; x, mean, rstd, weight, bias to apply
+    assert [w.read_bytes for w in found] == [144, 64, 144 + 64]
+    assert [w.write_bytes for w in found] == [32, 48, 144]
+
+
+def test_native_backward_fuses_unless_channels_last() -> None:
+    inputs: dict[str, Any] = {"weight": C, "save_mean": C, "save_invstd": C}
+    plain = launched(
+        sig("aten.native_batch_norm_backward.default", [IMAGE, C, C], args={"train": True},
+            grad_out=IMAGE, input=IMAGE, **inputs)
+    )  # fmt: skip
+    assert len(plain) == 1
+    last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
+    found = launched(
+        sig("aten.native_batch_norm_backward.default", [last, C, C], args={"train": True},
+            grad_out=last, input=last, **inputs)
+    )  # fmt: skip
+    assert [w.family for w in found] == ["fill", "norm", "norm"]
+
+
+GROUPS = {"N": 2, "C": 4, "HxW": 9, "group": 2, "eps": 1e-5}
+G = ((2, 2), "float32")
+
+
+def test_group_norm_is_three_launches() -> None:
+    found = launched(
+        sig("aten.native_group_norm.default", [IMAGE, G, G], args=GROUPS, input=IMAGE, weight=C,
+            bias=C)
+    )  # fmt: skip
+    # x 288; statistics 2·16, weight and bias 2·16; x and a scale and shift of 2·4·4 each
+    assert [w.read_bytes for w in found] == [288, 64, 352]
+    assert [w.write_bytes for w in found] == [32, 64, 288]
+
+
+def test_group_norm_backward_is_five_launches() -> None:
+    found = launched(
+        sig("aten.native_group_norm_backward.default", [IMAGE, C, C], args=GROUPS, grad_out=IMAGE,
+            input=IMAGE, mean=G, rstd=G, weight=C)
+    )  # fmt: skip
+    assert len(found) == 5
+    assert found[-1].write_bytes == 32

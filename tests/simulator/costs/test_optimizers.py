@@ -1,0 +1,116 @@
+"""Foreach costs, and the launches of a tensor list counted by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs.optimizers import CHUNK, multi_tensor_launches
+from tests.simulator.costs.conftest import launched, sig
+
+A, B = ((4, 6), "float32"), ((10,), "float32")
+
+
+@pytest.mark.parametrize(
+    ("numels", "depth", "old", "new"),
+    [
+        ([], 1, 0, 0),
+        ([0, 0], 1, 0, 0),
+        ([1], 1, 1, 1),
+        # 110 small tensors fill a launch of depth 1; the 111th opens another
+        ([1] * 110, 1, 1, 1),
+        ([1] * 111, 1, 2, 1),
+        # empty tensors take no place
+        ([0, 1] * 110, 1, 1, 1),
+        # depth 4: 36 a launch, or 252: 300 are ceil(300 / 36) = 9, or 2
+        ([1] * 300, 4, 9, 2),
+        # one tensor of 320 chunks fills the blocks, and one element more is a second launch
+        ([320 * CHUNK], 2, 1, 1),
+        ([320 * CHUNK + 1], 2, 2, 1),
+        # 1000 chunks: ceil(1000 / 320) = 4; the larger launch takes 2240 blocks
+        ([1000 * CHUNK], 2, 4, 1),
+        ([2241 * CHUNK], 2, 8, 2),
+        # 319 chunks, then 2: blocks fill in the second, whose other chunk starts a launch
+        ([319 * CHUNK, 2 * CHUNK], 3, 2, 1),
+        # 29 small, then 291 chunks fill 320 blocks in the 30th of depth 5: one launch, not two
+        ([1] * 29 + [291 * CHUNK], 5, 1, 1),
+        # the 30th is unfinished after 320 blocks and is the first of the next launch, so that
+        # 29 more fill it: 1 + 1, and one left
+        ([1] * 29 + [292 * CHUNK] + [1] * 30, 5, 3, 1),
+    ],
+)
+def test_launches(numels: list[int], depth: int, old: int, new: int) -> None:
+    assert multi_tensor_launches(numels, depth, cuda_major=12) == old
+    assert multi_tensor_launches(numels, depth, cuda_major=13) == new
+
+
+def test_a_scalar_a_tensor_takes_room() -> None:
+    # 96 tensors of depth 1 with a scalar each, 110 without
+    assert multi_tensor_launches([1] * 100, 1, scalar_list=True, cuda_major=12) == 2
+    assert multi_tensor_launches([1] * 100, 1, cuda_major=12) == 1
+
+
+def test_addcdiv_in_place() -> None:
+    (work,) = launched(
+        sig("aten._foreach_addcdiv_.ScalarList", (), args={"scalars": [0.1, 0.2]},
+            self=[A, B], tensor1=[A, B], tensor2=[A, B])
+    )  # fmt: skip
+    # 3·(24 + 10)·4 read, one list written; value·t1 / t2 + self is 3 FLOPs
+    assert (work.read_bytes, work.write_bytes, work.flops) == (408, 136, 102)
+    assert work.dims == {
+        "tensors": 2, "elements": 34, "lists": 3, "scalars": True, "numels": [24, 10],
+    }  # fmt: skip
+
+
+def test_out_of_place_writes_a_new_list() -> None:
+    (work,) = launched(sig("aten._foreach_sqrt.default", [A, B], self=[A, B]))
+    assert (work.read_bytes, work.write_bytes, work.dims["lists"]) == (136, 136, 2)
+
+
+def test_add_of_a_list_with_alpha() -> None:
+    (work,) = launched(
+        sig("aten._foreach_add_.List", (), args={"alpha": -0.1}, self=[A, B], other=[A, B])
+    )  # fmt: skip
+    assert (work.flops, work.read_bytes, work.write_bytes) == (68, 272, 136)
+
+
+def test_zero_and_copy_read_no_target() -> None:
+    (zero,) = launched(sig("aten._foreach_zero_.default", (), self=[A, B]))
+    assert (zero.read_bytes, zero.write_bytes) == (0, 136)
+    (copy,) = launched(sig("aten._foreach_copy_.default", (), self=[A, B], src=[A, B]))
+    assert (copy.read_bytes, copy.write_bytes) == (136, 136)
+
+
+def test_mixed_dtypes_launch_each() -> None:
+    half = ((10,), "bfloat16")
+    found = launched(sig("aten._foreach_mul_.Scalar", (), self=[A, half]))
+    assert [w.family for w in found] == ["pointwise", "pointwise"]
+    assert [w.bytes for w in found] == [192, 40]
+
+
+def test_norm_zeroes_reduces_and_cleans_up() -> None:
+    outs = [((), "float32")] * 2
+    zero, work, final = launched(sig("aten._foreach_norm.Scalar", outs, self=[A, B]))
+    assert (zero.family, work.family, final.family) == ("fill", "foreach", "reduction")
+    # a square and its sum for 34 elements; two results of 4 bytes
+    assert (work.flops, work.read_bytes, final.write_bytes) == (68, 136, 8)
+
+
+def test_fused_adamw_is_one_pass() -> None:
+    step = ((), "float32")
+    (work,) = launched(
+        sig("aten._fused_adamw_.default", (), args={"amsgrad": False}, self=[A, B], grads=[A, B],
+            exp_avgs=[A, B], exp_avg_sqs=[A, B], state_steps=[step, step])
+    )  # fmt: skip
+    # 4·136 and two steps of 4 read; parameters and two moments written; 15 FLOPs for each of 34
+    assert (work.read_bytes, work.write_bytes, work.flops) == (552, 408, 510)
+    assert (work.dims["lists"], work.dims["elements"]) == (4, 34)
+
+
+def test_fused_sgd_first_step_only_writes_momentum() -> None:
+    inputs: dict[str, Any] = {"self": [A], "grads": [A], "momentum_buffer_list": [A]}
+    for first, read, flops in ((True, 192, 2), (False, 288, 5)):
+        args = {"weight_decay": 0.0, "is_first_step": first}
+        (work,) = launched(sig("aten._fused_sgd_.default", (), args=args, **inputs))
+        assert (work.read_bytes, work.write_bytes, work.flops) == (read, 192, 24 * flops)

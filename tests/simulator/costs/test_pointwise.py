@@ -1,0 +1,153 @@
+"""Pointwise costs against sums by hand: a float32 [4, 6] is 4·6·4 = 96 bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.costs import COSTS, Work
+from simulator.costs.pointwise import BACKWARD, BINARY, UNARY
+from simulator.records import Signature, Tensor
+from tests.simulator.costs.conftest import launched, sig
+
+MAT = ((4, 6), "float32")
+
+
+def one(op: Signature) -> Work:
+    (work,) = launched(op)
+    return work
+
+
+def test_add_reads_both_and_writes_the_result() -> None:
+    work = one(sig("aten.add.Tensor", MAT, self=MAT, other=MAT))
+    # 2·4·6·4 read, 4·6·4 written, one addition an element
+    assert (work.read_bytes, work.write_bytes, work.flops) == (192, 96, 24)
+    # an addition, two loads and a store for each of 24
+    assert work.instructions == 24 * 4
+    assert work.dims == {"elements": 24, "inputs": 2, "contiguous": True}
+
+
+def test_x_plus_x_reads_once() -> None:
+    assert one(sig("aten.add.Tensor", MAT, (0, 0, 1), self=MAT, other=MAT)).read_bytes == 96
+
+
+def test_alpha_adds_a_multiply() -> None:
+    work = one(sig("aten.add.Tensor", MAT, args={"alpha": 0.5}, self=MAT, other=MAT))
+    assert work.flops == 48
+
+
+def test_a_bias_is_read_once() -> None:
+    work = one(sig("aten.add.Tensor", MAT, self=MAT, other=((6,), "float32")))
+    # (4·6 + 6)·4 = 120
+    assert (work.read_bytes, work.write_bytes) == (120, 96)
+    assert not work.dims["contiguous"]
+
+
+def test_an_expanded_operand_counts_what_is_stored() -> None:
+    row = Tensor((4, 6), "float32", (0, 1))
+    # 96 + 6·4
+    assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=row)).read_bytes == 120
+
+
+def test_in_place_reads_and_writes_the_same_region() -> None:
+    work = one(sig("aten.mul_.Scalar", MAT, (0, 0), self=MAT))
+    assert (work.read_bytes, work.write_bytes) == (96, 96)
+
+
+def test_out_is_not_read() -> None:
+    work = one(sig("aten.add.out", MAT, (0, 1, 2, 2), self=MAT, other=MAT, out=MAT))
+    assert (work.read_bytes, work.write_bytes) == (192, 96)
+
+
+def test_mixed_dtypes() -> None:
+    half = ((4, 6), "bfloat16")
+    work = one(sig("aten.mul.Tensor", MAT, self=MAT, other=half))
+    # 24·4 + 24·2 = 144 read
+    assert (work.read_bytes, work.write_bytes, work.dtype) == (144, 96, "float32")
+    assert one(sig("aten.neg.default", half, self=half)).dtype == "float32"
+    double = ((4, 6), "float64")
+    assert one(sig("aten.neg.default", double, self=double)).dtype == "float64"
+
+
+def test_comparison_writes_a_byte_an_element() -> None:
+    work = one(sig("aten.eq.Scalar", ((4, 6), "bool"), self=((4, 6), "int64")))
+    assert (work.read_bytes, work.write_bytes) == (24 * 8, 24)
+
+
+def test_where_reads_condition_and_scalar() -> None:
+    work = one(
+        sig("aten.where.self", MAT, condition=((4, 6), "bool"), self=MAT, other=((), "float32"))
+    )
+    # 24 + 96 + 4
+    assert (work.read_bytes, work.flops) == (124, 0)
+
+
+def test_a_scalar_on_the_cpu_is_no_gpu_byte() -> None:
+    scalar = Tensor((), "float32", (), "cpu")
+    work = one(sig("aten.mul.Tensor", MAT, self=MAT, other=scalar))
+    assert (work.read_bytes, work.dims["inputs"], work.dims["contiguous"]) == (96, 1, True)
+
+
+def test_an_empty_result_launches_nothing() -> None:
+    empty = ((0, 6), "float32")
+    assert launched(sig("aten.add.Tensor", empty, self=empty, other=empty)) == ()
+
+
+def test_addcmul() -> None:
+    work = one(sig("aten.addcmul_.default", MAT, (0, 1, 2, 0), self=MAT, tensor1=MAT, tensor2=MAT))
+    # 3 lists of 96 read; value·t1·t2 + self is 3 FLOPs
+    assert (work.read_bytes, work.write_bytes, work.flops) == (288, 96, 72)
+
+
+@pytest.mark.parametrize(("approximate", "flops"), [("none", 5), ("tanh", 9)])
+def test_gelu_counts_its_steps(approximate: str, flops: int) -> None:
+    work = one(sig("aten.gelu.default", MAT, args={"approximate": approximate}, self=MAT))
+    assert work.flops == flops * 24
+
+
+@pytest.mark.parametrize(("exponent", "slots"), [(2, 1), (3, 2), (0.5, 6), (2.5, 40)])
+def test_small_powers_are_multiplies(exponent: float, slots: int) -> None:
+    work = one(sig("aten.pow.Tensor_Scalar", MAT, args={"exponent": exponent}, self=MAT))
+    assert work.instructions == (slots + 2) * 24
+
+
+def test_masked_fill_in_place() -> None:
+    mask = ((4, 6), "bool")
+    work = one(sig("aten.masked_fill_.Scalar", MAT, (0, 1, 0), self=MAT, mask=mask))
+    assert (work.read_bytes, work.write_bytes) == (96 + 24, 96)
+
+
+def test_masked_fill_clones_first() -> None:
+    found = launched(sig("aten.masked_fill.Scalar", MAT, self=MAT, mask=((4, 6), "bool")))
+    assert [(w.family, w.bytes) for w in found] == [("memcpy", 192), ("pointwise", 96 + 24 + 96)]
+
+
+def test_dropout_backward_is_a_product() -> None:
+    work = one(
+        sig("aten.native_dropout_backward.default", MAT, grad_output=MAT, mask=((4, 6), "bool"))
+    )
+    assert (work.family, work.read_bytes, work.flops) == ("pointwise", 96 + 24, 48)
+
+
+def test_glu_halves() -> None:
+    work = one(sig("aten.glu.default", ((4, 3), "float32"), self=MAT))
+    # 96 read, 4·3·4 written
+    assert (work.read_bytes, work.write_bytes, work.flops) == (96, 48, 60)
+
+
+def test_every_row_is_an_overload_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    for name in COSTS:
+        _, base, overload = name.split(".")
+        packet = getattr(torch.ops.aten, base, None)
+        if base.startswith("cudnn") or packet is None:
+            continue
+        assert overload in packet.overloads(), name
+
+
+def test_the_tables_are_registered_in_each_form() -> None:
+    for name in UNARY:
+        assert {f"aten.{name}.default", f"aten.{name}_.default"} <= COSTS.keys()
+    for name in BINARY:
+        assert {f"aten.{name}.Tensor", f"aten.{name}_.Scalar"} <= COSTS.keys()
+    for name in BACKWARD:
+        assert f"aten.{name}.grad_input" in COSTS

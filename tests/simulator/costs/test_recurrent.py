@@ -1,0 +1,110 @@
+"""Recurrent layers against sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.costs import Work
+from tests.simulator.costs.conftest import launched, sig
+
+# 64 steps, batch 16, 32 inputs, 48 hidden, two layers
+X = ((64, 16, 32), "float16")
+Y = ((64, 16, 48), "float16")
+
+
+def lstm(name: str = "aten._cudnn_rnn.default", **more: Any) -> tuple[Work, ...]:
+    args: dict[str, Any] = {
+        "weight_stride0": 4, "mode": 2, "hidden_size": 48, "proj_size": 0, "num_layers": 2,
+        "batch_first": False, "dropout": 0.0, "train": False, "bidirectional": False,
+        "batch_sizes": [], "output_mask": [True] * 4, **more,
+    }  # fmt: skip
+    return launched(sig(name, Y, None, args, input=X, weight=[], hx=((2, 16, 48), "float16")))
+
+
+def test_a_product_and_a_recurrence_for_each_layer() -> None:
+    first, low, second, high = lstm()
+    assert [w.family for w in (first, low, second, high)] == ["gemm", "rnn", "gemm", "rnn"]
+    # 2·(64·16)·(4·48)·32 = 12,582,912
+    assert (first.flops, first.dims["k"]) == (12582912, 32)
+    # 2·1024·192·48 = 18,874,368, and as much for the recurrence h·W_hh
+    assert second.flops == low.flops == high.flops == 18874368
+    # x [1024, 32], W [192, 32] and two biases of 192, in 2 bytes: 65,536 + 12,288 + 768
+    assert (first.read_bytes, first.write_bytes) == (78592, 1024 * 192 * 2)
+    assert low.dims == {
+        "kind": "lstm", "b": 16, "steps": 64, "hidden": 48, "input": 32, "gates": 4,
+        "train": False, "direction": "fwd", "reverse": False, "projection": 48,
+    }  # fmt: skip
+
+
+def test_the_recurrence_keeps_gates_and_cells_for_training() -> None:
+    _, inference, *_ = lstm()
+    _, training, *_ = lstm(train=True)
+    # reads 1024·192·2 = 393,216 of gates and 192·48·2 = 18,432 of W_hh
+    assert inference.read_bytes == 411648
+    # h of 1024·48·2 = 98,304; training writes the gates and c too
+    assert inference.write_bytes == 98304
+    assert training.write_bytes == 98304 + 393216 + 98304
+
+
+def test_both_directions() -> None:
+    works = lstm(bidirectional=True)
+    assert [w.dims["reverse"] for w in works if w.family == "rnn"] == [False, True] * 2
+    # the second layer reads both directions' 48
+    assert [w.dims["k"] for w in works if w.family == "gemm"] == [32, 32, 96, 96]
+
+
+def test_dropout_stands_between_layers_when_training() -> None:
+    assert [w.family for w in lstm(dropout=0.1)].count("pointwise") == 0
+    works = lstm(dropout=0.1, train=True)
+    assert [w.family for w in works] == ["gemm", "rnn", "pointwise", "gemm", "rnn"]
+
+
+def test_gru_has_three_gates_and_packed_rows_are_counted() -> None:
+    x = ((100, 32), "float32")
+    args = {
+        "weight_stride0": 4, "mode": 3, "hidden_size": 48, "num_layers": 1,
+        "batch_sizes": [30, 30, 25, 15],
+    }  # fmt: skip
+    op = sig("aten._cudnn_rnn.default", ((100, 48), "float32"), None, args, input=x)
+    product, recurrence = launched(op)
+    # 2·100·(3·48)·32 = 921,600
+    assert (product.flops, product.dtype) == (921600, "tf32")
+    assert (recurrence.dims["steps"], recurrence.dims["b"]) == (4, 30)
+
+
+def test_backward_runs_last_layer_first() -> None:
+    works = lstm("aten._cudnn_rnn_backward.default", train=True)
+    # recurrence, dX, dW_ih, dW_hh, dbias
+    assert [w.family for w in works] == ["rnn", "gemm", "gemm", "gemm", "reduction"] * 2
+    rnn, dx, dw, dwh, _ = works[5:]
+    assert (rnn.dims["direction"], rnn.dims["input"]) == ("bwd", 32)
+    # dX [1024, 32] of 192; dW_ih [192, 32] of 1,024; dW_hh [192, 48] of 1,024
+    assert [dx.flops, dw.flops, dwh.flops] == [12582912, 12582912, 18874368]
+    masked = lstm("aten._cudnn_rnn_backward.default", output_mask=[False, True, True, False])
+    # the first layer's inputs want no gradient, the second's do
+    assert [w.family for w in masked] == ["rnn", "gemm", "rnn"]
+
+
+def test_lstm_cell() -> None:
+    gates, state = ((16, 192), "float32"), ((16, 48), "float32")
+    op = sig(
+        "aten._thnn_fused_lstm_cell.default", [state, state, gates],
+        input_gates=gates, hidden_gates=gates, cx=state,
+    )  # fmt: skip
+    (work,) = launched(op)
+    # 16·48·13 = 9,984
+    assert work.flops == 9984
+    # 2·16·192·4 + 16·48·4 = 27,648 and 2·3,072 + 12,288 = 18,432
+    assert (work.read_bytes, work.write_bytes) == (27648, 18432)
+
+
+def test_cell_backwards_sum_their_biases() -> None:
+    gates, state = ((16, 192), "float32"), ((16, 48), "float32")
+    lstm_op = sig(
+        "aten._thnn_fused_lstm_cell_backward_impl.default", [gates, state, ((192,), "float32")],
+        None, {"has_bias": True}, grad_hy=state, grad_cy=state, cx=state, cy=state, workspace=gates,
+    )  # fmt: skip
+    main, bias = launched(lstm_op)
+    assert main.write_bytes == 12288 + 3072
+    # 16·192·4 to 192·4
+    assert (bias.read_bytes, bias.write_bytes) == (12288, 768)
