@@ -74,6 +74,11 @@ class Tensor(msgspec.Struct, frozen=True):
         )
 
 
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor."""
+    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
+
+
 class Signature(msgspec.Struct, frozen=True):
     """Everything about an op that its cost depends on; repeated layers share one.
 

@@ -44,28 +44,47 @@ def roofs(works: Sequence[Work], gpu: GPU, profile: Profile) -> Roofs:
 
 
 def _roof(work: Work, gpu: GPU, profile: Profile) -> tuple[float, float, float, float]:
-    tiles = profile.tiles.get(tile_family(work))
+    name = curve(work)
+    tiles = profile.tiles.get(name)
     if tiles is not None and work.flops:
         compute, fixed = _tiled_s(work, gpu, tiles), tiles.fixed_s
-        dram, l2 = tiles.dram, tiles.l2
+        dram, l2, row_s = tiles.dram, tiles.l2, 0.0
     else:
-        traffic = profile.traffic.get(work.family) or profile.traffic["pointwise"]
-        compute, fixed = _issue_s(work, gpu, traffic), traffic.fixed_s
+        traffic = profile.traffic.get(name) or profile.traffic["pointwise"]
+        compute = _issue_s(work, gpu, traffic)
+        fixed = traffic.fixed_s + traffic.step_s * work.dims.get("steps", 0)
         dram, l2 = traffic.dram, traffic.l2
+        rows = work.dims.get("rows", 0)
+        row_s = work.bytes / (rows * traffic.row) if rows and traffic.row else 0.0
     cold = work.bytes / (gpu.bandwidth_bytes_per_s * dram)
     hot = work.bytes / (l2_bytes_per_s(gpu, profile) * l2)
-    return compute, cold, min(hot, cold), fixed
+    return compute, max(cold, row_s), max(min(hot, cold), row_s), fixed
 
 
-def tile_family(work: Work) -> str:
-    """The tile table of a work: products by engine, attention by backend and direction."""
-    if work.family == "gemm":
+def curve(work: Work) -> str:
+    """Which of a profile's curves rules a kernel: its family, and how it walks through memory."""
+    family, d = work.family, work.dims
+    if family == "gemm":
         return "gemm_tensor" if work.engine == "tensor" else "gemm_vector"
-    if work.family == "attention":
-        return f"attention_{work.dims['direction']}"
-    if work.family == "conv" and not work.dims["depthwise"]:
-        return f"conv_{work.dims['direction']}"
-    return work.family
+    if family == "attention":
+        return f"attention_{d['backend']}_{d['direction']}"
+    if family == "conv" and not d["depthwise"]:
+        return f"conv_{d['direction']}"
+    if family == "pointwise" and not d.get("contiguous", True):
+        return "pointwise_strided"
+    if family == "pointwise" and d.get("widens", False):
+        return "pointwise_widening"
+    if family == "copy" and d.get("transposed", False):
+        return "copy_transposed"
+    if family == "concat" and d["vectorized"]:
+        return "concat_vectorized"
+    if family == "reduction" and d.get("inner", 1) > 1:
+        return "reduction_across"
+    if family == "softmax" and d.get("cols", 0) <= 1024:
+        return "softmax_warp"
+    if family == "memcpy":
+        return f"memcpy_{d['direction']}"
+    return family
 
 
 def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
@@ -113,6 +132,7 @@ def _tiled_s(work: Work, gpu: GPU, tiles: Tiles) -> float:
     split = split if work.family in ("gemm", "conv") else split[:, :1]
     waves = np.ceil(blocks * split / units)
     feed = 1 + tiles.feed * (1 / high + 1 / wide)
+    feed = feed * tiles.unaligned ** np.log2(16 / work.dims.get("align_bytes", 16))
     one = 2 * high * wide * np.maximum(depth / split, 1) / rate * feed
     total = waves * (one + tiles.wave_s) + np.where(split > 1, tiles.split_s, 0.0)
     return float(total.min()) * work.dims.get("fraction", 1.0)

@@ -38,13 +38,15 @@ def attention(op: Signature) -> Work:
 
 
 @cost("aten._scaled_dot_product_cudnn_attention.default", "aten._cudnn_attention_forward.default")
-def cudnn_attention(op: Signature) -> tuple[Work, Work]:
-    """cuDNN clears its tile counter before; for one query it splits the keys and adds up after."""
+def cudnn_attention(op: Signature) -> tuple[Work, ...]:
+    """cuDNN clears its tile counter before, after the seed of a dropout is unpacked; for one query
+    it splits the keys and adds up after."""
     main, shape = _forward(op), _shape(op)
     if shape.sq == 1:  # as split-KV decoding: the parts' outputs in float32 meet in a reduction
         rows = shape.b * shape.h * shape.dv
         return main, reduction(rows, 2, 8 * rows, op.out.nbytes)  # two parts at the least
-    return fill(1, 4), main
+    seed = (fill(2, 8),) if op.arg("dropout_p", 0.0) else ()
+    return *seed, fill(1, 4), main
 
 
 @cost(
@@ -63,7 +65,7 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
     grad, out = op["grad_out"], op["out"]
     rows = 4 * shape.b * shape.h * shape.sq  # a float32 for each query and head
     dq32 = 4 * q.numel
-    expanded = shape.hk < shape.h and _backend(op) == "flash"
+    expanded = shape.hk < shape.h and _backend(op) in ("flash", "cudnn")
     times = shape.h // shape.hk if expanded else 1
     dk, dv = k.numel * k.itemsize, v.numel * v.itemsize
     preprocess = reduction(  # clears dQ's accumulator as well
@@ -79,7 +81,8 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
         reduction(x.numel, times, times * size, size, inner=shape.d)
         for x, size in ((k, dk), (v, dv))
     )
-    return (preprocess, main, convert, *sums) if expanded else (preprocess, main, convert)
+    cleared = (fill(1, 4),) if _backend(op) == "cudnn" else ()
+    return (*cleared, preprocess, main, convert, *(sums if expanded else ()))
 
 
 @cost(

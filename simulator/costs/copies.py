@@ -8,9 +8,11 @@ crosses the bus is DRAM traffic on the GPU's side only.
 
 from __future__ import annotations
 
+from math import prod
+
 from msgspec.structs import replace
 
-from simulator.costs.pointwise import aligned, elementwise, lane_dtype, read_of
+from simulator.costs.pointwise import aligned, elementwise, lane_dtype, read_of, widens
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -36,7 +38,7 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
         return (Work("memcpy", 0, source.nbytes, target.nbytes, dims=whole),)
     dims: dict[str, int | bool] = {"elements": elements}
     if same:
-        dims |= {"inputs": 1, "contiguous": True}
+        dims |= {"inputs": 1, "contiguous": True, "widens": widens([source], target)}
     else:
         dims |= {"transposed": _fastest(source) != _fastest(target)}
     return (
@@ -128,7 +130,9 @@ def cat(op: Signature) -> tuple[Work, ...]:
     """One launch for 128 tensors, or one copy a tensor beyond 4 dimensions or of mixed dtypes."""
     parts = [t for t in op.tensors("tensors") if t.numel]
     batched = (
-        len(parts) > 1 and len(op.out.shape) <= 4 and len({t.dtype for t in (*parts, op.out)}) == 1
+        len(parts) > 1
+        and (len(op.out.shape) <= 4 or "stack" in op.name)  # a stack joins its parts' dimensions
+        and len({t.dtype for t in (*parts, op.out)}) == 1
     )
     step = (_BATCH if all(t.contiguous for t in parts) else _BATCH // 2) if batched else 1
     groups = [parts[i : i + step] for i in range(0, len(parts), step)]
@@ -137,15 +141,23 @@ def cat(op: Signature) -> tuple[Work, ...]:
     size = len(groups) == 1
     return tuple(
         Work(
-            "copy",
+            "concat",
             read_bytes=whole if size else sum(t.nbytes for t in group),
             write_bytes=count * op.out.itemsize,
             dtype=lane_dtype(op.outputs),
             instructions=4 * count,
-            dims={"elements": count, "transposed": False},
+            dims={"elements": count, "vectorized": _vectorized(op, group)},
         )
         for group, count in zip(groups, written, strict=True)
     )
+
+
+def _vectorized(op: Signature, parts: list[Tensor]) -> bool:
+    """Each part's run in the output is a whole number of 16-byte words
+    (ATen/native/cuda/Shape.cu, `CatArrayBatchedCopy_vectorized`)."""
+    dim = op.arg("dim", 0)
+    runs = (prod(t.shape[dim % max(len(t.shape), 1) :]) * t.itemsize for t in parts)
+    return all(t.contiguous for t in parts) and all(run % 16 == 0 for run in runs)
 
 
 # -- copies into a part of something new ----------------------------------------------------------

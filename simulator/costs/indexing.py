@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from math import prod
 
+from msgspec.structs import replace
+
 from simulator.costs.launches import (
     clone,
+    copy,
     fill_like,
     moved,
     pointwise,
@@ -124,7 +127,7 @@ def scatter(op: Signature) -> Works:
 def index_rows(op: Signature) -> Works:
     """One slice across `dim` for each of the index."""
     index, target = op["index"], op["self"]
-    dim = op.arg("dim", 0) % max(len(target.shape), 1)
+    dim = int(op.arg("dim", 0)) % max(len(target.shape), 1)
     places = target.numel // max(target.shape[dim] if target.shape else 1, 1) * index.numel
     return _written(op, index.nbytes, op.get("source"), places, prod(target.shape[dim + 1 :]))
 
@@ -186,15 +189,17 @@ def _dense_gradient(op: Signature, n: int, width: int, sorts_small: bool) -> Wor
     read = 8 * n + grad.nbytes
     clear = fill_like(out)
     if n <= _SMALL_EMBEDDING and not sorts_small:
-        return clear, moved("scatter", n * width, width, read + touched, touched, flops=1)
+        add = moved("embedding_backward", n * width, width, read + touched, touched, flops=1)
+        return clear, replace(add, dims={**add.dims, "steps": n})  # every block looks at every index
     size, bits = 8 * n, max(1, (out.shape[0] - 1).bit_length())
-    # number and sort; clear; which are the first of their row, into how many parts of 10 each row
-    # falls, where those begin, how many there are; their sums in float32, and the rows
+    # the gradient's rows side by side; number and sort; clear; the first of each row; into how many
+    # parts of 10 each row falls, where those begin, how many there are; their sums in float32, rows
+    rows = () if grad.contiguous else (copy(grad, grad.numel * grad.itemsize),)
     number, each = pointwise(n, 0, size, flops=0, inputs=0), pointwise(n, size, size)
     parts = -(-n // 10) * width
     select = row_scan(n, size, size)
     return (
-        number, *radix_sort(n, 8, 8, bits), clear, *select, each, *select,
+        *rows, number, *radix_sort(n, 8, 8, bits), clear, *select, each, *select,
         pointwise(1, 16, 8), each,
         moved("gather", n * width, width, read, 4 * parts, flops=1),
         moved("scatter", parts, width, 4 * parts, touched, flops=1),

@@ -119,6 +119,10 @@ def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
     )  # fmt: skip
 
 
+_SINGLE_TILE = 4096
+"""Pairs that CUB sorts in one block, in one kernel (seen with 2,048 of 8-byte keys)."""
+
+
 def radix_sort(
     n: int, key_bytes: int, value_bytes: int, bits: int | None = None
 ) -> tuple[Work, ...]:
@@ -127,6 +131,10 @@ def radix_sort(
     Each pass reads and writes every pair, after its look-back states are cleared
     (cub/device/dispatch/dispatch_radix_sort.cuh, InvokeOnesweep).
     """
+    if n <= _SINGLE_TILE:
+        dims = {"elements": n, "key_bytes": key_bytes, "value_bytes": value_bytes}
+        pairs = n * (key_bytes + value_bytes)
+        return (Work("sort_tile", 0, pairs, pairs, instructions=80 * n, dims=dims),)
     passes = max(1, -(-(8 * key_bytes if bits is None else bits) // 8))
     bins = 256 * passes
     pairs = n * (key_bytes + value_bytes)

@@ -39,6 +39,15 @@ def _needs_copy(matrix: Tensor) -> bool:
     return not ((across == 1 and down >= columns) or (down == 1 and across >= rows))
 
 
+def _alignment(matrix: Tensor) -> int:
+    """The largest power of two, up to 16 bytes, that divides the step between its lines: what one
+    load instruction can fetch."""
+    pairs = list(zip(matrix.shape[-2:], matrix.stride[-2:], strict=True))
+    steps = [step for size, step in pairs if size > 1 and step > 1]
+    line_bytes = (min(steps) if steps else matrix.shape[-1]) * matrix.itemsize
+    return min(16, line_bytes & -line_bytes)
+
+
 def gemm(
     op: Signature,
     a: Tensor,
@@ -75,7 +84,8 @@ def gemm(
         instructions=batch * m * n * k if engine == "vector" else 0,
         dims={
             "b": batch, "m": m, "n": n, "k": k,
-            "transa": transposed(a), "transb": transposed(b), "epilogue": epilogue, **more,
+            "transa": transposed(a), "transb": transposed(b), "epilogue": epilogue,
+            "align_bytes": min(_alignment(x) for x in (a, b, op.out)), **more,
         },
     )  # fmt: skip
     return (*copies, product)

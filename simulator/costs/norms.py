@@ -10,21 +10,31 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.costs.copies import move
 from simulator.costs.pointwise import Steps, lane_dtype, read_of
 from simulator.costs.registry import Work, cost
-from simulator.records import Signature, Tensor
+from simulator.records import Signature, Tensor, row_major
 
+_APPLIED, _BATCH, _BATCH_BACKWARD, _GROUP = (
+    "norm_apply", "batch_norm", "batch_norm_backward", "group_moments",
+)  # fmt: skip
 _MOMENTS: Steps = (4, 13)
 _APPLY: Steps = (4, 5)
 
 
 def launch(
-    op: Signature, steps: Steps, elements: int, read: int, write: int, dims: dict[str, int]
+    op: Signature,
+    steps: Steps,
+    elements: int,
+    read: int,
+    write: int,
+    dims: dict[str, int],
+    family: str = "norm",
 ) -> Work:
     """One kernel over `elements`, of (FLOPs, instructions) each; `read` and `write` in bytes."""
     flops, instructions = steps
     dtype = lane_dtype(op.inputs)
-    return Work("norm", flops * elements, read, write, "vector", dtype, instructions * elements,
+    return Work(family, flops * elements, read, write, "vector", dtype, instructions * elements,
                 dims)  # fmt: skip
 
 
@@ -49,6 +59,13 @@ def _rows(op: Signature, source: Tensor) -> tuple[int, int, dict[str, int]]:
     return rows, cols, {"rows": rows, "cols": cols, "inner": 1}
 
 
+def _packed(source: Tensor) -> tuple[Work, ...]:
+    """The copy that lays rows side by side, where they are not."""
+    if source.contiguous:
+        return ()
+    return move(source, Tensor(source.shape, source.dtype, row_major(source.shape)))
+
+
 @cost("aten.native_layer_norm.default", "aten._fused_rms_norm.default")
 def layer_norm(op: Signature) -> tuple[Work, ...]:
     """[..., cols] to the same and the statistics: one vectorized kernel where cols is a multiple
@@ -64,11 +81,13 @@ def layer_norm(op: Signature) -> tuple[Work, ...]:
     apply = (scale, scale + 2)
     out, statistics = op.out, op.outputs[1:]
     affine = read_of(op, "weight", "bias")
+    packed = _packed(source)
     if cols % 4 == 0 and cols <= 2**24 and source.dtype != "float64":
         both = (moments[0] + apply[0], moments[1] + apply[1] + 1)
-        return (launch(op, both, source.numel, op.read_bytes, op.write_bytes, dims),)
+        return (*packed, launch(op, both, source.numel, op.read_bytes, op.write_bytes, dims))
     saved = _bytes(*statistics)
     return (
+        *packed,
         launch(op, moments, source.numel, source.nbytes, saved, dims),
         launch(op, apply, source.numel, source.nbytes + saved + affine, out.nbytes, dims),
     )
@@ -92,7 +111,7 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
     asked = _asked(op)
     rms = "rms" in op.name
     base = read_of(op, "grad_out", "input", "mean", "rstd")
-    found: list[Work] = []
+    found: list[Work] = [*_packed(gradient), *_packed(source)]
     if asked[0]:
         # x̂ of 2 (RMS: 1), g·w 1, the two sums of g·w and g·w·x̂ 3 (RMS: 2), combined in 5 (RMS: 3)
         steps = (7, 10) if rms else (11, 14)
@@ -106,7 +125,9 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
         steps = (2 + (1 if rms else 2) + (affine - 1), 6)
         tall = rows > _TALL and cols < _NARROW
         partial = 128 * cols * item if tall else cols * item
-        found.append(launch(op, steps, source.numel, base, affine * partial, down))
+        found.append(
+            launch(op, steps, source.numel, base, affine * partial, down, "weight_gradient")
+        )
         if tall:
             again = {"rows": cols, "cols": 128, "inner": cols}
             one = Work("reduction", 128 * cols, partial, cols * item, "vector",
@@ -140,10 +161,10 @@ def cudnn_batch_norm(op: Signature) -> tuple[Work, ...]:
     dims, _ = _channels(source)
     running = read_of(op, "running_mean", "running_var")
     if not op.arg("training"):
-        return (launch(op, _APPLY, source.numel, op.read_bytes, op.out.nbytes, dims),)
+        return (launch(op, _APPLY, source.numel, op.read_bytes, op.out.nbytes, dims, _APPLIED),)
     write = op.out.nbytes + _bytes(*op.outputs[1:3]) + running
     both = (_MOMENTS[0] + _APPLY[0], _MOMENTS[1] + _APPLY[1])
-    return (launch(op, both, source.numel, op.read_bytes, write, dims),)
+    return (launch(op, both, source.numel, op.read_bytes, write, dims, _BATCH),)
 
 
 @cost("aten.cudnn_batch_norm_backward.default")
@@ -152,7 +173,7 @@ def cudnn_batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     source = op["input"]
     dims, _ = _channels(source)
     read = read_of(op, "input", "grad_output", "weight", "save_mean", "save_var")
-    return (launch(op, (11, 14), source.numel, read, op.write_bytes, dims),)
+    return (launch(op, (11, 14), source.numel, read, op.write_bytes, dims, _BATCH_BACKWARD),)
 
 
 @cost(
@@ -173,7 +194,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
     training = bool(op.arg("training", default))
     running = read_of(op, "running_mean", "running_var")
     read = source.nbytes + 2 * one + read_of(op, "weight", "bias")
-    apply = launch(op, _APPLY, source.numel, read, op.out.nbytes, dims)
+    apply = launch(op, _APPLY, source.numel, read, op.out.nbytes, dims, _APPLIED)
     if not training:
         mean = op.get("running_mean")
         kept = mean.nbytes if mean is not None else one
@@ -183,7 +204,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
                         dims={"elements": channels, "inputs": 1, "contiguous": True})  # fmt: skip
         invert = launch(op, (2, 10), channels, running - kept, one, small)
         return (copy, invert, apply)
-    moments = launch(op, _MOMENTS, source.numel, source.nbytes, 2 * one, dims)
+    moments = launch(op, _MOMENTS, source.numel, source.nbytes, 2 * one, dims, _BATCH)
     # variance + eps, its root; each running value an interpolation of 3
     update = launch(op, (8, 16), channels, 2 * one + running, one + running, small)
     return (*_semaphores(last, channels), moments, update, apply)
@@ -210,8 +231,14 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     affine = _bytes(*op.outputs[1:])
     if not last and asked[0]:
         read = base + 2 * one + read_of(op, "weight")
-        return (launch(op, (11, 14), source.numel, read, source.nbytes + affine, dims),)
-    reduce = launch(op, (5, 6), source.numel, base + 2 * one, 2 * one + affine, dims)
+        return (
+            launch(
+                op, (11, 14), source.numel, read, source.nbytes + affine, dims, _BATCH_BACKWARD
+            ),
+        )
+    reduce = launch(
+        op, (5, 6), source.numel, base + 2 * one, 2 * one + affine, dims, _BATCH_BACKWARD
+    )
     found = [*_semaphores(last, dims["rows"]), reduce]
     if asked[0]:
         read = base + 4 * one + read_of(op, "weight")
@@ -238,13 +265,13 @@ def group_norm(op: Signature) -> tuple[Work, ...]:
         return ()
     saved = _bytes(*op.outputs[1:])
     affine = read_of(op, "weight", "bias")
-    moments = launch(op, _MOMENTS, source.numel, source.nbytes, saved, dims)
+    moments = launch(op, _MOMENTS, source.numel, source.nbytes, saved, dims, _GROUP)
     if space == 1 or not affine:
         read = source.nbytes + saved + affine
-        return (moments, launch(op, _APPLY, source.numel, read, out.nbytes, dims))
+        return (moments, launch(op, _APPLY, source.numel, read, out.nbytes, dims, _APPLIED))
     fused = 2 * n * c * (8 if source.dtype == "float64" else 4)
     scale = launch(op, (3, 5), n * c, saved + affine, fused, {**dims, "cols": 1, "rows": n * c})
-    apply = launch(op, (2, 3), source.numel, source.nbytes + fused, out.nbytes, dims)
+    apply = launch(op, (2, 3), source.numel, source.nbytes + fused, out.nbytes, dims, _APPLIED)
     return (moments, scale, apply)
 
 
@@ -263,7 +290,7 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
     saved, weight = read_of(op, "mean", "rstd"), read_of(op, "weight")
     small = {"rows": n * c, "cols": 1, "inner": 1}
     per_channel = {"rows": n * c, "cols": source.numel // (n * c), "inner": 1}
-    found = [launch(op, (3, 3), source.numel, both, 2 * channel, per_channel)]
+    found = [launch(op, (3, 3), source.numel, both, 2 * channel, per_channel, _GROUP)]
     if asked[0]:
         if weight:
             found.append(launch(op, (1, 4), n * c, group + weight, channel, small))
@@ -272,7 +299,7 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
             launch(op, (6, 8), n * c, 2 * channel + saved + weight, 2 * group, factors)
         )  # fmt: skip
         read = both + (channel if weight else group) + 2 * group
-        found.append(launch(op, (4, 5), source.numel, read, source.nbytes, dims))
+        found.append(launch(op, (4, 5), source.numel, read, source.nbytes, dims, _APPLIED))
     if any(asked[1:]):
         write = _bytes(*op.outputs[1 if asked[0] else 0 :])
         found.append(

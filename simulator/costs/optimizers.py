@@ -30,14 +30,15 @@ from simulator.records import Signature, Tensor
 CHUNK = 65536
 """Elements of one block's share of a tensor."""
 
-_MAX_TENSORS = {12: (110, 64, 48, 36, 30), 13: (770, 448, 336, 252, 210)}
-_MAX_TENSORS_SCALAR_LIST = {12: (96, 64, 48, 36, 30), 13: (672, 448, 336, 252, 210)}
-_MAX_BLOCKS = {12: 320, 13: 2240}
-"""By CUDA version: up to 12 a launch takes 4 KiB of arguments, since 13 it takes 32 KiB."""
+_MAX_TENSORS = (110, 64, 48, 36, 30)
+_MAX_TENSORS_SCALAR_LIST = (96, 64, 48, 36, 30)
+_MAX_BLOCKS = 320
+"""By depth 1 to 5. Builds of torch 2.13 for CUDA 13 have room for about seven times as many; these
+are the limits of every build before, torch 2.11 for CUDA 13 among them, as recorded."""
 
 
 def multi_tensor_launches(
-    numels: Sequence[int], depth: int, *, scalar_list: bool = False, cuda_major: int = 13
+    numels: Sequence[int], depth: int, *, scalar_list: bool = False
 ) -> int:
     """Launches of one op over `depth` lists (1 to 5) of tensors with these element counts.
 
@@ -45,9 +46,7 @@ def multi_tensor_launches(
     is left at the end is one more (ATen/native/cuda/MultiTensorApply.cuh, `multi_tensor_apply`).
     `scalar_list` is a number of its own for each tensor.
     """
-    version = 13 if cuda_major >= 13 else 12
-    limits = _MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS
-    max_tensors, max_blocks = limits[version][depth - 1], _MAX_BLOCKS[version]
+    max_tensors = (_MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS)[depth - 1]
     launches = tensors = blocks = 0
     for numel in numels:
         if numel == 0:
@@ -57,7 +56,7 @@ def multi_tensor_launches(
         for chunk in range(chunks):
             blocks += 1
             last = chunk == chunks - 1
-            if blocks == max_blocks or (tensors == max_tensors and last):
+            if blocks == _MAX_BLOCKS or (tensors == max_tensors and last):
                 launches += 1
                 blocks = 0
                 tensors = 0 if last else 1  # the unfinished tensor opens the next launch

@@ -14,7 +14,7 @@ lower half, so they have no row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -206,9 +206,20 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
             write_bytes=op.write_bytes,
             dtype=lane_dtype(operands),
             instructions=(instructions + len(operands)) * elements,
-            dims={"elements": elements, "inputs": len(taken), "contiguous": aligned(operands)},
+            dims={
+                "elements": elements,
+                "inputs": len(taken),
+                "contiguous": aligned(operands),
+                "widens": widens(taken, op.out),
+            },
         ),
     )
+
+
+def widens(taken: Sequence[Tensor], out: Tensor) -> bool:
+    """True where an input is converted to a dtype that is not narrower while it is read, which
+    costs ATen its vector loads (ATen/native/cuda/CUDALoops.cuh, `unrolled_elementwise_kernel`)."""
+    return any(t.dtype != out.dtype and t.itemsize <= out.itemsize for t in taken if t.shape)
 
 
 def scaled(op: Signature, steps: Steps) -> Steps:

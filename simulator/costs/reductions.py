@@ -206,8 +206,9 @@ def log_softmax(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._softmax_backward_data.default", "aten._masked_softmax_backward.default")
 def softmax_backward(op: Signature) -> tuple[Work, ...]:
-    """y·(g - sum(g·y)): multiply and add, subtract, multiply."""
-    return softmax_like(op, (4, 6), (0, 0))
+    """g·y first, in a kernel of its own (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
+    then y·(g - sum(g·y)): add, subtract, multiply."""
+    return *elementwise(op, (1, 1)), *softmax_like(op, (3, 5), (0, 0))
 
 
 @cost("aten._log_softmax_backward_data.default")

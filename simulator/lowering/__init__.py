@@ -1,6 +1,6 @@
 """From ops to the kernels that a given GPU launches for them: importing it registers the rules."""
 
-from simulator.lowering import foreach, product
+from simulator.lowering import foreach, product, reduction
 from simulator.lowering.lower import Lowered, lower
 from simulator.lowering.registry import launches
 

@@ -15,7 +15,7 @@ from simulator.records import Signature
 def foreach(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """Equal launches; what does not divide is in the last one, so that the totals stay."""
     d = work.dims
-    count = multi_tensor_launches(d["numels"], d["lists"])
+    count = multi_tensor_launches(d["numels"], d["lists"], scalar_list=bool(d["scalars"]))
     if count <= 1:
         return (work,) if count else ()
     parts = {name: getattr(work, name) for name in ("flops", "read_bytes", "write_bytes",

@@ -32,9 +32,12 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
             Work("reduction", read_bytes=partial_bytes, write_bytes=out_bytes,
                  instructions=d["b"] * d["m"] * d["n"], dims={"outer": out_bytes, "inner": 2}),
         )  # fmt: skip
+    if _is_long_and_tiny(work):
+        return _by_depth(work)
     hopper = (gpu.compute_capability or (0, 0)) >= (9, 0)
     tiles = d["b"] * ceil(d["m"] / 256) * ceil(d["n"] / 128)
-    if work.engine == "tensor" and hopper and tiles > _DYNAMIC_WAVES * units:
+    vector_loads = d.get("align_bytes", 16) == 16
+    if work.engine == "tensor" and hopper and vector_loads and tiles > _DYNAMIC_WAVES * units:
         return Work("fill", write_bytes=4, dtype="int32"), work  # tiles are handed out by a counter
     return (work,)
 
@@ -54,3 +57,19 @@ def _splits(work: Work, units: int) -> bool:
     if work.engine == "tensor":
         return d["k"] >= _SHALLOWEST and d["k"] > _DEEP_TENSOR * blocks / idle
     return d["k"] >= 2 * _BLOCK and d["k"] > _DEEP_VECTOR * blocks / idle
+
+
+def _is_long_and_tiny(work: Work) -> bool:
+    """A biased single-precision product with so small a result that cuBLAS shares its depth."""
+    d = work.dims
+    tiny = d["b"] * ceil(d["m"] / 32) * ceil(d["n"] / 32) <= 4
+    return work.engine == "vector" and bool(d.get("epilogue")) and tiny and d["k"] >= 128
+
+
+def _by_depth(work: Work) -> tuple[Work, ...]:
+    """Clear a counter, scale the result, add up the parts, add the bias (`sgemm_largek`)."""
+    out = work.write_bytes
+    elements = work.dims["b"] * work.dims["m"] * work.dims["n"]
+    dims = {"elements": elements, "inputs": 1, "contiguous": True}
+    touch = Work("pointwise", read_bytes=out, write_bytes=out, instructions=elements, dims=dims)
+    return Work("fill", write_bytes=4, dtype="int32"), touch, work, touch

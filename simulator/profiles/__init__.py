@@ -18,12 +18,16 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dram, l2     share of the bandwidth that it reaches
     issue        share of the vector lanes' issue rate that it reaches
     fixed_s      launch to first byte and last byte to completion
+    row          bytes per second of one row, where a row is one block's alone (0: no such limit)
+    step_s       seconds of each step that must wait for the one before
     """
 
     dram: float
     l2: float
     issue: float
     fixed_s: float
+    row: float = 0.0
+    step_s: float = 0.0
 
 
 class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,6 +38,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     feed         a tile of h × w runs at 1 / (1 + feed·(1/h + 1/w)) of that: feeding operands
     wave_s       start and end of each wave of tiles
     split_s      extra time when the reduced dimension is split over several tiles
+    unaligned    compute is this many times slower for each halving of the loads below 16 bytes
     """
 
     shapes: tuple[tuple[int, int], ...]
@@ -44,6 +49,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dram: float
     l2: float
     fixed_s: float
+    unaligned: float = 1.0
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -168,7 +168,8 @@ class Recorder(TorchDispatchMode):
         outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
         here = len(self.ops)
         storages = tuple(
-            [self._number(t, born=-1) for t in inputs] + [self._number(t, born=here) for t in outputs]
+            [self._number(t, born=-1) for t in inputs]
+            + [self._number(t, born=here) for t in outputs]
         )
         module = self._owner()
         regions = [

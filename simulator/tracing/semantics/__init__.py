@@ -2,6 +2,7 @@
 
 from simulator.tracing.semantics import (
     attention,
+    convolution,
     dropout,
     normalization,
     recurrent,
@@ -12,6 +13,7 @@ from simulator.tracing.semantics.registry import Situation, gpu_semantics
 __all__ = [
     "Situation",
     "attention",
+    "convolution",
     "dropout",
     "gpu_semantics",
     "normalization",

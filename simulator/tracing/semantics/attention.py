@@ -65,7 +65,7 @@ def choose(
     is_causal: bool,
     enable_gqa: bool,
 ) -> str:
-    """"cudnn", "flash", "efficient" or "math"."""
+    """ "cudnn", "flash", "efficient" or "math"."""
     if q.dim() != 4 or min(q.shape[2], k.shape[2]) == 0:
         return "math"
     width = max(q.shape[-1], v.shape[-1])
@@ -114,7 +114,9 @@ def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     """A boolean mask as 0 and −∞."""
     if mask is None or mask.dtype != torch.bool:
         return mask
-    return torch.where(mask, 0.0, torch.scalar_tensor(float("-inf"), dtype=dtype, device=mask.device))
+    return torch.where(
+        mask, 0.0, torch.scalar_tensor(float("-inf"), dtype=dtype, device=mask.device)
+    )
 
 
 def _pad_to_8(x: Tensor) -> Tensor:

@@ -148,4 +148,7 @@ def cudnn_rnn_backward(
 ) -> tuple[Tensor, Tensor, Tensor | None, list[Tensor]]:
     """Gradients of input, states and every weight, shaped as they are."""
     grad_cx = None if cx is None else torch.empty_like(cx)
-    return torch.empty_like(x), torch.empty_like(hx), grad_cx, [torch.empty_like(w) for w in weight]
+    grad_x = x.new_empty(x.shape)  # as the output: steps outermost in memory
+    if output.stride(0) < output.stride(1):
+        grad_x = x.new_empty((x.shape[1], x.shape[0], x.shape[2])).transpose(0, 1)
+    return grad_x, torch.empty_like(hx), grad_cx, [torch.empty_like(w) for w in weight]

@@ -82,9 +82,13 @@ def backward(mask: list[bool], groups: int = 1) -> tuple[Work, ...]:
     outs = [s for s, wanted in zip([x, w, f16(16)], mask, strict=True) if wanted]
     return launched(
         sig(
-            "aten.convolution_backward.default", outs, None,
+            "aten.convolution_backward.default",
+            outs,
+            None,
             {**geometry(groups), "bias_sizes": [16], "output_mask": mask},
-            grad_output=grad, input=x, weight=w,
+            grad_output=grad,
+            input=x,
+            weight=w,
         )  # fmt: skip
     )
 

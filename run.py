@@ -1,0 +1,85 @@
+"""Ridgepoint from a fresh clone: `python run.py` predicts a network, `python run.py test` checks.
+
+Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
+`python run.py -- predict gpt2 --gpu a100`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = HERE / ".venv"
+BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+STAMP = ENVIRONMENT / "ridgepoint-installed"
+MAIN_JOB = ["predict", "bert-base", "--gpu", "h200", "--batch", "8", "--seq", "128"]
+CHECKS = (
+    ("format", ["ruff", "format", "--check", "."]),
+    ("lint", ["ruff", "check", "."]),
+    ("types", ["pyright"]),
+    ("contracts", ["lint-imports"]),
+    ("tests", ["pytest", "-n", "2", "-m", "not slow"]),
+)
+
+
+def run(*command: str | Path) -> int:
+    """Run a command here and return its exit status."""
+    return subprocess.call([str(part) for part in command], cwd=HERE)
+
+
+def install() -> None:
+    """Make the environment, unless it is there and as new as what it was made from."""
+    made_from = [HERE / "pyproject.toml", HERE / "constraints.txt"]
+    if STAMP.exists() and STAMP.stat().st_mtime >= max(p.stat().st_mtime for p in made_from):
+        return
+    print("Making .venv: torch, numpy, scipy and a few small packages.", flush=True)
+    if sys.platform == "linux" and platform.machine() == "x86_64" and not offers_cpu_build():
+        print(
+            "The package index may offer torch with CUDA, about 3 GB. For the CPU build (200 MB),\n"
+            "point PIP_FIND_LINKS or PIP_INDEX_URL at one first; Ctrl-C now stops.",
+            flush=True,
+        )
+    if not PYTHON.exists():
+        venv.EnvBuilder(with_pip=True).create(ENVIRONMENT)
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if run(*pip, "-c", "constraints.txt", "-e", ".[dev]"):
+        sys.exit("error: the installation failed; pip's own message is above")
+    STAMP.touch()
+
+
+def offers_cpu_build() -> bool:
+    """Is there a local folder of wheels (PIP_FIND_LINKS) that holds a CPU build of torch?"""
+    folders = os.environ.get("PIP_FIND_LINKS", "").split()
+    return any(list(Path(folder).glob("torch-*+cpu-*.whl")) for folder in folders)
+
+
+def test() -> int:
+    """Format, lint, types, contracts and tests, in this order; stops at the first that fails."""
+    for name, command in CHECKS:
+        print(f"== {name}", flush=True)
+        status = run(BIN / command[0], *command[1:])
+        if status:
+            return status
+    return 0
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    if sys.version_info < (3, 11):
+        sys.exit(f"error: Python {platform.python_version()} came, expected 3.11 or later")
+    if arguments and arguments[0] not in ("test", "--"):
+        sys.exit("error: expected nothing, `test`, or `--` and the arguments of `ridgepoint`")
+    install()
+    if arguments[:1] == ["test"]:
+        return test()
+    return run(BIN / "ridgepoint", *(arguments[1:] or MAIN_JOB))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Ops that an index steers, against sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs import Work
+from simulator.records import Tensor
+from tests.simulator.costs.conftest import Spec, launched, sig
+
+F32, I64 = "float32", "int64"
+
+
+def families(works: tuple[Work, ...]) -> list[str]:
+    return [w.family for w in works]
+
+
+def embedding(rows: int, index: tuple[int, ...]) -> Work:
+    (work,) = launched(
+        sig(
+            "aten.embedding.default",
+            ((*index, 8), F32),
+            weight=((rows, 8), F32),
+            indices=(index, I64),
+        )  # fmt: skip
+    )
+    return work
+
+
+def test_embedding_reads_rows_and_not_the_table() -> None:
+    work = embedding(1000, (4, 5))
+    # 20 rows of 8·4 = 640, 20·8 = 160 of indices; writes 640
+    assert (work.family, work.read_bytes, work.write_bytes) == ("gather", 800, 640)
+    assert work.dims == {"elements": 160, "width": 8}
+
+
+def test_a_small_table_bounds_what_is_read_of_it() -> None:
+    # 2·8·4 = 64 and 160
+    assert embedding(2, (4, 5)).read_bytes == 224
+
+
+def embedding_backward(n: int, **args: Any) -> tuple[Work, ...]:
+    return launched(
+        sig(
+            "aten.embedding_dense_backward.default",
+            ((1000, 8), F32),
+            None,
+            args,
+            grad_output=((n, 8), F32),
+            indices=((n,), I64),
+        )  # fmt: skip
+    )
+
+
+def test_few_gradients_are_added_by_one_kernel() -> None:
+    clear, add = embedding_backward(20)
+    # 1000·8·4
+    assert (clear.family, clear.write_bytes) == ("fill", 32000)
+    # 20·8 of indices, 640 of gradients, 640 to add to
+    assert (add.family, add.read_bytes, add.write_bytes) == ("scatter", 1440, 640)
+    assert len(embedding_backward(3072)) == 2
+
+
+def test_many_gradients_are_sorted_first() -> None:
+    works = embedding_backward(3073)
+    # keys below 1,000 take 10 bits, 2 passes
+    assert families(works).count("sort") == 2
+    assert len(embedding_backward(20, scale_grad_by_freq=True)) == len(works)
+
+
+def index(x: Spec, out: Spec, *indices: Spec, **args: Any) -> tuple[Work, ...]:
+    return launched(sig("aten.index.Tensor", out, None, args, self=x, indices=list(indices)))
+
+
+def test_index_of_rows() -> None:
+    (work,) = index(((512, 64), "bfloat16"), ((10, 64), "bfloat16"), ((10,), I64))
+    # 10·64·2 + 10·8 = 1,360
+    assert (work.read_bytes, work.write_bytes, work.dims["width"]) == (1360, 1280, 64)
+
+
+def test_index_of_a_later_dimension_has_no_width() -> None:
+    given = {"indices_given": [False, True]}
+    (work,) = index(((4, 64), F32), ((4, 10), F32), ((10,), I64), **given)
+    assert work.dims["width"] == 1
+
+
+def test_a_mask_is_turned_into_indices_first() -> None:
+    works = index(((512, 64), F32), ((256, 64), F32), ((512,), "bool"))
+    assert families(works) == ["reduction", "memcpy", "fill", "scan", "pointwise", "gather"]
+    # the indices of 256 rows and the rows: 256·8 + 256·64·4
+    assert works[-1].read_bytes == 67584
+
+
+def test_nonzero_waits_for_its_count() -> None:
+    works = launched(sig("aten.nonzero.default", ((512, 2), I64), self=((512, 2), "bool")))
+    assert families(works) == ["reduction", "memcpy", "fill", "scan", "pointwise"]
+    assert works[1].dims["direction"] == "d2h"
+    large = launched(sig("aten.nonzero.default", ((5000, 2), I64), self=((10000,), "bool")))
+    assert families(large)[:2] == ["reduction", "reduction"]
+
+
+def test_gather_and_scatter() -> None:
+    x, i = ((8, 100), F32), ((8, 3), I64)
+    (work,) = launched(sig("aten.gather.default", ((8, 3), F32), self=x, index=i))
+    # 24·4 + 24·8 = 288
+    assert (work.read_bytes, work.write_bytes) == (288, 96)
+    copy, put = launched(
+        sig("aten.scatter.src", x, None, {"dim": 1}, self=x, index=i, src=((8, 3), F32))
+    )
+    assert (copy.family, copy.bytes) == ("memcpy", 6400)
+    assert (put.read_bytes, put.write_bytes) == (288, 96)
+    (add,) = launched(
+        sig("aten.scatter_add_.default", x, (0, 1, 2, 0), self=x, index=i, src=((8, 3), F32))
+    )
+    # what it adds to is read too
+    assert (add.read_bytes, add.write_bytes, add.flops) == (384, 96, 24)
+
+
+def test_index_add_adds_slices() -> None:
+    x = ((512, 1024), "bfloat16")
+    (work,) = launched(
+        sig(
+            "aten.index_add_.default",
+            x,
+            (0, 1, 2, 0),
+            {"dim": 0},
+            self=x,
+            index=((132,), I64),
+            source=((132, 1024), "bfloat16"),
+        )  # fmt: skip
+    )
+    # 132·8 + 2·132·1024·2 = 541,728 and 270,336
+    assert (work.read_bytes, work.write_bytes) == (541728, 270336)
+    assert work.dims == {"elements": 135168, "width": 1024}
+
+
+def put(name: str = "aten.index_put_.default", **args: Any) -> tuple[Work, ...]:
+    x = ((100, 8), F32)
+    return launched(
+        sig(name, x, None, args, self=x, indices=[((5,), I64)], values=((5, 8), F32))
+    )  # fmt: skip
+
+
+def test_index_put() -> None:
+    (work,) = put()
+    # 5·8 + 5·8·4 = 200 and 160
+    assert (work.read_bytes, work.write_bytes) == (200, 160)
+    assert families(put("aten.index_put.default")) == ["memcpy", "scatter"]
+
+
+def test_accumulating_sorts() -> None:
+    works = put("aten._index_put_impl_.default", accumulate=True, unsafe=True)
+    # wrap, scale, divide, number; two clears, counts, sums, one pass; the sum
+    assert families(works) == [
+        *["pointwise"] * 4, "fill", "fill", "reduction", "scan", "fill", "sort", "scatter",
+    ]  # fmt: skip
+    checked = put(accumulate=True)
+    assert [w.dims.get("direction") for w in checked].count("d2h") == 2
+    assert len(checked) == len(works) + 4
+
+
+def test_one_value_under_a_mask_is_a_masked_fill() -> None:
+    x = ((100, 8), F32)
+    op = sig("aten.index_put_.default", x, self=x, indices=[((100, 8), "bool")], values=((), F32))
+    (work,) = launched(op)
+    # 800 of mask
+    assert (work.family, work.read_bytes, work.write_bytes) == ("pointwise", 800, 3200)
+
+
+def test_masked_select() -> None:
+    works = launched(
+        sig("aten.masked_select.default", ((50,), F32), self=((100,), F32), mask=((100,), "bool"))
+    )
+    # 50·4 and the 50 coordinates of 8
+    assert (works[-1].family, works[-1].read_bytes) == ("gather", 600)
+
+
+def test_embedding_bag_reads_each_row_and_writes_each_bag() -> None:
+    out = ((4, 16), F32)
+    (work,) = launched(
+        sig(
+            "aten._embedding_bag.default",
+            [out],
+            None,
+            {"mode": 0},
+            weight=((1000, 16), F32),
+            indices=((20,), I64),
+            offsets=((4,), I64),
+        )  # fmt: skip
+    )
+    # 20·16·4 + 20·8 + 4·8 = 1,472 and 4·16·4 = 256; 320 additions
+    assert (work.read_bytes, work.write_bytes, work.flops) == (1472, 256, 320)
+
+
+@pytest.mark.parametrize(("mode", "sorts"), [(0, True), (1, True), (2, False)])
+def test_embedding_bag_backward_sorts_unless_it_is_a_maximum(mode: int, sorts: bool) -> None:
+    works = launched(
+        sig(
+            "aten._embedding_bag_dense_backward.default",
+            ((1000, 16), F32),
+            None,
+            {"mode": mode},
+            grad=((4, 16), F32),
+            indices=((20,), I64),
+        )  # fmt: skip
+    )
+    assert ("sort" in families(works)) is sorts
+
+
+def test_a_cast_of_stride_is_a_copy_kernel() -> None:
+    turned = Tensor((8, 4), F32, (16, 2))
+    first, _ = launched(
+        sig("aten.index_fill.int_Scalar", ((8, 4), F32), None, {"dim": 0}, self=turned,
+            index=((2,), I64))
+    )  # fmt: skip
+    assert first.family == "copy"

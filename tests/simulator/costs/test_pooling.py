@@ -1,0 +1,130 @@
+"""Pooling and resampling against sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs import Work
+from tests.simulator.costs.conftest import Spec, launched, sig
+
+F32, I64 = "float32", "int64"
+BIG, SMALL = ((2, 8, 16, 16), F32), ((2, 8, 8, 8), F32)
+# 2·8·256·4 = 16,384 and 2·8·64·4 = 4,096
+BIG_BYTES, SMALL_BYTES = 16384, 4096
+
+
+def run(name: str, out: Spec | list[Spec], args: dict[str, Any], **inputs: Any) -> tuple[Work, ...]:
+    return launched(sig(f"aten.{name}.default", out, None, args, **inputs))
+
+
+def test_max_pool_writes_values_and_places() -> None:
+    places = ((2, 8, 8, 8), I64)
+    args = {"kernel_size": [3, 3], "stride": [2, 2]}
+    (work,) = run("max_pool2d_with_indices", [SMALL, places], args, self=BIG)
+    # 1,024 outputs of 9
+    assert (work.family, work.flops) == ("pool", 9216)
+    # 4,096 and 1,024·8
+    assert (work.read_bytes, work.write_bytes) == (BIG_BYTES, 12288)
+    assert work.dims == {"elements": 1024, "taps": 9, "channels_last": False}
+
+
+def test_one_number_is_a_square_window() -> None:
+    (work,) = run("avg_pool2d", SMALL, {"kernel_size": [2]}, self=BIG)
+    assert work.dims["taps"] == 4
+
+
+def test_strides_leap_over_inputs() -> None:
+    (work,) = run("avg_pool2d", SMALL, {"kernel_size": [1, 1], "stride": [2, 2]}, self=BIG)
+    assert work.read_bytes == SMALL_BYTES
+
+
+def test_max_pool_backward_clears_first() -> None:
+    clear, work = run(
+        "max_pool2d_with_indices_backward", BIG, {"kernel_size": [2, 2]},
+        grad_output=SMALL, self=BIG, indices=((2, 8, 8, 8), I64),
+    )  # fmt: skip
+    assert (clear.family, clear.write_bytes) == ("fill", BIG_BYTES)
+    assert (work.read_bytes, work.write_bytes) == (12288, BIG_BYTES)
+
+
+@pytest.mark.parametrize(("dims", "launches"), [(2, 1), (3, 2)])
+def test_avg_pool_backward_clears_in_three_dimensions(dims: int, launches: int) -> None:
+    big, small = ((2, 8, *[8] * dims), F32), ((2, 8, *[4] * dims), F32)
+    works = run(
+        f"avg_pool{dims}d_backward", big, {"kernel_size": [2] * dims}, grad_output=small, self=big
+    )
+    assert len(works) == launches
+
+
+def test_adaptive_pool_covers_its_input() -> None:
+    one = ((2, 8, 1, 1), F32)
+    (work,) = run("_adaptive_avg_pool2d", one, {"output_size": [1, 1]}, self=BIG)
+    # 2·8 outputs of 256
+    assert (work.flops, work.read_bytes, work.write_bytes) == (4096, BIG_BYTES, 64)
+    assert len(run("_adaptive_avg_pool2d_backward", BIG, {}, grad_output=one, self=BIG)) == 2
+
+
+def test_upsampling() -> None:
+    (near,) = run("upsample_nearest2d", BIG, {"output_size": [16, 16]}, self=SMALL)
+    assert (near.family, near.read_bytes, near.write_bytes) == (
+        "resample", SMALL_BYTES, BIG_BYTES,
+    )  # fmt: skip
+    (linear,) = run("upsample_bilinear2d", BIG, {"output_size": [16, 16]}, self=SMALL)
+    # 4,096 outputs of four multiply-adds
+    assert linear.flops == 32768
+
+
+def test_linear_upsampling_adds_its_gradients_to_zeros() -> None:
+    (near,) = run("upsample_nearest2d_backward", SMALL, {}, grad_output=BIG)
+    assert (near.read_bytes, near.write_bytes) == (BIG_BYTES, SMALL_BYTES)
+    clear, work = run("upsample_bilinear2d_backward", SMALL, {}, grad_output=BIG)
+    assert clear.family == "fill"
+    assert work.read_bytes == BIG_BYTES + SMALL_BYTES
+
+
+def test_antialiasing_looks_at_more_when_it_shrinks() -> None:
+    (work,) = run("_upsample_bilinear2d_aa", SMALL, {"output_size": [8, 8]}, self=BIG)
+    # four times the area: 16 neighbours, a multiply-add each
+    assert work.dims["taps"] == 32
+
+
+def test_grid_sampler_reads_its_grid() -> None:
+    grid = ((2, 8, 8, 2), F32)
+    args = {"interpolation_mode": 0}
+    (work,) = run("grid_sampler_2d", SMALL, args, input=BIG, grid=grid)
+    # 4 corners of 1,024 outputs are all 16,384 bytes at the most, and 2·8·8·2·4 = 1,024
+    assert work.read_bytes == BIG_BYTES + 1024
+    works = run(
+        "grid_sampler_2d_backward", [BIG, grid], {**args, "output_mask": [True, True]},
+        grad_output=SMALL, input=BIG, grid=grid,
+    )  # fmt: skip
+    assert [w.family for w in works] == ["fill", "resample"]
+
+
+def test_im2col_is_a_kernel_for_each_sample() -> None:
+    columns = ((2, 8 * 9, 196), F32)
+    works = run("im2col", columns, {"kernel_size": [3, 3]}, self=BIG)
+    # 8·9·196·4 = 56,448 each
+    assert [w.write_bytes for w in works] == [56448, 56448]
+    (back,) = run("col2im", BIG, {"kernel_size": [3, 3]}, self=columns)
+    assert (back.read_bytes, back.write_bytes) == (112896, BIG_BYTES)
+
+
+def test_mirrored_padding() -> None:
+    out = ((2, 8, 18, 18), F32)
+    (work,) = run("reflection_pad2d", out, {"padding": [1] * 4}, self=BIG)
+    # 2·8·324·4 = 20,736
+    assert (work.family, work.read_bytes, work.write_bytes) == ("copy", BIG_BYTES, 20736)
+    works = run("reflection_pad2d_backward", BIG, {"padding": [1] * 4}, grad_output=out, self=BIG)
+    assert [w.family for w in works] == ["fill", "scatter"]
+
+
+def test_roi_align_looks_at_four_neighbours_of_each_place() -> None:
+    out = ((5, 8, 7, 7), F32)
+    args = {"sampling_ratio": 2}
+    op = sig("torchvision.roi_align.default", out, None, args, input=BIG, rois=((5, 5), F32))
+    (work,) = launched(op)
+    # 5·8·49 = 1,960 bins of 2·2·4 multiply-adds
+    assert work.flops == 62720

@@ -1,0 +1,143 @@
+"""Sorts, selections, scans and searches against sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs import Work
+from simulator.costs.launches import radix_sort
+from tests.simulator.costs.conftest import launched, sig
+
+F32, I64 = "float32", "int64"
+
+
+def families(works: tuple[Work, ...]) -> list[str]:
+    return [w.family for w in works]
+
+
+def test_a_radix_sort_moves_all_pairs_in_each_pass() -> None:
+    works = radix_sort(10000, 4, 8)
+    # 32 bits are 4 passes of 8, each with a clear before; two clears, counts and their sums first
+    assert len(works) == 4 + 2 * 4
+    sweeps = [w for w in works if w.family == "sort"]
+    # 10,000·12 each way
+    assert [(w.read_bytes, w.write_bytes) for w in sweeps] == [(120000, 120000)] * 4
+    # keys of 10 bits take 2 passes
+    assert len(radix_sort(10000, 8, 8, 10)) == 8
+
+
+def sort(rows: int, cols: int) -> tuple[Work, ...]:
+    x = ((rows, cols), F32)
+    return launched(sig("aten.sort.default", [x, ((rows, cols), I64)], None, {"dim": -1}, self=x))
+
+
+def test_short_rows_are_sorted_a_block_each() -> None:
+    works = sort(64, 1000)
+    assert families(works) == ["memcpy", "pointwise", "sort"]
+    # 64,000 pairs of 12 bytes
+    assert (works[2].read_bytes, works[2].write_bytes) == (768000, 768000)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "passes"),
+    # one row: 4 passes of 8 bits; few rows: 4 and one for the row's number; many: segmented
+    [(1, 5000, 4), (2, 1_000_000, 8), (16, 5000, 5), (128, 5000, 4)],
+)
+def test_long_rows(rows: int, cols: int, passes: int) -> None:
+    assert families(sort(rows, cols)).count("sort") == passes
+
+
+def topk(rows: int, cols: int, k: int, **args: Any) -> tuple[Work, ...]:
+    outs = [((rows, k), F32), ((rows, k), I64)]
+    return launched(sig("aten.topk.default", outs, None, args, self=((rows, cols), F32)))
+
+
+def test_topk_selects_and_then_sorts() -> None:
+    select, order = topk(512, 8, 2)
+    # 512·8·4 = 16,384 to 512·2·12 = 12,288
+    assert (select.read_bytes, select.write_bytes) == (16384, 12288)
+    assert (order.family, order.read_bytes) == ("sort", 12288)
+    assert len(topk(512, 8, 1)) == len(topk(512, 8, 2, sorted=False)) == 1
+
+
+def test_long_rows_are_shared_out() -> None:
+    # 2 clears, 4 passes of two, counts, two scans of two, the gathering
+    assert len(topk(1, 20000, 1)) == 2 + 8 + 1 + 4 + 1
+    assert len(topk(1, 19999, 1)) == 1
+
+
+def scanned(name: str, shape: tuple[int, ...], dim: int, dtype: str = F32) -> tuple[Work, ...]:
+    out = (shape, I64 if dtype == "bool" else dtype)
+    return launched(sig(f"aten.{name}.default", out, None, {"dim": dim}, self=(shape, dtype)))
+
+
+def test_cumsum() -> None:
+    (work,) = scanned("cumsum", (8, 100), 1)
+    assert (work.flops, work.read_bytes, work.write_bytes) == (800, 3200, 3200)
+    assert work.dims == {"rows": 8, "cols": 100, "inner": 1}
+    (across,) = scanned("cumsum", (8, 100), 0)
+    assert across.dims == {"rows": 100, "cols": 8, "inner": 100}
+
+
+def test_one_row_is_cubs_and_masks_are_cast() -> None:
+    assert families(scanned("cumsum", (100,), 0)) == ["fill", "scan"]
+    works = scanned("cumsum", (8, 100), 1, "bool")
+    assert families(works) == ["pointwise", "scan"]
+    # 800·8 of the cast's result
+    assert works[1].read_bytes == 6400
+
+
+def test_cummax_writes_places_too() -> None:
+    (work,) = scanned("cummax", (8, 100), 1)
+    assert (work.read_bytes, work.write_bytes) == (3200, 9600)
+
+
+def test_search_probes_a_logarithm() -> None:
+    args = {"self": ((10,), F32), "boundaries": ((1000,), F32)}
+    (work,) = launched(sig("aten.bucketize.Tensor", ((10,), I64), **args))
+    # 10 probes of 4 bytes for each of 10 values, and the values: 400 + 40
+    assert (work.dims["probes"], work.read_bytes, work.write_bytes) == (10, 440, 80)
+
+
+def test_histogram_without_a_range_fetches_it() -> None:
+    x, out = ((1000,), F32), ((100,), F32)
+    assert families(launched(sig("aten.histc.default", out, None, {"max": 1}, self=x))) == [
+        "fill", "scatter",
+    ]  # fmt: skip
+    works = launched(sig("aten.histc.default", out, None, {}, self=x))
+    assert families(works)[:4] == ["reduction", "memcpy", "reduction", "memcpy"]
+
+
+def test_repeat_interleave_waits_unless_it_knows_the_sum() -> None:
+    name, out, repeats = "aten.repeat_interleave.Tensor", ((300,), I64), ((100,), I64)
+    assert "memcpy" in families(launched(sig(name, out, None, {}, repeats=repeats)))
+    known = launched(sig(name, out, None, {"output_size": 300}, repeats=repeats))
+    assert families(known) == ["fill", "scan", "scatter"]
+
+
+def test_unique_sorts_and_waits() -> None:
+    x = ((1000,), I64)
+    works = launched(sig("aten._unique2.default", [x], None, {}, self=x))
+    # 8 passes over 64-bit keys
+    assert families(works).count("sort") == 8
+    assert works[-1].dims["direction"] == "d2h"
+    near = launched(sig("aten.unique_consecutive.default", [x], None, {}, self=x))
+    assert families(near) == ["fill", "scan", "memcpy"]
+
+
+def test_isin_compares_all_pairs_of_few() -> None:
+    def isin(tests: int) -> tuple[Work, ...]:
+        inputs = {"elements": ((1000,), I64), "test_elements": ((tests,), I64)}
+        return launched(sig("aten.isin.Tensor_Tensor", ((1000,), "bool"), **inputs))
+
+    # 10·1000^0.145 = 27.2
+    assert families(isin(27)) == ["pointwise", "reduction", "pointwise"]
+    assert isin(27)[0].flops == 27000
+    assert "sort" in families(isin(28))
+
+
+def test_nothing_to_sort_launches_nothing() -> None:
+    assert sort(0, 10) == ()
+    assert scanned("cumsum", (0,), 0) == ()
