@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from calibration.host_cases import MICRO
 from simulator.networks.catalogue import build
 
 
@@ -95,6 +96,72 @@ CASES: tuple[Case, ...] = (
     *_train("mlp-wide", "bf16", 1024, 0, "sgd"),
 )
 
+HOST_CASES: tuple[Case, ...] = (
+    *(case for name in MICRO for case in _infer(name, "fp32", 4)),
+    *(case for name in ("scales", "linears", "norms", "softmaxes", "sums", "transposes", "adds")
+      for case in _train(name, "fp32", 4, 0, "sgd")),
+    *(case for by in ("adamw", "adamw_fused", "sgd") for count in (50, 400)
+      for case in _train("weights", "fp32", 4, 0, by, count=count)),
+)  # fmt: skip
+"""Steps ruled by their host, each by one kind of its work."""
+
+VALIDATION: tuple[Case, ...] = (
+    *(case for batch in (1, 4, 64) for case in _infer("bert-base", "fp16", batch, 64)),
+    *_infer("bert-base", "autocast", 1, 128),
+    *_infer("bert-large", "fp16 fp32", 4, 256),
+    *(case for batch in (1, 16) for case in _infer("gpt2", "bf16", batch, 128)),
+    *_infer("gpt2", "autocast", 2, 1024),
+    *_infer("gpt2-xl", "fp16", 1, 512),
+    *(case for batch in (1, 8) for case in _infer("llama3-1b", "bf16", batch, 2048)),
+    *_infer("llama3-1b", "fp16", 4, 128),
+    *_infer("llama3-8b", "bf16", 4, 1024),
+    *_infer("llama3-8b-decode", "bf16", 16, 2048),
+    *_infer("llama3-1b-decode", "bf16", 1, 256),
+    *_infer("mixtral-small", "bf16", 8, 512),
+    *_infer("t5-base", "bf16", 16, 256),
+    *(case for batch in (1, 64) for case in _infer("vit-b16", "bf16", batch)),
+    *_infer("vit-l16", "fp16", 8),
+    *_infer("swin-t", "fp16", 64),
+    *_infer("convnext-t", "autocast", 64),
+    *(case for batch in (8, 128) for case in _infer("resnet50", "autocast fp32", batch)),
+    *_infer("resnet18", "fp32 fp16", 16),
+    *_infer("mobilenet-v2", "autocast", 64),
+    *_infer("unet", "bf16", 1),
+    *_infer("dit-xl", "fp16", 16),
+    *_infer("whisper-encoder", "bf16", 1, 3000),
+    *_infer("dlrm", "fp32", 256),
+    *_infer("lstm", "fp32", 64, 32),
+    *_infer("gru", "fp16", 8, 128),
+    *_infer("mamba2-130m", "bf16", 8, 1024),
+    *_infer("convnet-tiny", "fp32", 1024),
+    *_infer("chain", "fp32", 1, 0, n=16),
+    *_infer("mlp-tiny", "fp32 fp16", 1024),
+    *_infer("mlp-wide", "fp32", 256),
+    *_train("bert-base", "autocast", 32, 256),
+    *_train("bert-large", "bf16", 4, 128, "adamw_fused"),
+    *_train("gpt2", "bf16", 8, 1024),
+    *_train("gpt2", "fp32", 1, 256, "sgd"),
+    *_train("llama3-1b", "bf16", 4, 512, "adamw_fused"),
+    *_train("t5-base", "bf16", 8, 256),
+    *_train("vit-b16", "bf16", 64),
+    *_train("swin-t", "autocast", 64),
+    *_train("convnext-t", "fp32", 8),
+    *_train("resnet50", "autocast", 128, 0, "sgd"),
+    *_train("resnet18", "fp32", 32, 0, "adamw"),
+    *_train("mobilenet-v2", "autocast", 64, 0, "sgd"),
+    *_train("unet", "bf16", 1),
+    *_train("dit-xl", "autocast", 8),
+    *_train("dlrm", "fp32", 512, 0, "sgd"),
+    *_train("lstm", "fp32", 32, 32, "sgd"),
+    *_train("mamba2-130m", "autocast", 4, 256),
+    *_train("convnet-tiny", "fp32", 512, 0, "sgd"),
+    *_train("mlp-tiny", "fp32", 4096, 0, "adamw"),
+    *_train("mlp-wide", "bf16", 4096, 0, "adamw"),
+)  # fmt: skip
+"""Steps that are never fitted: what the accuracy is measured on."""
+
+SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION}
+
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -107,7 +174,10 @@ class Step:
         with torch.device(device):
             torch.set_default_dtype(dtype)
             try:
-                self.module: nn.Module = build(case.network, **case.sizes)
+                make = MICRO.get(case.network)
+                self.module: nn.Module = (
+                    make(**case.sizes) if make else build(case.network, **case.sizes)
+                )
             finally:
                 torch.set_default_dtype(torch.float32)
         self.module.to(dtype)

@@ -1,8 +1,8 @@
 """Record what eager PyTorch really does: the ops it dispatches and the kernels each launches.
 
-`python -m calibration.recording FOLDER` writes one JSON line a case to `FOLDER/recordings.jsonl`,
-each with the op sequence, the kernels by op, and the step's period, latency, GPU-busy time and
-peak memory. It needs a CUDA GPU and PyTorch, nothing else.
+`python -m calibration.recording FOLDER --suite NAME` writes one JSON line a case to
+`FOLDER/NAME.jsonl`, each with the op sequence, the kernels by op, and the step's period, latency,
+GPU-busy time and peak memory. It needs a CUDA GPU and PyTorch, nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from calibration.cases import CASES, Case, Step
+from calibration.cases import SUITES, Case, Step
 from calibration.timing import latency, period
 
 _GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}
@@ -189,12 +189,13 @@ def record(case: Case) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--suite", choices=SUITES, default="recordings")
     parser.add_argument("--only", default="", help="regular expression on the case's name")
     parser.add_argument("--seconds", type=float, default=540.0, help="stop starting cases then")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    with (options.folder / "recordings.jsonl").open("a") as out:
+    with (options.folder / f"{options.suite}.jsonl").open("a") as out:
         machine = {
             "gpu": torch.cuda.get_device_name(),
             "torch": torch.__version__,
@@ -202,7 +203,7 @@ def main() -> None:
             "cudnn": torch.backends.cudnn.version(),
         }
         out.write(json.dumps({"machine": machine}) + "\n")
-        for case in CASES:
+        for case in SUITES[options.suite]:
             if not re.search(options.only, case.name):
                 continue
             if time.perf_counter() - began > options.seconds:

@@ -40,9 +40,9 @@ class Recording(msgspec.Struct, frozen=True):
         return self.case["name"]
 
 
-def recordings(gpu: str = "h200_sxm") -> Iterator[Recording]:
-    """Every recorded case of a GPU, in the order in which it was recorded."""
-    with gzip.open(MEASUREMENTS / gpu / "recordings.jsonl.gz", "rt") as lines:
+def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Recording]:
+    """Every recorded case of a suite on a GPU, in the order in which it was recorded."""
+    with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         for line in lines:
             row = json.loads(line)
             if "ops" in row:

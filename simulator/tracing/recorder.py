@@ -20,7 +20,11 @@ from simulator.tracing.sizes import DATA_DEPENDENT, host_copy
 
 _UNSEEN = {"prim", "profiler"}
 _DROPPED_ARGS = {"device", "layout", "pin_memory", "non_blocking"}
-_OWN_FILES = ("simulator/tracing", "simulator\\tracing", "torch/overrides.py", "contextlib.py")
+_UNCOUNTED = (
+    "simulator/tracing", "contextlib.py", "torch/overrides.py",
+    "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
+)  # fmt: skip
+"""Files whose Python runs because a step is being traced: the way into the recorder."""
 
 
 class Recorder(TorchDispatchMode):
@@ -106,7 +110,8 @@ class Recorder(TorchDispatchMode):
                 code = frame.f_code
                 own = self._own_code.get(code)
                 if own is None:
-                    own = any(part in code.co_filename for part in _OWN_FILES)
+                    path = code.co_filename.replace("\\", "/")
+                    own = any(part in path for part in _UNCOUNTED)
                     self._own_code[code] = own
                 if not own:
                     self.python_calls += 1
