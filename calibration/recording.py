@@ -169,7 +169,7 @@ def record(case: Case) -> dict[str, Any]:
         for kernel, duration_ns in launched:
             row += [names.setdefault(kernel, len(names)), duration_ns]
         ops.append(row)
-    result = {
+    result: dict[str, Any] = {
         "case": case.record(),
         "before_bytes": before_bytes,
         "peak_bytes": peak_bytes,
@@ -187,6 +187,7 @@ def record(case: Case) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Record a suite and say each case's figures as it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--suite", choices=SUITES, default="recordings")
@@ -213,7 +214,7 @@ def main() -> None:
             try:
                 result = record(case)
             except (RuntimeError, ValueError, TypeError) as error:
-                result = {"case": case.record(), "failed": repr(error)[:2000]}
+                result: dict[str, Any] = {"case": case.record(), "failed": repr(error)[:2000]}
             out.write(json.dumps(result, separators=(",", ":")) + "\n")
             out.flush()
             gc.collect()

@@ -55,7 +55,8 @@ def _recording(row: dict[str, Any]) -> Recording:
     for index, *launched in row["ops"]:
         pairs = zip(launched[::2], launched[1::2], strict=True)
         kernels = [(names[name], duration_ns * 1e-9) for name, duration_ns in pairs]
-        ops.append(RecordedOp(*signatures[index], kernels))
+        name, inputs, outputs = signatures[index]
+        ops.append(RecordedOp(name, inputs, outputs, kernels))
     return Recording(
         case=row["case"],
         ops=ops,

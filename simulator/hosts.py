@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
-from simulator.records import Op, Signature, Trace
+from simulator.records import Signature, Trace
 
 FOLDER = Path(__file__).parent / "profiles" / "hosts"
 
@@ -69,35 +69,42 @@ def host(name: str | None = None) -> Host:
         raise InputError(f"{path.name} is no valid host profile: {error}") from error
 
 
-def op_class(signature: Signature, launches: int) -> str:
-    """ "op", "view" (launches nothing) or "cpu_op" (touches no tensor on the GPU)."""
-    tensors = (*signature.inputs, *signature.outputs)
-    if tensors and all(t.device == "cpu" for t in tensors):
-        return "cpu_op"
-    return "op" if launches else "view"
-
-
 def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
     """What the host did for each op: [ops, len(COUNTS) − 1]."""
-    return np.array(
-        [_row(op, n) for op, n in zip(trace.ops, launches.tolist(), strict=True)], float
-    ).reshape(-1, len(COUNTS) - 1)
+    signatures, rows = trace.signatures
+    many = np.array([_listed(s) for s in signatures], np.int64)[rows]
+    on_cpu = np.array([_on_cpu(s) for s in signatures], np.bool_)[rows]
+    done = np.array(
+        [(op.python_calls, op.module_calls, op.autograd_nodes) for op in trace.ops], np.int64
+    ).reshape(-1, 3)
+    backward = np.array([op.phase == "backward" for op in trace.ops], np.bool_)
+    launching = (launches > 0) & ~on_cpu
+    python_calls, module_calls, nodes = done.T
+    return np.stack(
+        [
+            launching,
+            ~launching & ~on_cpu,
+            on_cpu,
+            many,
+            python_calls,
+            module_calls,
+            np.where(backward, 0, nodes),
+            np.where(backward, nodes, 0),
+        ],
+        axis=1,
+    ).astype(float)
 
 
-def _row(op: Op, launches: int) -> tuple[float, ...]:
-    kind = op_class(op.signature, launches)
-    many = "._foreach_" in op.name or "._fused_" in op.name
-    backward = op.phase == "backward"
-    return (
-        kind == "op",
-        kind == "view",
-        kind == "cpu_op",
-        len(op.inputs) if many else 0,
-        op.python_calls,
-        op.module_calls,
-        0 if backward else op.autograd_nodes,
-        op.autograd_nodes if backward else 0,
-    )
+def _on_cpu(signature: Signature) -> bool:
+    """True for an op that touches no tensor on the GPU."""
+    tensors = (*signature.inputs, *signature.outputs)
+    return bool(tensors) and all(t.device == "cpu" for t in tensors)
+
+
+def _listed(signature: Signature) -> int:
+    """Tensors that an op over lists walks through; 0 for an ordinary op."""
+    over_lists = "._foreach_" in signature.name or "._fused_" in signature.name
+    return len(signature.inputs) if over_lists else 0
 
 
 SYNCING = {

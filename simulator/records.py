@@ -165,12 +165,6 @@ class Op(msgspec.Struct, frozen=True):
     def outputs(self) -> tuple[Tensor, ...]:
         return self.signature.outputs
 
-    @property
-    def is_host_only(self) -> bool:
-        """True for ops that touch no tensor on the GPU, such as AdamW's step counters."""
-        tensors = (*self.inputs, *self.outputs)
-        return bool(tensors) and all(t.device == "cpu" for t in tensors)
-
 
 class Storage(msgspec.Struct, frozen=True):
     """One allocation: alive from before op `born` (−1: before the step) until before op `freed`

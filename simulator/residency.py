@@ -43,24 +43,22 @@ def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
     sizes: list[int] = []
     distances: list[int] = []
     last: dict[int, int] = {}
+    bytes_of: dict[int, list[int]] = {}  # by signature: repeated layers share theirs
     traffic = 0
     for index in np.flatnonzero(launching).tolist():
         op = trace.ops[index]
-        inputs, outputs = op.inputs, op.outputs
-        before = traffic
-        for tensor, storage in zip((*inputs, *outputs), op.storages, strict=True):
-            traffic += tensor.nbytes
-        for place, (tensor, storage) in enumerate(
-            zip((*inputs, *outputs), op.storages, strict=True)
-        ):
-            rows.append(index)
-            sizes.append(tensor.nbytes)
-            if place >= len(inputs):
-                distances.append(tensor.nbytes)
-            else:
-                seen = last.get(storage)
-                distances.append(NEVER if seen is None else before - seen + tensor.nbytes)
+        each = bytes_of.get(id(op.signature))
+        if each is None:
+            each = [t.nbytes for t in (*op.inputs, *op.outputs)]
+            bytes_of[id(op.signature)] = each
+        before, reads = traffic, len(op.inputs)
+        traffic += sum(each)
+        for place, (size, storage) in enumerate(zip(each, op.storages, strict=True)):
+            seen = last.get(storage) if place < reads else before
+            distances.append(NEVER if seen is None else before - seen + size)
             last[storage] = traffic
+        rows += [index] * len(each)
+        sizes += each
     return Accesses(
         np.array(rows, np.int64),
         np.array(sizes, np.int64),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +94,8 @@ def _host_work(trace: Trace, lowered: Lowered, host: Host) -> Launches:
     done = np.cumsum(by_op)[lowered.op_of]
     launch_s = host.launch_s * np.arange(1, lowered.op_of.size + 1)
     work = np.diff(done + launch_s, prepend=0.0)
-    waits = np.array([syncs(op.signature) for op in trace.ops], np.bool_)
+    signatures, rows = trace.signatures
+    waits = np.array([syncs(s) for s in signatures], np.bool_)[rows]
     last = np.flatnonzero(np.diff(lowered.op_of, append=-1))
     sync_after = np.zeros(lowered.op_of.size, np.bool_)
     sync_after[last] = waits[lowered.op_of[last]]
@@ -111,7 +113,8 @@ def _replay(launched: Launches, profile: Profile) -> Launches:
 
 
 def _refuse_syncs(trace: Trace) -> None:
-    found = next((op for op in trace.ops if syncs(op.signature)), None)
+    waiting = {id(s) for s in trace.signatures[0] if syncs(s)}
+    found = next((op for op in trace.ops if id(op.signature) in waiting), None)
     if found is not None:
         where = f" in {found.module}" if found.module else ""
         raise InputError(
@@ -142,10 +145,9 @@ def _steady(run: Schedule, kernels: int) -> float:
     return float(ends[-1] - ends[-1 - _SETTLED]) / _SETTLED
 
 
-def _shares(period_s: float, period: object) -> Shares:
+def _shares(period_s: float, period: Callable[[dict[str, float]], float]) -> Shares:
     """The elasticities of the period: it is piecewise linear in the times of each rate, so a
     small nudge reads off the derivative (design: time is homogeneous, so they sum to 1)."""
-    assert callable(period)
     found = {
         rate: max(0.0, (period({rate: 1 + _NUDGE}) / period_s - 1) / _NUDGE)
         for rate in ("compute", "memory")

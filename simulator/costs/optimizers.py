@@ -53,13 +53,13 @@ def multi_tensor_launches(
             continue
         tensors += 1
         chunks = -(-numel // CHUNK)
-        for chunk in range(chunks):
-            blocks += 1
-            last = chunk == chunks - 1
-            if blocks == _MAX_BLOCKS or (tensors == max_tensors and last):
+        while chunks:
+            taken = min(chunks, _MAX_BLOCKS - blocks)
+            blocks, chunks = blocks + taken, chunks - taken
+            if blocks == _MAX_BLOCKS or (tensors == max_tensors and not chunks):
                 launches += 1
                 blocks = 0
-                tensors = 0 if last else 1  # the unfinished tensor opens the next launch
+                tensors = 1 if chunks else 0  # the unfinished tensor opens the next launch
     return launches + (blocks > 0)
 
 

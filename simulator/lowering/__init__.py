@@ -4,4 +4,4 @@ from simulator.lowering import foreach, product, reduction
 from simulator.lowering.lower import Lowered, lower
 from simulator.lowering.registry import launches
 
-__all__ = ["Lowered", "launches", "lower"]
+__all__ = ["Lowered", "foreach", "launches", "lower", "product", "reduction"]

@@ -35,8 +35,12 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
         if found is None:
             missing.add(number)
             found = ()
-        span.append(np.arange(len(distinct), len(distinct) + len(found)))
-        distinct += found
+        places: list[int] = []
+        for work in found:  # equal launches of one op are one object
+            if not (places and distinct[-1] is work):
+                distinct.append(work)
+            places.append(len(distinct) - 1)
+        span.append(np.array(places, np.int64))
     kernels = [span[row] for row in rows]
     counts = np.array([k.size for k in kernels], np.int64)
     return Lowered(

@@ -6,7 +6,7 @@ called) is answered as on the GPU, so that it takes the path it would take there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -68,7 +68,7 @@ def _as_meta(device: Any) -> Any:
 
 
 @contextmanager
-def believing(gpu: GPU) -> Iterator[None]:
+def believing(gpu: GPU) -> Generator[None]:
     """Answer torch's questions about the machine with this GPU's data sheet."""
     capability = gpu.compute_capability or (9, 0)
     properties = SimpleNamespace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import nn
@@ -38,4 +38,4 @@ def _empty(tensor: torch.Tensor) -> torch.Tensor:
         )
     if isinstance(tensor, nn.Parameter):
         return nn.Parameter(empty, requires_grad=tensor.requires_grad)
-    return cast(torch.Tensor, empty.requires_grad_(tensor.requires_grad))
+    return empty.requires_grad_(tensor.requires_grad)

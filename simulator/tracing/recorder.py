@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.autograd import _get_sequence_nr as next_sequence  # pyright: ignore
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
@@ -48,7 +49,7 @@ class Recorder(TorchDispatchMode):
         self._storages: list[list[Any]] = []
         self._watch: dict[int, weakref.ref[Any]] = {}
         self._sequence: dict[int, str] = {}
-        self._next_sequence = torch._C._autograd._get_sequence_nr()
+        self._next_sequence = next_sequence()
         self._node: object = None
         self._own_code: dict[object, bool] = {}
 
@@ -90,11 +91,11 @@ class Recorder(TorchDispatchMode):
         self._record(name, [leaf for _, leaf in flat], tuple(key for key, _ in flat), args, out)
 
     @contextmanager
-    def unseen(self) -> Iterator[None]:
+    def unseen(self) -> Generator[None]:
         """Calls in here are not recorded and their Python is not counted."""
         was_busy, self.busy = self.busy, True
         try:
-            with torch.utils._python_dispatch._disable_current_modes():
+            with _disable_current_modes():
                 yield
         finally:
             self.busy = was_busy
@@ -102,7 +103,7 @@ class Recorder(TorchDispatchMode):
     # -- the host's work -------------------------------------------------------------------
 
     @contextmanager
-    def counting_python(self) -> Iterator[None]:
+    def counting_python(self) -> Generator[None]:
         """Count calls of Python functions, without those of the tracer itself."""
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
@@ -178,7 +179,7 @@ class Recorder(TorchDispatchMode):
         )
         module = self._owner()
         regions = [
-            (storage, t.storage_offset())
+            (storage, int(t.storage_offset()))
             for storage, t in zip(storages, (*inputs, *outputs), strict=True)
         ]
         signature = self._signature(name, inputs, outputs, names, args, regions)
@@ -199,7 +200,7 @@ class Recorder(TorchDispatchMode):
         """
         node: Any = torch._C._current_autograd_node()
         if node is None:
-            now = torch._C._autograd._get_sequence_nr()
+            now = next_sequence()
             for number in range(self._next_sequence, now):
                 self._sequence[number] = self.module_path
             self.autograd_nodes += now - self._next_sequence

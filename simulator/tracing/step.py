@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -64,20 +64,20 @@ def trace(
     training = phase == "training"
     copy = weightless(module).train(training)
     args = weightless_inputs(tuple(args))
-    kwargs = weightless_inputs(dict(kwargs or {}))
+    keywords: dict[str, Any] = weightless_inputs(dict(kwargs or {}))
     recorder = Recorder(sizes or {})
     for parameter in copy.parameters():
         recorder.own(parameter, "weight")
     for buffer in copy.buffers():
         recorder.own(buffer, "buffer")
-    tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+    tensors = [t for t in tree_leaves((args, keywords)) if isinstance(t, torch.Tensor)]
     for tensor in tensors:
         recorder.own(tensor, "input")
     with _gpu(card, recorder, copy):
         if training:
-            _training_step(copy, args, kwargs, loss, optimizer, autocast, recorder)
+            _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
         else:
-            _inference_step(copy, args, kwargs, autocast, recorder)
+            _inference_step(copy, args, keywords, autocast, recorder)
     python_calls, module_calls = recorder.tail()
     batch = [t for t in tensors if t.dim() > 0]
     samples = batch[0].shape[0] if batch else 1
@@ -101,7 +101,7 @@ def trace(
 
 
 @contextmanager
-def _gpu(card: GPU, recorder: Recorder, module: nn.Module) -> Iterator[None]:
+def _gpu(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]:
     with ExitStack() as stack:
         stack.enter_context(_ONE_AT_A_TIME)
         stack.enter_context(warnings.catch_warnings())
@@ -115,7 +115,7 @@ def _gpu(card: GPU, recorder: Recorder, module: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _module_paths(recorder: Recorder, module: nn.Module) -> Iterator[None]:
+def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
     """Keep `recorder.module_path` at the module that is running."""
     paths = {id(child): name for name, child in module.named_modules()}
     stack: list[str] = [""]

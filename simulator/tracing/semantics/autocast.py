@@ -7,12 +7,13 @@ consult the state that `torch.autocast("cuda", ...)` sets. Ops nested in C++ are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 _KEY = "AutocastIPU"
 _DEVICE = "ipu"
@@ -41,7 +42,7 @@ scatter_add""".split()
 
 
 @contextmanager
-def autocast_semantics() -> Iterator[None]:
+def autocast_semantics() -> Generator[None]:
     """Make `torch.autocast("cuda")` work for `meta` tensors while entered."""
     cache: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
     key = getattr(torch._C.DispatchKey, _KEY)
@@ -144,7 +145,7 @@ def _single_by_argument(op: Any) -> Callable[..., Any]:
 
 def _widest(op: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+        leaves = tree_leaves((args, kwargs))
         seen = [v.dtype for v in leaves if isinstance(v, torch.Tensor) and _eligible(v)]
         wide = torch.float32 if torch.float32 in seen else torch.get_autocast_dtype("cuda")
         return _call(op, lambda x: x.to(wide), args, kwargs)

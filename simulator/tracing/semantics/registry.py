@@ -6,7 +6,7 @@ One rule, one decorated function. While a network is traced, the rules stand in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -60,7 +60,7 @@ def _register(table: dict[str, Rule], name: str) -> Callable[[Rule], Rule]:
 
 
 @contextmanager
-def gpu_semantics(situation: Situation) -> Iterator[None]:
+def gpu_semantics(situation: Situation) -> Generator[None]:
     """Install every rule for `meta` tensors; remove them on the way out."""
 
     def bound(rule: Rule) -> Rule:
