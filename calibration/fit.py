@@ -1,7 +1,7 @@
 """Fit a GPU's profile to recorded kernels: few physical parameters a family.
 
-`python -m calibration.fit` reads the recordings of the H200 and writes `simulator/profiles/h200.json`;
-the same recordings give the same file, byte for byte.
+`python -m calibration.fit` reads the recordings of the H200 and writes
+`simulator/profiles/h200.json`; the same recordings give the same file, byte for byte.
 """
 
 from __future__ import annotations
@@ -109,9 +109,11 @@ def fit(pairs: Sequence[tuple[Recording, Trace]], gpu: GPU, base: Profile) -> Pr
         if tile is not None:
             old = tile
 
-            def tiled(v: Floats, name: str = name, old: Tiles = old) -> Profile:
+            def tiled(
+                v: Floats, name: str = name, old: Tiles = old, now: Profile = profile
+            ) -> Profile:
                 tiles = Tiles(old.shapes, *v.tolist())
-                return msgspec.structs.replace(profile, tiles={**profile.tiles, name: tiles})
+                return msgspec.structs.replace(now, tiles={**now.tiles, name: tiles})
 
             start = [old.utilisation, old.feed, old.wave_s, old.split_s, old.dram, old.l2,
                      old.fixed_s, old.unaligned]  # fmt: skip
@@ -120,9 +122,9 @@ def fit(pairs: Sequence[tuple[Recording, Trace]], gpu: GPU, base: Profile) -> Pr
             profile = tiled(_solve(tiled, start, low, high, group, gpu))
         elif len(group) >= 4:
 
-            def held(v: Floats, name: str = name) -> Profile:
-                traffic = {**profile.traffic, name: Traffic(*v.tolist())}
-                return msgspec.structs.replace(profile, traffic=traffic)
+            def held(v: Floats, name: str = name, now: Profile = profile) -> Profile:
+                traffic = {**now.traffic, name: Traffic(*v.tolist())}
+                return msgspec.structs.replace(now, traffic=traffic)
 
             start = [0.85, 0.5, 0.5, 1.5e-6, 5e10, 1e-9]
             low, high = [0.02, 0.02, 0.01, 2e-7, 1e6, 1e-12], [1, 1, 1, 2e-4, 1e13, 1e-4]
@@ -130,12 +132,36 @@ def fit(pairs: Sequence[tuple[Recording, Trace]], gpu: GPU, base: Profile) -> Pr
     return profile
 
 
+def gaps(found: Sequence[Recording]) -> tuple[float, float, float]:
+    """Seconds between kernels in a stream and in a graph, and of a graph's launch.
+
+    The first two are medians of what a step takes beyond its kernels, by kernel, where the GPU
+    rules; the last is what a replay of a single kernel takes.
+    """
+    stream = [
+        (r.period_s - r.gpu_busy_s) / r.kernel_count
+        for r in found
+        if r.period_s < 1.1 * r.gpu_busy_s
+    ]
+    replayed = [r for r in found if r.graph and "period" in r.graph]
+    graph = [
+        (r.graph["period"]["median_s"] - r.graph["gpu_busy_s"]) / r.graph["kernels"]
+        for r in replayed
+        if r.graph and r.graph["kernels"] >= 10
+    ]
+    single = [
+        r.graph["period"]["median_s"] for r in replayed if r.graph and r.graph["kernels"] == 1
+    ]
+    medians = (float(np.median(each)) for each in (stream, graph, single))
+    return tuple(float(f"{m:.3g}") for m in medians)  # pyright: ignore[reportReturnType]
+
+
 def _start_of(name: str, base: Profile) -> Tiles | None:
     """Where a tiled family starts; every attention backend starts from the same."""
     return base.tiles.get("attention" if name.startswith("attention") else name)
 
 
-def base() -> Profile:
+def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Profile:
     """Where the fit starts: one shape list a kind of product, everything else ordinary."""
     tensor = Tiles(tuple(_TENSOR_SHAPES), 2.0, 117.0, 1e-6, 3.5e-6, 0.8, 0.3, 1.8e-6, 2.0)
     vector = Tiles(tuple(_VECTOR_SHAPES), 0.82, 10.0, 2e-7, 3e-6, 0.8, 0.4, 3e-6)
@@ -158,9 +184,9 @@ def base() -> Profile:
         },
         l2_reach=L2_REACH,
         l2_bytes_per_clock_per_unit=37.5,
-        gap_s=1e-6,
-        graph_gap_s=1e-6,
-        graph_launch_s=1e-5,
+        gap_s=stream_gap_s,
+        graph_gap_s=graph_gap_s,
+        graph_launch_s=graph_launch_s,
         interval=(0.8, 1.25),
     )
 
@@ -184,9 +210,17 @@ def report(found: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
 
 
 def main() -> None:
+    """Fit to the recorded networks, report, and write the profile."""
     card = find_gpu("h200")
     pairs = [(recording, retrace(recording.case)) for recording in recordings()]
-    fitted = fit(pairs, card, base())
+    write(pairs, gaps([*(r for r, _ in pairs), *recordings("host")]), card)
+
+
+def write(
+    pairs: Sequence[tuple[Recording, Trace]], between: tuple[float, float, float], card: GPU
+) -> None:
+    """Fit and write `h200.json`; `between` is what `gaps` returns."""
+    fitted = fit(pairs, card, base(*between))
     print(report(samples(pairs, card), card, fitted))
     text = msgspec.json.format(msgspec.json.encode(fitted), indent=1)
     (FOLDER / "h200.json").write_bytes(text + b"\n")

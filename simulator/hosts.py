@@ -16,8 +16,8 @@ from simulator.records import Signature, Trace
 FOLDER = Path(__file__).parent / "profiles" / "hosts"
 
 COUNTS = (
-    "op", "view", "cpu_op", "foreach_tensor", "python_call", "module_call",
-    "forward_node", "backward_node", "launch",
+    "op", "library_op", "view", "cpu_op", "foreach_tensor", "python_call", "module_call",
+    "forward_node", "backward_node", "backward_call", "optimizer_call", "launch",
 )  # fmt: skip
 """What is counted, in the order of the columns of `counts`; launches are added by the schedule."""
 
@@ -78,11 +78,13 @@ def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
         [(op.python_calls, op.module_calls, op.autograd_nodes) for op in trace.ops], np.int64
     ).reshape(-1, 3)
     backward = np.array([op.phase == "backward" for op in trace.ops], np.bool_)
+    library = np.array([_in_library(s) for s in signatures], np.bool_)[rows]
     launching = (launches > 0) & ~on_cpu
     python_calls, module_calls, nodes = done.T
     return np.stack(
         [
-            launching,
+            launching & ~library,
+            launching & library,
             ~launching & ~on_cpu,
             on_cpu,
             many,
@@ -90,15 +92,32 @@ def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
             module_calls,
             np.where(backward, 0, nodes),
             np.where(backward, nodes, 0),
+            _first(backward),
+            _first(np.array([op.phase == "optimizer" for op in trace.ops], np.bool_)),
         ],
         axis=1,
     ).astype(float)
+
+
+def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The first True row alone: what is done once a phase is done there."""
+    return rows & (np.cumsum(rows) == 1)
 
 
 def _on_cpu(signature: Signature) -> bool:
     """True for an op that touches no tensor on the GPU."""
     tensors = (*signature.inputs, *signature.outputs)
     return bool(tensors) and all(t.device == "cpu" for t in tensors)
+
+
+_LIBRARY = (
+    "mm", "convolution", "_norm", "_attention", "_rnn", "dropout", "embedding_dense_backward",
+)  # fmt: skip
+
+
+def _in_library(signature: Signature) -> bool:
+    """True for an op that sets up a call into cuBLAS or cuDNN, or returns several tensors."""
+    return any(part in signature.name for part in _LIBRARY)
 
 
 def _listed(signature: Signature) -> int:

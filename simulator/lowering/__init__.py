@@ -1,7 +1,7 @@
 """From ops to the kernels that a given GPU launches for them: importing it registers the rules."""
 
-from simulator.lowering import foreach, product, reduction
+from simulator.lowering import convolution, foreach, product, recurrent, reduction
 from simulator.lowering.lower import Lowered, lower
 from simulator.lowering.registry import launches
 
-__all__ = ["Lowered", "foreach", "launches", "lower", "product", "reduction"]
+__all__ = ["Lowered", "convolution", "foreach", "launches", "lower", "product", "recurrent", "reduction"]

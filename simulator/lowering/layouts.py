@@ -1,0 +1,86 @@
+"""Copies around a convolution: into one layout, and between NCHW and NHWC.
+
+A tensor in NHWC (channels last) has its channels innermost, as tensor cores want it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from simulator.costs import Work
+from simulator.records import Signature, Tensor
+
+ALIGNED = 8
+"""Channels that a half-precision tensor core kernel loads at once: 16 bytes."""
+
+
+def images(op: Signature) -> tuple[Tensor, Tensor | None]:
+    """The input, and in a backward the gradient of the output."""
+    return op.get("input") or op["self"], op.get("grad_output")
+
+
+def made_dense(op: Signature, dims: dict[str, object]) -> Iterator[Work]:
+    """PyTorch's copies before cuDNN's kernels: of tensors with gaps or in another layout.
+
+    cuDNN wants all tensors in the input's layout. A gradient in the other layout is copied once
+    for both directions; one with gaps (a slice of a concatenation's gradient) for each, since
+    `Tensor.to` sees the right layout and leaves it (ATen/native/cudnn/ConvShared.cpp).
+    """
+    last, native = bool(dims["channels_last"]), bool(dims["native"])
+    x, grad = images(op)
+    is_first = grad is None or dims["direction"] != "wgrad" or not op.arg("output_mask")[0]
+    if grad is not None and not _lies(grad, last):
+        shared = native or _is_channels_last(grad) != last
+        if is_first or not shared:
+            yield copied(grad)
+    if (grad is None or native) and is_first and not _lies(x, last):
+        yield copied(x)
+    dense = not dims["depthwise"] and dims["direction"] != "wgrad"
+    if last and dense and not _lies(op["weight"], last):
+        yield copied(op["weight"])
+
+
+def _is_channels_last(tensor: Tensor) -> bool:
+    return not tensor.contiguous and tensor.stride[1] == 1
+
+
+def _lies(tensor: Tensor, channels_last: bool) -> bool:
+    """Is it dense in this layout? One channel or one pixel lies alike in both."""
+    if tensor.contiguous:
+        return not channels_last or tensor.shape[1] == 1 or prod(tensor.shape[2:]) == 1
+    return channels_last and tensor.dense and tensor.stride[1] == 1
+
+
+def copied(tensor: Tensor) -> Work:
+    """A tensor in another layout: read once and written once, a transposition of its memory."""
+    size = tensor.numel * tensor.itemsize
+    dims = {"elements": tensor.numel, "transposed": True}
+    return Work("copy", 0, size, size, instructions=2 * tensor.numel, dims=dims)
+
+
+def padded(tensor: Tensor, is_weight: bool, groups: int) -> bool:
+    """Does it have channels that no vector load divides? Of each group, and a weight of both."""
+    shape, lanes = tensor.shape, groups
+    sizes = (shape[0] // lanes, shape[1]) if is_weight else (shape[1] // lanes,)
+    return any(size % ALIGNED for size in sizes)
+
+
+def zeros(tensor: Tensor) -> Work:
+    """The padded NHWC copy of a tensor, before its elements are put in."""
+    wide = -(-tensor.shape[1] // ALIGNED) * ALIGNED
+    return fill(tensor.numel // tensor.shape[1] * wide * tensor.itemsize)
+
+
+def fill(size: int) -> Work:
+    """A memset of `size` bytes; of 4 where a counter of tiles starts at 0."""
+    return Work("fill", write_bytes=size, instructions=size // 2, dims={"elements": size // 4})
+
+
+def summed(target: Tensor, parts: int) -> Work:
+    """`parts` partial sums of a tensor, kept in float32, into one."""
+    n = target.numel
+    return Work(
+        "reduction", parts * n, 4 * parts * n, n * target.itemsize, instructions=parts * n,
+        dims={"outer": n, "inner": parts},
+    )  # fmt: skip
