@@ -79,8 +79,8 @@ def errors(found: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
     """log(predicted / measured) of each sample."""
     table = roofs([s.work for s in found], gpu, profile)
     hot = np.array([s.hot for s in found])
-    held = table.cold_s * (1 - hot) + table.hot_s * hot
-    predicted = np.maximum(table.compute_s, held) + table.fixed_s
+    compute, held, fixed = table.parts(hot)
+    predicted = np.maximum(compute, held) + fixed
     return np.log(predicted / np.array([s.seconds for s in found]))
 
 
@@ -126,8 +126,9 @@ def fit(pairs: Sequence[tuple[Recording, Trace]], gpu: GPU, base: Profile) -> Pr
                 traffic = {**now.traffic, name: Traffic(*v.tolist())}
                 return msgspec.structs.replace(now, traffic=traffic)
 
-            start = [0.85, 0.5, 0.5, 1.5e-6, 5e10, 1e-9]
-            low, high = [0.02, 0.02, 0.01, 2e-7, 1e6, 1e-12], [1, 1, 1, 2e-4, 1e13, 1e-4]
+            start = [0.85, 0.5, 0.5, 1.5e-6, 5e-7, 5e10, 1e-9]
+            low = [0.02, 0.02, 0.01, 2e-7, 1e-9, 1e6, 1e-12]
+            high = [1, 1, 1, 2e-4, 5e-6, 1e13, 1e-4]
             profile = held(_solve(held, start, low, high, group, gpu))
     return profile
 

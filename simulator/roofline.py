@@ -10,7 +10,7 @@ over the bandwidth of the level that serves them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from simulator.profiles import Profile, Tiles, Traffic
 
 Floats = NDArray[np.float64]
 
+_ALL = 0.995  # shares of L2 are rounded to hundredths when they are fitted
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
     "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8",
@@ -29,36 +30,47 @@ _SHORT = {
 
 @dataclass(frozen=True)
 class Roofs:
-    """Seconds by distinct work. `cold_s` is its memory time from DRAM, `hot_s` from L2."""
+    """Seconds by distinct work. `cold_s` is its memory time from DRAM, `hot_s` from L2;
+    `latency_s` comes on top of `fixed_s` where anything comes from DRAM."""
 
     compute_s: Floats
     cold_s: Floats
     hot_s: Floats
     fixed_s: Floats
+    latency_s: Floats
+
+    def parts(self, hot: Floats) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds where this share of the bytes is in L2."""
+        held = self.cold_s * (1 - hot) + self.hot_s * hot
+        return self.compute_s, held, self.fixed_s + self.latency_s * (hot < _ALL)
+
+    def of(self, rows: NDArray[np.int64]) -> Roofs:
+        """The roofs of these works, in this order."""
+        return Roofs(*(getattr(self, f.name)[rows] for f in fields(self)))
 
 
 def roofs(works: Sequence[Work], gpu: GPU, profile: Profile) -> Roofs:
     """The roofline of each work on a GPU."""
-    rows = np.array([_roof(work, gpu, profile) for work in works], float).reshape(-1, 4)
+    rows = np.array([_roof(work, gpu, profile) for work in works], float).reshape(-1, 5)
     return Roofs(*rows.T)
 
 
-def _roof(work: Work, gpu: GPU, profile: Profile) -> tuple[float, float, float, float]:
+def _roof(work: Work, gpu: GPU, profile: Profile) -> tuple[float, ...]:
     name = curve(work)
     tiles = profile.tiles.get(name)
     if tiles is not None and work.flops:
         compute, fixed = _tiled_s(work, gpu, tiles), tiles.fixed_s
-        dram, l2, row_s = tiles.dram, tiles.l2, 0.0
+        dram, l2, row_s, latency = tiles.dram, tiles.l2, 0.0, 0.0
     else:
         traffic = profile.traffic.get(name) or profile.traffic["pointwise"]
         compute = _issue_s(work, gpu, traffic)
         fixed = traffic.fixed_s + traffic.step_s * work.dims.get("steps", 0)
-        dram, l2 = traffic.dram, traffic.l2
+        dram, l2, latency = traffic.dram, traffic.l2, traffic.cold_s
         rows = work.dims.get("rows", 0)
         row_s = work.bytes / (rows * traffic.row) if rows and traffic.row else 0.0
     cold = work.bytes / (gpu.bandwidth_bytes_per_s * dram)
     hot = work.bytes / (l2_bytes_per_s(gpu, profile) * l2)
-    return compute, max(cold, row_s), max(min(hot, cold), row_s), fixed
+    return compute, max(cold, row_s), max(min(hot, cold), row_s), fixed, latency
 
 
 def curve(work: Work) -> str:

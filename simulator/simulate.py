@@ -83,8 +83,7 @@ def _time(trace: Trace, lowered: Lowered, gpu: GPU, profile: Profile) -> Columns
     launching[lowered.op_of] = True
     hot = accesses(trace, launching).hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
     share = hot[lowered.op_of]
-    held = table.cold_s[row] * (1 - share) + table.hot_s[row] * share
-    return Columns(row, lowered.op_of, table.compute_s[row], held, table.fixed_s[row])
+    return Columns(row, lowered.op_of, *table.of(row).parts(share))
 
 
 def _host_work(trace: Trace, lowered: Lowered, host: Host) -> Launches:

@@ -93,6 +93,7 @@ def efficient_backward(op: Signature) -> tuple[Work, ...]:
     """In 16 bits the kernel computes delta = sum(dO·O) itself; in float32 three kernels do before.
 
     kKernelComputesDelta in kernel_backward.h; the three are a product, a sum and a transposition.
+    Where the keys are split over blocks, those meet in a float32 dQ with locks, cleared before.
     """
     shape, grad = _shape(op), op["grad_out_"]
     rows = 4 * shape.b * shape.h * shape.sq
@@ -101,13 +102,23 @@ def efficient_backward(op: Signature) -> tuple[Work, ...]:
         read=op.read_bytes + (rows if grad.itemsize == 4 else 0),
         write=op.write_bytes,
     )
+    clear = (fill(op["query"].numel, 4),) if _splits_keys(shape) else ()
     if grad.itemsize < 4:
-        return (main,)
+        return *clear, main
     n, full = grad.numel, grad.numel * 4
     product = pointwise(n, grad.nbytes + op["out"].nbytes, full, inputs=2)
     total = reduction(rows // 4, shape.dv, full, rows)
     delta = Tensor((shape.b, shape.h, shape.sq), "float32", (shape.sq * shape.h, 1, shape.h))
-    return product, total, copy(delta, rows), main
+    return product, total, copy(delta, rows), *clear, main
+
+
+def _splits_keys(shape: _Shape) -> bool:
+    """A block for each 64 keys (128 of over 64 wide heads), unless there are blocks enough.
+
+    attention_backward.cu: 256 heads of samples are enough for two blocks of keys or fewer.
+    """
+    block = 64 if max(shape.d, shape.dv) <= 64 else 128
+    return shape.sk > block and not (shape.b * shape.h >= 256 and shape.sk <= 2 * block)
 
 
 def _forward(op: Signature) -> Work:

@@ -17,6 +17,7 @@ from simulator.costs.launches import (
     moved,
     pointwise,
     radix_sort,
+    reduction,
     row_scan,
     to_host,
     whole_reduction,
@@ -139,8 +140,9 @@ def index_rows(op: Signature) -> Works:
 def index_put(op: Signature) -> Works:
     """x[indices] = values in one kernel; one value under a mask is a `masked_fill`.
 
-    Accumulating sorts the places, so that equal ones meet (Indexing.cu, index_put_with_sort):
-    wrapped and scaled indices, added, divided by the slice, numbered, sorted, then summed.
+    Accumulating sorts the places, so that equal ones meet (Indexing.cu, index_put_with_sort): each
+    index checked, wrapped and scaled, all added, divided by the slice, numbered, sorted, summed.
+    A check is an extremum, its comparison and an assertion, which the host does not wait for.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)
@@ -159,14 +161,15 @@ def index_put(op: Signature) -> Works:
     if not accumulates:
         return *_masks(op), *first, write
     size = 8 * places
-    extreme = (*whole_reduction(places, size, 8), to_host(8))
+    extreme = (reduction(1, places, size, 8), pointwise(1, 8, 1), pointwise(1, 1, 0))
     checks = () if op.arg("unsafe", False) else extreme * 2 * taken
     one = pointwise(places, size, size)  # wrap or scale each index; all but the first are added
     linear = (one,) * 2 * taken + (pointwise(places, 2 * size, size, inputs=2),) * (taken - 1)
+    packed = () if values.contiguous else (copy(values, values.numel * values.itemsize),)
     number = pointwise(places, 0, size, flops=0, inputs=0)
     bits = max(1, (target.numel // max(width, 1)).bit_length())
     return (
-        *_masks(op), *first, *checks, *linear, one, number,
+        *_masks(op), *first, *checks, *linear, *packed, one, number,
         *radix_sort(places, 8, 8, bits), write,
     )  # fmt: skip
 
@@ -182,35 +185,50 @@ def masked_scatter(op: Signature) -> Works:
     return *first, *row_scan(n, mask.nbytes, 8 * n), check, write
 
 
-def _dense_gradient(op: Signature, n: int, width: int, sorts_small: bool) -> Works:
-    """Zeros for every row, and the gradient's n rows added to those that were looked up."""
+def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> Works:
+    """Zeros for every row, and the gradient's n rows added to those that were looked up.
+
+    With a sort: the gradient's rows side by side, numbers, the sort by all 64 bits, zeros; then
+    which are the first of their row, into how many parts of 10 each row falls, where those begin,
+    how many there are, where each lies. An embedding's parts are added to their rows by atomics;
+    those of bags are summed in float32 and then scattered (EmbeddingBackwardKernel.cu).
+    """
     out, grad = op.out, op.inputs[0]
     touched = min(n * width * out.itemsize, out.nbytes)
-    read = 8 * n + grad.nbytes
-    clear = fill_like(out)
-    if n <= _SMALL_EMBEDDING and not sorts_small:
-        add = moved("embedding_backward", n * width, width, read + touched, touched, flops=1)
-        return clear, replace(add, dims={**add.dims, "steps": n})  # every block looks at every index
-    size, bits = 8 * n, max(1, (out.shape[0] - 1).bit_length())
-    # the gradient's rows side by side; number and sort; clear; the first of each row; into how many
-    # parts of 10 each row falls, where those begin, how many there are; their sums in float32, rows
+    size, read = 8 * n, 8 * n + grad.nbytes
     rows = () if grad.contiguous else (copy(grad, grad.numel * grad.itemsize),)
     number, each = pointwise(n, 0, size, flops=0, inputs=0), pointwise(n, size, size)
-    parts = -(-n // 10) * width
-    select = row_scan(n, size, size)
+    select, parts = row_scan(n, size, size), -(-n // 10)
+    if bags:
+        add = (
+            moved("gather", n * width, width, read, 4 * parts * width, flops=1),
+            moved("scatter", parts * width, width, 4 * parts * width, touched, flops=1),
+        )
+    else:
+        found = pointwise(parts, 16 * parts, 8 * parts)
+        add = (found, moved("scatter", n * width, width, read + touched, touched, flops=1))
     return (
-        *rows, number, *radix_sort(n, 8, 8, bits), clear, *select, each, *select,
-        pointwise(1, 16, 8), each,
-        moved("gather", n * width, width, read, 4 * parts, flops=1),
-        moved("scatter", parts, width, 4 * parts, touched, flops=1),
+        *rows, number, *radix_sort(n, 8, 8), fill_like(out), *select, each, *select,
+        pointwise(1, 16, 8), each, *add,
     )  # fmt: skip
+
+
+def _few_rows(op: Signature, n: int, width: int) -> Works:
+    """Zeros, and one kernel of which every block looks at every index."""
+    out, grad = op.out, op.inputs[0]
+    touched = min(n * width * out.itemsize, out.nbytes)
+    read = 8 * n + grad.nbytes + touched
+    add = moved("embedding_backward", n * width, width, read, touched, flops=1)
+    return fill_like(out), replace(add, dims={**add.dims, "steps": n})
 
 
 @cost("aten.embedding_dense_backward.default")
 def embedding_backward(op: Signature) -> Works:
-    """Up to 3,072 indices one kernel adds with atomics; more are sorted first."""
+    """Up to 3,072 indices one kernel adds the rows; more are sorted first."""
     n, width = op["indices"].numel, op.out.shape[-1]
-    return _dense_gradient(op, n, width, bool(op.arg("scale_grad_by_freq", False)))
+    if n <= _SMALL_EMBEDDING and not op.arg("scale_grad_by_freq", False):
+        return _few_rows(op, n, width)
+    return _dense_gradient(op, n, width, bags=False)
 
 
 @cost("aten._embedding_bag.default", "aten._embedding_bag_forward_only.default")
@@ -229,8 +247,8 @@ def embedding_bag_backward(op: Signature) -> Works:
     """A sum or mean sorts its indices, whatever their number; a maximum adds one row a bag."""
     n, width = op["indices"].numel, op.out.shape[-1]
     if op.arg("mode", 0) == 2:
-        return _dense_gradient(op, min(op["grad"].shape[0], _SMALL_EMBEDDING), width, False)
-    return _dense_gradient(op, n, width, True)
+        return _few_rows(op, op["grad"].shape[0], width)
+    return _dense_gradient(op, n, width, bags=True)
 
 
 @cost("aten._embedding_bag_per_sample_weights_backward.default")

@@ -119,8 +119,10 @@ def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
     )  # fmt: skip
 
 
-_SINGLE_TILE = 4096
-"""Pairs that CUB sorts in one block, in one kernel (seen with 2,048 of 8-byte keys)."""
+def _single_tile(key_bytes: int, value_bytes: int) -> int:
+    """Pairs that CUB sorts in one block: 256 threads with 19 of 4 bytes or less each, fewer of
+    wider ones: 2,304 of 8 bytes (cub's SingleTilePolicy, RegBoundScaling)."""
+    return 256 * max(1, 19 * 4 // max(4, key_bytes, value_bytes))
 
 
 def radix_sort(
@@ -131,7 +133,7 @@ def radix_sort(
     Each pass reads and writes every pair, after its look-back states are cleared
     (cub/device/dispatch/dispatch_radix_sort.cuh, InvokeOnesweep).
     """
-    if n <= _SINGLE_TILE:
+    if n <= _single_tile(key_bytes, value_bytes):
         dims = {"elements": n, "key_bytes": key_bytes, "value_bytes": value_bytes}
         pairs = n * (key_bytes + value_bytes)
         return (Work("sort_tile", 0, pairs, pairs, instructions=80 * n, dims=dims),)

@@ -54,11 +54,14 @@ def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
     "aten.mse_loss_backward.default", "aten.smooth_l1_loss_backward.default",
     "aten.huber_loss_backward.default",
 )  # fmt: skip
-def elementwise_loss_backward(op: Signature) -> Work:
-    """A difference, a scaling, the gradient: 3; two comparisons more where there are branches."""
+def elementwise_loss_backward(op: Signature) -> tuple[Work, Work]:
+    """Zeros (`zeros_like`, in Loss.cpp), then the gradient over them.
+
+    A difference, a scaling, the gradient: 3; two comparisons more where there are branches.
+    """
     n = op["self"].numel
     flops = 3 if "mse" in op.name else 5
-    return _pointwise(op, n, flops, op.read_bytes, op.out.nbytes)
+    return fill_like(op.out), _pointwise(op, n, flops, op.read_bytes, op.out.nbytes)
 
 
 @cost("aten.binary_cross_entropy.default")
@@ -95,7 +98,7 @@ def _weighting(op: Signature, x: Tensor, weight: Tensor | None) -> tuple[Work, .
 def bce_with_logits(op: Signature) -> tuple[Work, ...]:
     """(1 - y)·x - w·log sigmoid(x), op by op as Loss.cpp has it.
 
-    One kernel each for 1 - y, the product, log sigmoid and the difference.
+    One kernel each for log sigmoid, the scalar 1, 1 - y, the product and the difference.
     `pos_weight` adds four: pos_weight - 1, times y, plus 1, and its product with log sigmoid.
     """
     x, n = op["self"], op["self"].numel
@@ -107,7 +110,8 @@ def bce_with_logits(op: Signature) -> tuple[Work, ...]:
         small = _pointwise(op, pos.numel, 1, pos.nbytes, pos.nbytes)
         scaled = _pointwise(op, n, 1, pos.nbytes + full, full)
         positive = (small, scaled, one, two)
-    found = (one, two, log_sigmoid, *positive, two, *_weighting(op, x, op.get("weight")))
+    product = (log_sigmoid, *positive, fill(1, x.itemsize), two, two, two)
+    found = (*product, *_weighting(op, x, op.get("weight")))
     return found if op.arg("reduction", _MEAN) == _NONE else (*found, _sum(x, n))
 
 
@@ -123,10 +127,15 @@ def soft_margin_loss(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.soft_margin_loss_backward.default")
 def soft_margin_loss_backward(op: Signature) -> tuple[Work, ...]:
-    """-y·z / (1 + z) · g with z = exp(-y·x), op by op: eight kernels (Loss.cpp)."""
+    """-y·z / (1 + z) · g with z = exp(-y·x), op by op (Loss.cpp).
+
+    A negation, y·x, exp, y·z, its negation, 1 + z, the division, that by n for a mean, and g.
+    """
     n, full = op["self"].numel, op["self"].numel * op["self"].itemsize
     one, two = _pointwise(op, n, 1, full, full), _pointwise(op, n, 1, 2 * full, full)
-    return one, two, _pointwise(op, n, 1, full, full, specials=1), one, two, one, two, two
+    mean = (one,) if op.arg("reduction", _MEAN) == _MEAN else ()
+    exp = _pointwise(op, n, 1, full, full, specials=1)
+    return one, two, exp, two, one, one, two, *mean, two
 
 
 @cost("aten.nll_loss_forward.default")

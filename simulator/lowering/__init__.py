@@ -4,4 +4,6 @@ from simulator.lowering import convolution, foreach, product, recurrent, reducti
 from simulator.lowering.lower import Lowered, lower
 from simulator.lowering.registry import launches
 
-__all__ = ["Lowered", "convolution", "foreach", "launches", "lower", "product", "recurrent", "reduction"]
+__all__ = [
+    "Lowered", "convolution", "foreach", "launches", "lower", "product", "recurrent", "reduction",
+]  # fmt: skip

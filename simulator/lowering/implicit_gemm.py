@@ -38,6 +38,7 @@ class Product:
 
     @property
     def adds(self) -> int:
+        """Multiply-adds."""
         return self.work.flops // 2
 
     @property
@@ -50,6 +51,7 @@ class Product:
 
 
 def product(op: Signature, work: Work, gpu: GPU) -> Product:
+    """One direction of a convolution, its dims being those of the one that isn't transposed."""
     d: dict[str, Any] = work.dims
     direction, groups, taps = d["direction"], d["groups"], prod(d["kernel"])
     cin, cout = d["cin"] // groups, d["cout"] // groups
@@ -64,9 +66,10 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
         sources, target = (x, weight), op.out
     else:
         sources, target = ((grad, x), weight) if direction == "wgrad" else ((grad, weight), x)
-    blocks = groups * ceil(rows / 128) * ceil(columns / 128) * _UNITS_SEEN / (gpu.units or _UNITS_SEEN)
+    blocks = groups * ceil(rows / 128) * ceil(columns / 128)
     return Product(
-        work, direction, sources, target, rows, columns, depth, blocks,
+        work, direction, sources, target, rows, columns, depth,
+        blocks=blocks * _UNITS_SEEN / (gpu.units or _UNITS_SEEN),
         half=work.dtype in ("float16", "bfloat16"),
         hopper=(gpu.compute_capability or (0, 0)) >= (9, 0),
         unit=taps == 1,

@@ -29,7 +29,8 @@ def made_dense(op: Signature, dims: dict[str, object]) -> Iterator[Work]:
     """
     last, native = bool(dims["channels_last"]), bool(dims["native"])
     x, grad = images(op)
-    is_first = grad is None or dims["direction"] != "wgrad" or not op.arg("output_mask")[0]
+    alone = not op.arg("output_mask", [True])[0]
+    is_first = grad is None or dims["direction"] != "wgrad" or alone
     if grad is not None and not _lies(grad, last):
         shared = native or _is_channels_last(grad) != last
         if is_first or not shared:
@@ -61,8 +62,8 @@ def copied(tensor: Tensor) -> Work:
 
 def padded(tensor: Tensor, is_weight: bool, groups: int) -> bool:
     """Does it have channels that no vector load divides? Of each group, and a weight of both."""
-    shape, lanes = tensor.shape, groups
-    sizes = (shape[0] // lanes, shape[1]) if is_weight else (shape[1] // lanes,)
+    shape = tensor.shape
+    sizes = (shape[0] // groups, shape[1]) if is_weight else (shape[1] // groups,)
     return any(size % ALIGNED for size in sizes)
 
 
@@ -82,5 +83,5 @@ def summed(target: Tensor, parts: int) -> Work:
     n = target.numel
     return Work(
         "reduction", parts * n, 4 * parts * n, n * target.itemsize, instructions=parts * n,
-        dims={"outer": n, "inner": parts},
+        dims={"rows": n, "cols": parts, "inner": n},
     )  # fmt: skip

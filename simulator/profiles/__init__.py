@@ -18,6 +18,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dram, l2     share of the bandwidth that it reaches
     issue        share of the vector lanes' issue rate that it reaches
     fixed_s      launch to first byte and last byte to completion
+    cold_s       more of it where the first byte comes from DRAM
     row          bytes per second of one row, where a row is one block's alone (0: no such limit)
     step_s       seconds of each step that must wait for the one before
     """
@@ -26,6 +27,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     l2: float
     issue: float
     fixed_s: float
+    cold_s: float = 0.0
     row: float = 0.0
     step_s: float = 0.0
 

@@ -75,8 +75,9 @@ def backward(backend: str, hk: int = 4, dtype: str = "bfloat16") -> tuple[Work, 
 
 
 @pytest.mark.parametrize("backend", ["flash", "cudnn"])
-def test_backward_is_three_kernels(backend: str) -> None:
-    before, main, after = backward(backend)
+def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None:
+    *cleared, before, main, after = backward(backend)
+    assert [w.family for w in cleared] == (["fill"] if backend == "cudnn" else [])
     # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
     assert main.flops == 83886080
     # dO and O of 131,072; writes 4,096 sums and clears dQ in float32, 262,144
@@ -86,21 +87,24 @@ def test_backward_is_three_kernels(backend: str) -> None:
     assert (after.read_bytes, after.write_bytes) == (262144, 131072)
 
 
-def test_flash_backward_sums_over_a_group_of_heads() -> None:
+def test_backward_sums_over_a_group_of_heads() -> None:
     _, main, _, dk, dv = backward("flash", hk=2)
     # dK is written for 4 heads, 131,072, and summed to 2
     assert (dk.read_bytes, dk.write_bytes, dk.family) == (131072, 65536, "reduction")
     assert dk == dv
     assert main.write_bytes == 262144 + 2 * 131072
-    assert len(backward("cudnn", hk=2)) == 3
+    # cuDNN does so too, after its clear
+    assert backward("cudnn", hk=2)[-2:] == (dk, dv)
 
 
 def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
-    (main,) = backward("efficient")
+    clear, main = backward("efficient")
+    # 128 keys fall into two blocks of 64, which meet in a dQ of 2·4·128·64·4 bytes
+    assert (clear.family, clear.write_bytes) == ("fill", 262144)
     # dO, q, k, v, out and the log-sum-exp
     assert (main.read_bytes, main.write_bytes) == (5 * 131072 + 4096, 3 * 131072)
     families = [w.family for w in backward("efficient", dtype="float32")]
-    assert families == ["pointwise", "reduction", "copy", "attention"]
+    assert families == ["pointwise", "reduction", "copy", "fill", "attention"]
 
 
 def test_a_window_keeps_a_band() -> None:

@@ -89,7 +89,7 @@ def backward(mask: list[bool], groups: int = 1) -> tuple[Work, ...]:
             grad_output=grad,
             input=x,
             weight=w,
-        )  # fmt: skip
+        )
     )
 
 

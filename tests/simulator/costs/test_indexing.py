@@ -24,7 +24,7 @@ def embedding(rows: int, index: tuple[int, ...]) -> Work:
             ((*index, 8), F32),
             weight=((rows, 8), F32),
             indices=(index, I64),
-        )  # fmt: skip
+        )
     )
     return work
 
@@ -50,7 +50,7 @@ def embedding_backward(n: int, **args: Any) -> tuple[Work, ...]:
             args,
             grad_output=((n, 8), F32),
             indices=((n,), I64),
-        )  # fmt: skip
+        )
     )
 
 
@@ -59,15 +59,19 @@ def test_few_gradients_are_added_by_one_kernel() -> None:
     # 1000·8·4
     assert (clear.family, clear.write_bytes) == ("fill", 32000)
     # 20·8 of indices, 640 of gradients, 640 to add to
-    assert (add.family, add.read_bytes, add.write_bytes) == ("scatter", 1440, 640)
+    assert (add.family, add.read_bytes, add.write_bytes) == ("embedding_backward", 1440, 640)
     assert len(embedding_backward(3072)) == 2
 
 
 def test_many_gradients_are_sorted_first() -> None:
     works = embedding_backward(3073)
-    # keys below 1,000 take 10 bits, 2 passes
-    assert families(works).count("sort") == 2
-    assert len(embedding_backward(20, scale_grad_by_freq=True)) == len(works)
+    # keys of 64 bits, 8 passes
+    assert families(works).count("sort") == 8
+    # number, 20 in the one kernel of a small sort, zeros, select, count, scan, two, two
+    assert families(embedding_backward(20, scale_grad_by_freq=True)) == [
+        "pointwise", "sort_tile", "fill", "fill", "scan", "pointwise", "fill", "scan",
+        *["pointwise"] * 3, "scatter",
+    ]  # fmt: skip
 
 
 def index(x: Spec, out: Spec, *indices: Spec, **args: Any) -> tuple[Work, ...]:
@@ -129,7 +133,7 @@ def test_index_add_adds_slices() -> None:
             self=x,
             index=((132,), I64),
             source=((132, 1024), "bfloat16"),
-        )  # fmt: skip
+        )
     )
     # 132·8 + 2·132·1024·2 = 541,728 and 270,336
     assert (work.read_bytes, work.write_bytes) == (541728, 270336)
@@ -152,13 +156,11 @@ def test_index_put() -> None:
 
 def test_accumulating_sorts() -> None:
     works = put("aten._index_put_impl_.default", accumulate=True, unsafe=True)
-    # wrap, scale, divide, number; two clears, counts, sums, one pass; the sum
-    assert families(works) == [
-        *["pointwise"] * 4, "fill", "fill", "reduction", "scan", "fill", "sort", "scatter",
-    ]  # fmt: skip
-    checked = put(accumulate=True)
-    assert [w.dims.get("direction") for w in checked].count("d2h") == 2
-    assert len(checked) == len(works) + 4
+    # wrap, scale, divide, number; a small sort; the sum
+    assert families(works) == [*["pointwise"] * 4, "sort_tile", "scatter"]
+    checked = families(put(accumulate=True))
+    # the largest and the smallest index: found, compared, asserted
+    assert checked == ["reduction", "pointwise", "pointwise"] * 2 + families(works)
 
 
 def test_one_value_under_a_mask_is_a_masked_fill() -> None:
@@ -188,10 +190,22 @@ def test_embedding_bag_reads_each_row_and_writes_each_bag() -> None:
             weight=((1000, 16), F32),
             indices=((20,), I64),
             offsets=((4,), I64),
-        )  # fmt: skip
+        )
     )
     # 20·16·4 + 20·8 + 4·8 = 1,472 and 4·16·4 = 256; 320 additions
     assert (work.read_bytes, work.write_bytes, work.flops) == (1472, 256, 320)
+
+
+def test_accumulating_with_two_indices_adds_them() -> None:
+    x, i = ((512, 2, 1), "bfloat16"), ((123,), I64)
+    turned = Tensor((123, 1), "bfloat16", (2, 1))
+    args = {"accumulate": True}
+    works = launched(
+        sig("aten.index_put.default", x, None, args, self=x, indices=[i, i], values=turned)
+    )
+    # clone; 2·2 checks of 3; 2·2 to wrap and scale, 1 to add; values side by side; divide, number,
+    # sort, add
+    assert len(works) == 1 + 12 + 4 + 1 + 1 + 4
 
 
 @pytest.mark.parametrize(("mode", "sorts"), [(0, True), (1, True), (2, False)])
@@ -204,9 +218,9 @@ def test_embedding_bag_backward_sorts_unless_it_is_a_maximum(mode: int, sorts: b
             {"mode": mode},
             grad=((4, 16), F32),
             indices=((20,), I64),
-        )  # fmt: skip
+        )
     )
-    assert ("sort" in families(works)) is sorts
+    assert ("sort_tile" in families(works)) is sorts
 
 
 def test_a_cast_of_stride_is_a_copy_kernel() -> None:

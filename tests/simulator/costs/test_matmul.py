@@ -26,8 +26,10 @@ def test_mm() -> None:
     # (4·5 + 5·6)·2 = 100 and 4·6·2 = 48
     assert (work.read_bytes, work.write_bytes) == (100, 48)
     assert (work.family, work.engine, work.dtype) == ("gemm", "tensor", "bfloat16")
+    # rows of 5 elements are 10 bytes: aligned to 2
     assert work.dims == {
         "b": 1, "m": 4, "n": 6, "k": 5, "transa": False, "transb": False, "epilogue": None,
+        "align_bytes": 2,
     }  # fmt: skip
 
 
@@ -149,6 +151,7 @@ def test_mv_and_dot_are_bound_by_memory() -> None:
 
 def test_addbmm_is_a_product_for_each_matrix() -> None:
     c = bf16(4, 6)
-    op = sig("aten.addbmm_.default", c, (0, 1, 2, 0), self=c, batch1=bf16(3, 4, 5), batch2=bf16(3, 5, 6))  # fmt: skip
+    a, b = bf16(3, 4, 5), bf16(3, 5, 6)
+    op = sig("aten.addbmm_.default", c, (0, 1, 2, 0), self=c, batch1=a, batch2=b)
     works = launched(op)
     assert [w.flops for w in works] == [240] * 3

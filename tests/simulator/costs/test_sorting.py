@@ -28,6 +28,13 @@ def test_a_radix_sort_moves_all_pairs_in_each_pass() -> None:
     assert len(radix_sort(10000, 8, 8, 10)) == 8
 
 
+def test_few_pairs_are_sorted_by_one_block() -> None:
+    # 256 threads of 19·4 / 8 = 9 wide pairs are 2,304; of 19 narrow ones 4,864
+    assert families(radix_sort(2304, 8, 8)) == ["sort_tile"]
+    assert len(radix_sort(2305, 8, 8)) > 1
+    assert families(radix_sort(4864, 4, 4)) == ["sort_tile"]
+
+
 def sort(rows: int, cols: int) -> tuple[Work, ...]:
     x = ((rows, cols), F32)
     return launched(sig("aten.sort.default", [x, ((rows, cols), I64)], None, {"dim": -1}, self=x))
@@ -95,8 +102,8 @@ def test_cummax_writes_places_too() -> None:
 
 
 def test_search_probes_a_logarithm() -> None:
-    args = {"self": ((10,), F32), "boundaries": ((1000,), F32)}
-    (work,) = launched(sig("aten.bucketize.Tensor", ((10,), I64), **args))
+    values, edges = ((10,), F32), ((1000,), F32)
+    (work,) = launched(sig("aten.bucketize.Tensor", ((10,), I64), self=values, boundaries=edges))
     # 10 probes of 4 bytes for each of 10 values, and the values: 400 + 40
     assert (work.dims["probes"], work.read_bytes, work.write_bytes) == (10, 440, 80)
 
@@ -118,7 +125,7 @@ def test_repeat_interleave_waits_unless_it_knows_the_sum() -> None:
 
 
 def test_unique_sorts_and_waits() -> None:
-    x = ((1000,), I64)
+    x = ((10000,), I64)
     works = launched(sig("aten._unique2.default", [x], None, {}, self=x))
     # 8 passes over 64-bit keys
     assert families(works).count("sort") == 8
@@ -129,13 +136,15 @@ def test_unique_sorts_and_waits() -> None:
 
 def test_isin_compares_all_pairs_of_few() -> None:
     def isin(tests: int) -> tuple[Work, ...]:
-        inputs = {"elements": ((1000,), I64), "test_elements": ((tests,), I64)}
-        return launched(sig("aten.isin.Tensor_Tensor", ((1000,), "bool"), **inputs))
+        values, others = ((1000,), I64), ((tests,), I64)
+        out = ((1000,), "bool")
+        name = "aten.isin.Tensor_Tensor"
+        return launched(sig(name, out, elements=values, test_elements=others))
 
     # 10·1000^0.145 = 27.2
     assert families(isin(27)) == ["pointwise", "reduction", "pointwise"]
     assert isin(27)[0].flops == 27000
-    assert "sort" in families(isin(28))
+    assert "sort_tile" in families(isin(28))
 
 
 def test_nothing_to_sort_launches_nothing() -> None:
