@@ -71,7 +71,7 @@ def test() -> int:
 
 def main() -> int:
     arguments = sys.argv[1:]
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  this file runs before pip can check
         sys.exit(f"error: Python {platform.python_version()} came, expected 3.11 or later")
     if arguments and arguments[0] not in ("test", "--"):
         sys.exit("error: expected nothing, `test`, or `--` and the arguments of `ridgepoint`")

@@ -39,6 +39,8 @@ class Micro(nn.Module):
 
 
 class Views(Micro):
+    """One kind of view, which changes nothing."""
+
     def body(self, x: Tensor) -> Tensor:
         x = x * self.scale
         for _ in range(self.count):
@@ -47,6 +49,8 @@ class Views(Micro):
 
 
 class Transposes(Micro):
+    """Views with other strides."""
+
     def body(self, x: Tensor) -> Tensor:
         x = x * self.scale
         for _ in range(self.count):
@@ -55,6 +59,8 @@ class Transposes(Micro):
 
 
 class Adds(Micro):
+    """Pointwise ops that allocate."""
+
     def body(self, x: Tensor) -> Tensor:
         x = x * self.scale
         for _ in range(self.count):
@@ -63,6 +69,8 @@ class Adds(Micro):
 
 
 class AddsInPlace(Micro):
+    """Pointwise ops that do not."""
+
     def body(self, x: Tensor) -> Tensor:
         x = x + 1.0
         for _ in range(self.count):
@@ -71,6 +79,8 @@ class AddsInPlace(Micro):
 
 
 class Scales(Micro):
+    """Pointwise ops of two tensors, with a parameter's gradient."""
+
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count):
             x = x * self.scale
@@ -78,6 +88,8 @@ class Scales(Micro):
 
 
 class Products(Micro):
+    """Calls of cuBLAS."""
+
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count):
             x = x.mm(self.matrix)
@@ -85,6 +97,8 @@ class Products(Micro):
 
 
 class Linears(Micro):
+    """A transposition and a call of cuBLAS with a bias."""
+
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count):
             x = F.linear(x, self.matrix, self.scale)
@@ -92,6 +106,8 @@ class Linears(Micro):
 
 
 class Norms(Micro):
+    """Ops with three results."""
+
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count):
             x = F.layer_norm(x, (WIDTH,), self.scale, self.scale)
@@ -99,6 +115,8 @@ class Norms(Micro):
 
 
 class Softmaxes(Micro):
+    """Ops that go through a Python function."""
+
     def body(self, x: Tensor) -> Tensor:
         x = x * self.scale
         for _ in range(self.count):
@@ -107,6 +125,8 @@ class Softmaxes(Micro):
 
 
 class Sums(Micro):
+    """Reductions."""
+
     def body(self, x: Tensor) -> Tensor:
         x = x * self.scale
         for _ in range(self.count):
@@ -115,6 +135,8 @@ class Sums(Micro):
 
 
 class Casts(Micro):
+    """Conversions."""
+
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count // 2):
             x = x.to(torch.float64).to(torch.float32)
@@ -122,6 +144,8 @@ class Casts(Micro):
 
 
 class Identities(Micro):
+    """Module calls that do nothing."""
+
     def body(self, x: Tensor) -> Tensor:
         for child in self.children_:
             x = child(x)
@@ -129,6 +153,8 @@ class Identities(Micro):
 
 
 class PythonCalls(Micro):
+    """Python calls that do nothing."""
+
     def body(self, x: Tensor) -> Tensor:
         def nothing(value: int) -> int:
             return value

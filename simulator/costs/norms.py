@@ -242,7 +242,7 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     found = [*_semaphores(last, dims["rows"]), reduce]
     if asked[0]:
         read = base + 4 * one + read_of(op, "weight")
-        found.append(launch(op, (6, 8), source.numel, read, source.nbytes, dims))
+        found.append(launch(op, (6, 8), source.numel, read, source.nbytes, dims, _APPLIED))
     return tuple(found)
 
 

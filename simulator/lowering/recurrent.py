@@ -63,10 +63,7 @@ def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         return (whole,)
     sizes, x = op.arg("batch_sizes", []), op["input"].shape
     b, steps = (sizes[0], len(sizes)) if sizes else x[:2] if op.arg("batch_first") else x[1::-1]
-    if forward:
-        together = max(min(steps // 4, 512 // b, 32), 1)
-    else:
-        together = min(max(128 // b, 4), 32)
+    together = max(min(steps // 4, 512 // b, 32), 1) if forward else min(max(128 // b, 4), 32)
     count = ceil(steps / together)
     rows = [work.dims["m"] // count] * count
     rows[-1] += work.dims["m"] % count

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
@@ -97,7 +97,7 @@ def load(
 
 
 @contextmanager
-def _blaming(what: str, remedy: str, path: Path | None = None) -> Iterator[None]:
+def _blaming(what: str, remedy: str, path: Path | None = None) -> Generator[None]:
     """Turn what escapes from code that is not ours into an InputError, with the line in `path`."""
     try:
         yield
@@ -306,11 +306,12 @@ def _transformers(wanted: _Wanted) -> Loaded:
         kind = getattr(transformers, next(iter(config.architectures or ()), ""), None)
         module = kind(config) if kind else transformers.AutoModel.from_config(config)
     batch = wanted.batch or DEFAULT_BATCH
-    limit = getattr(config, "max_position_embeddings", None)
+    text = getattr(config, "text_config", config)
+    limit = getattr(text, "max_position_embeddings", None)
     seq = wanted.seq or min(DEFAULT_SEQ, limit or DEFAULT_SEQ)
     _check_positions(str(file), seq, limit, f"give the size max_position_embeddings={seq}")
     kwargs = _transformers_inputs(module, config, batch, seq, wanted.training)
-    facts = Facts(file.resolve().parent.name, batch, seq if "input_ids" in kwargs else None)
+    facts = Facts(file.resolve().parent.name, batch, seq if "input_ids" in str(list(kwargs)) else None)
     return Loaded(module, (), kwargs, facts)
 
 

@@ -13,42 +13,41 @@ A, B = ((4, 6), "float32"), ((10,), "float32")
 
 
 @pytest.mark.parametrize(
-    ("numels", "depth", "old", "new"),
+    ("numels", "depth", "launches"),
     [
-        ([], 1, 0, 0),
-        ([0, 0], 1, 0, 0),
-        ([1], 1, 1, 1),
+        ([], 1, 0),
+        ([0, 0], 1, 0),
+        ([1], 1, 1),
         # 110 small tensors fill a launch of depth 1; the 111th opens another
-        ([1] * 110, 1, 1, 1),
-        ([1] * 111, 1, 2, 1),
+        ([1] * 110, 1, 1),
+        ([1] * 111, 1, 2),
         # empty tensors take no place
-        ([0, 1] * 110, 1, 1, 1),
-        # depth 4: 36 a launch, or 252: 300 are ceil(300 / 36) = 9, or 2
-        ([1] * 300, 4, 9, 2),
+        ([0, 1] * 110, 1, 1),
+        # depth 4: 36 a launch: 300 are ceil(300 / 36) = 9
+        ([1] * 300, 4, 9),
         # one tensor of 320 chunks fills the blocks, and one element more is a second launch
-        ([320 * CHUNK], 2, 1, 1),
-        ([320 * CHUNK + 1], 2, 2, 1),
-        # 1000 chunks: ceil(1000 / 320) = 4; the larger launch takes 2240 blocks
-        ([1000 * CHUNK], 2, 4, 1),
-        ([2241 * CHUNK], 2, 8, 2),
+        ([320 * CHUNK], 2, 1),
+        ([320 * CHUNK + 1], 2, 2),
+        # 1000 chunks: ceil(1000 / 320) = 4
+        ([1000 * CHUNK], 2, 4),
+        ([2241 * CHUNK], 2, 8),
         # 319 chunks, then 2: blocks fill in the second, whose other chunk starts a launch
-        ([319 * CHUNK, 2 * CHUNK], 3, 2, 1),
+        ([319 * CHUNK, 2 * CHUNK], 3, 2),
         # 29 small, then 291 chunks fill 320 blocks in the 30th of depth 5: one launch, not two
-        ([1] * 29 + [291 * CHUNK], 5, 1, 1),
+        ([1] * 29 + [291 * CHUNK], 5, 1),
         # the 30th is unfinished after 320 blocks and is the first of the next launch, so that
         # 29 more fill it: 1 + 1, and one left
-        ([1] * 29 + [292 * CHUNK] + [1] * 30, 5, 3, 1),
+        ([1] * 29 + [292 * CHUNK] + [1] * 30, 5, 3),
     ],
 )
-def test_launches(numels: list[int], depth: int, old: int, new: int) -> None:
-    assert multi_tensor_launches(numels, depth, cuda_major=12) == old
-    assert multi_tensor_launches(numels, depth, cuda_major=13) == new
+def test_launches(numels: list[int], depth: int, launches: int) -> None:
+    assert multi_tensor_launches(numels, depth) == launches
 
 
 def test_a_scalar_a_tensor_takes_room() -> None:
     # 96 tensors of depth 1 with a scalar each, 110 without
-    assert multi_tensor_launches([1] * 100, 1, scalar_list=True, cuda_major=12) == 2
-    assert multi_tensor_launches([1] * 100, 1, cuda_major=12) == 1
+    assert multi_tensor_launches([1] * 100, 1, scalar_list=True) == 2
+    assert multi_tensor_launches([1] * 100, 1) == 1
 
 
 def test_addcdiv_in_place() -> None:

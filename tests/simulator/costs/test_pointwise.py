@@ -23,7 +23,9 @@ def test_add_reads_both_and_writes_the_result() -> None:
     assert (work.read_bytes, work.write_bytes, work.flops) == (192, 96, 24)
     # an addition, two loads and a store for each of 24
     assert work.instructions == 24 * 4
-    assert work.dims == {"elements": 24, "inputs": 2, "contiguous": True}
+    assert work.dims == {
+        "elements": 24, "inputs": 2, "contiguous": True, "widens": False,
+    }  # fmt: skip
 
 
 def test_x_plus_x_reads_once() -> None:

@@ -1,0 +1,125 @@
+"""Kernels of recurrent layers, against recordings on an H200 and sums by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs import Work, works
+from simulator.hardware import gpu
+from simulator.lowering.recurrent import inputs, recurrence
+from simulator.records import Signature
+from tests.simulator.costs.conftest import sig
+
+H200 = gpu("h200")
+MODES = {"rnn": 1, "lstm": 2, "gru": 3}
+
+
+def rnn(
+    kind: str, hidden: int, steps: int, batch: int, layers: int = 1, dtype: str = "float32",
+    back: bool = False, train: bool = False, both: bool = False,
+) -> Signature:  # fmt: skip
+    args: dict[str, Any] = {
+        "mode": MODES[kind], "hidden_size": hidden, "num_layers": layers, "train": train,
+        "bidirectional": both, "output_mask": [True, True, True, True], "weight_stride0": 4,
+    }  # fmt: skip
+    name = "aten._cudnn_rnn_backward.default" if back else "aten._cudnn_rnn.default"
+    x = (steps, batch, hidden), dtype
+    return sig(name, x, None, args, input=x)
+
+
+def recurrences(op: Signature) -> list[Work]:
+    return [work for work in works(op) or () if work.family == "rnn"]
+
+
+@pytest.mark.parametrize(
+    ("op", "kernels"),
+    [
+        # two layers of 64 steps, each a product and a cell: 64 · 2
+        (rnn("lstm", 1024, 64, 16, layers=2), [128, 128]),
+        (rnn("lstm", 1024, 64, 16, layers=2, dtype="float16"), [128, 128]),
+        # both directions: 64 · 2 each
+        (rnn("lstm", 256, 64, 16, both=True), [128, 128]),
+        # W_hh of 4·128·128·4 bytes fits 256 KiB of registers exactly; a GRU adds a bias ahead
+        (rnn("lstm", 128, 64, 16), [1]),
+        (rnn("gru", 128, 64, 16), [2]),
+        # backward in float32: the product adds its parts onto zeros
+        (rnn("lstm", 1024, 64, 16, layers=2, back=True, train=True), [192, 192]),
+        # 3·256 = 768 is not deep enough for that
+        (rnn("gru", 256, 4, 32, layers=2, back=True, train=True), [8, 8]),
+        # a single step's row is a matrix times a vector
+        (rnn("lstm", 1024, 64, 1, back=True, train=True), [128]),
+        # float16: parts are added up by a further kernel, 3·1024 being 3072 deep
+        (rnn("gru", 1024, 4, 8, dtype="float16", back=True, train=True), [12]),
+        # a float16 LSTM layer in training stays on chip
+        (rnn("lstm", 1024, 50, 8, dtype="float16", train=True), [2]),
+        (rnn("lstm", 1024, 50, 8, dtype="float16", back=True, train=True), [5]),
+    ],
+)
+def test_counts(op: Signature, kernels: list[int]) -> None:
+    assert [len(recurrence(op, work, H200)) for work in recurrences(op)] == kernels
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_steps_add_up_and_each_reads_the_weights(back: bool) -> None:
+    op = rnn("lstm", 512, 7, 3, train=True, back=back)
+    (work,) = recurrences(op)
+    kernels = recurrence(op, work, H200)
+    assert sum(k.flops for k in kernels) == work.flops
+    assert sum(k.instructions for k in kernels) == work.instructions
+    # W_hh: 4·512·512·4 = 4,194,304, read 7 times and not once; between the two kernels of a step
+    # pass the gates of 3 rows, 3·4·512·4 = 24,576, and the state, 3·512·4 = 6144: one is the
+    # product's operand and the other its result, which is written, and read by the cell
+    result, operand = (6_144, 24_576) if back else (24_576, 6_144)
+    reads = work.read_bytes + 6 * 4_194_304 + 7 * (result + operand)
+    assert sum(k.read_bytes for k in kernels) == reads
+    assert sum(k.write_bytes for k in kernels) == work.write_bytes + 7 * result
+
+
+def test_backward_starts_with_the_cell() -> None:
+    op = rnn("lstm", 512, 2, 3, back=True, train=True)
+    (work,) = recurrences(op)
+    assert [k.family for k in recurrence(op, work, H200)] == ["pointwise", "gemm"] * 2
+
+
+def product(m: int, n: int, k: int) -> Work:
+    return Work(
+        "rnn_input", 2 * m * n * k, 4 * (m * k + k * n), 4 * m * n, "tensor", "tf32",
+        dims={"b": 1, "m": m, "n": n, "k": k, "transa": False, "transb": True, "epilogue": None},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("steps", "batch", "chunks"),
+    [
+        (64, 16, 4),  # a quarter of the steps: 16
+        (10, 1, 5),  # 10 // 4 = 2 steps
+        (100, 64, 13),  # 512 rows are 8 steps: ⌈100 / 8⌉
+        (128, 32, 8),  # 16 steps
+    ],
+)
+def test_inputs_come_in_chunks_to_stacked_layers(steps: int, batch: int, chunks: int) -> None:
+    op = rnn("lstm", 512, steps, batch, layers=2)
+    work = product(steps * batch, 2048, 512)
+    kernels = inputs(op, work, H200)
+    assert len(kernels) == chunks
+    assert sum(k.flops for k in kernels) == work.flops
+    assert sum(k.dims["m"] for k in kernels) == steps * batch
+
+
+def test_gradients_of_inputs_come_in_chunks() -> None:
+    op = rnn("lstm", 1024, 64, 16, layers=2, back=True, train=True)
+    kernels = inputs(op, product(1024, 1024, 4096), H200)
+    # 128 rows are 8 steps: 8 chunks, each onto zeros
+    assert [k.family for k in kernels] == ["fill", "gemm"] * 8
+
+
+@pytest.mark.parametrize(
+    ("layers", "both", "hidden"), [(1, False, 512), (2, True, 512), (2, False, 128)]
+)
+def test_inputs_come_whole(layers: int, both: bool, hidden: int) -> None:
+    op = rnn("lstm", hidden, 64, 16, layers=layers, both=both)
+    work = product(1024, 4 * hidden, hidden)
+    (kernel,) = inputs(op, work, H200)
+    assert (kernel.family, kernel.flops) == ("gemm", work.flops)
