@@ -74,8 +74,8 @@ def write(names: list[str], totals: np.ndarray, seconds: np.ndarray) -> None:
     seconds = np.where(micro, seconds / factor, seconds)
     found = fit(totals, seconds)
     held_out = {
-        names[i]: float(totals[i] @ fit(np.delete(totals, i, 0), np.delete(seconds, i)) / seconds[i])
-        for i in range(len(names))
+        name: float(totals[i] @ fit(np.delete(totals, i, 0), np.delete(seconds, i)) / seconds[i])
+        for i, name in enumerate(names)
     }
     for name, ratio in held_out.items():
         print(f"{ratio:6.2f}  {name}")

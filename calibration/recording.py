@@ -221,7 +221,8 @@ def main() -> None:
             torch.cuda.empty_cache()
             seen = result.get("failed") or (
                 f"{len(result['ops'])} ops {result['kernels']} kernels "
-                f"{result['period']['median_s'] * 1e3:.3f} ms busy {result['gpu_busy_s'] * 1e3:.3f} "
+                f"{result['period']['median_s'] * 1e3:.3f} ms, busy "
+                f"{result['gpu_busy_s'] * 1e3:.3f} ms, "
                 f"stray {len(result['stray_kernels'])} graph {str(result.get('graph', ''))[:60]}"
             )
             print(f"{time.perf_counter() - at:5.1f} s  {case.name}: {seen}", flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -51,14 +50,14 @@ def save(trace: Trace, path: Path | str) -> None:
     part = path.with_name(path.name + ".part")
     try:
         part.write_bytes(encode(_rows(trace)))
-        os.replace(part, path)
+        part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
         raise InputError(f"cannot write the trace {path}: {error.strerror}") from error
 
 
 def load(path: Path | str) -> Trace:
-    """Read a trace. Raises InputError for a file that is none, is torn, or is of another version."""
+    """Read a trace. InputError for a file that is none, is torn, or is of another version."""
     path = Path(path)
     try:
         size = path.stat().st_size

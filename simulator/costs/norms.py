@@ -232,9 +232,7 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     if not last and asked[0]:
         read = base + 2 * one + read_of(op, "weight")
         return (
-            launch(
-                op, (11, 14), source.numel, read, source.nbytes + affine, dims, _BATCH_BACKWARD
-            ),
+            launch(op, (11, 14), source.numel, read, source.nbytes + affine, dims, _BATCH_BACKWARD),
         )
     reduce = launch(
         op, (5, 6), source.numel, base + 2 * one, 2 * one + affine, dims, _BATCH_BACKWARD

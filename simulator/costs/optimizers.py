@@ -37,9 +37,7 @@ _MAX_BLOCKS = 320
 are the limits of every build before, torch 2.11 for CUDA 13 among them, as recorded."""
 
 
-def multi_tensor_launches(
-    numels: Sequence[int], depth: int, *, scalar_list: bool = False
-) -> int:
+def multi_tensor_launches(numels: Sequence[int], depth: int, *, scalar_list: bool = False) -> int:
     """Launches of one op over `depth` lists (1 to 5) of tensors with these element counts.
 
     A launch happens when its blocks are full, or its tensors are and the last one is done; what

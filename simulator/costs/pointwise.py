@@ -52,7 +52,7 @@ FUNCTIONAL: dict[str, Steps] = {
     "isnan": (1, 1), "isinf": (1, 2), "isposinf": (1, 1), "isneginf": (1, 1), "signbit": (1, 1),
     "angle": (1, 20), "polar": (4, 55), "complex": (0, 1), "_conj_physical": (1, 1),
     "softplus": (4, 26), "hardshrink": (2, 2), "softshrink": (3, 3),
-    "glu": (5, 14), 
+    "glu": (5, 14),
     "maximum": (1, 2), "minimum": (1, 2), "fmax": (1, 1), "fmin": (1, 1),
     "logaddexp": (6, 30), "logaddexp2": (6, 28),
     "special_entr": (2, 12), "special_erfcx": (1, 40), "special_i0e": (1, 40),

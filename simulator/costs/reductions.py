@@ -208,7 +208,8 @@ def log_softmax(op: Signature) -> tuple[Work, ...]:
 def softmax_backward(op: Signature) -> tuple[Work, ...]:
     """g·y first, in a kernel of its own (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
     then y·(g - sum(g·y)): add, subtract, multiply."""
-    return *elementwise(op, (1, 1)), *softmax_like(op, (3, 5), (0, 0))
+    product = replace(op, names=("self", "other"), inputs=op.inputs[:2], aliases=())
+    return *elementwise(product, (1, 1)), *softmax_like(op, (3, 5), (0, 0))
 
 
 @cost("aten._log_softmax_backward_data.default")

@@ -36,7 +36,7 @@ class Work(msgspec.Struct, frozen=True):
     engine: Engine = "vector"
     dtype: str = "float32"
     instructions: int = 0
-    dims: dict[str, Any] = {}  # noqa: RUF012  msgspec copies an empty default for each instance
+    dims: dict[str, Any] = {}
 
     @property
     def bytes(self) -> int:

@@ -26,7 +26,7 @@ class LlamaDecode(Llama):
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, ids: Tensor, *cache: Tensor
     ) -> Tensor:
-        """ids [batch, 1] and the cache -> logits [batch, 1, vocab]; writes the cache's last position."""
+        """ids [batch, 1], cache -> logits [batch, 1, vocab]; writes the cache's last position."""
         x = self.tokens(ids)
         seq = cache[0].shape[2]
         cos, sin = self.rope(torch.arange(seq - 1, seq, device=ids.device), x.dtype)

@@ -79,9 +79,9 @@ def choose(
     prefers_cudnn = capability in ((9, 0), (10, 0))
     if prefers_cudnn and half and width <= 256 and width % 8 == 0:
         return "cudnn"
-    if half and mask is None and same_width and width <= 256:
-        if not (is_causal and q.shape[2] != k.shape[2]):
-            return "flash"
+    square = not is_causal or q.shape[2] == k.shape[2]
+    if half and mask is None and same_width and width <= 256 and square:
+        return "flash"
     aligned = all(t.shape[-1] % (8 if q.dtype in _HALF else 4) == 0 for t in (q, v))
     supported = q.dtype in (torch.float32, torch.float16) or half
     if supported and aligned and not grouped and capability >= (5, 0):
