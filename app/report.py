@@ -248,7 +248,8 @@ def provenance(p: Prediction) -> list[tuple[str, str]]:
         ("trace", f"torch {p.trace.torch_version}, as on {p.trace.gpu}"),
     ]
     if p.gpu.unsourced:
-        rows.append(("without source", ", ".join(sorted({u for u in p.gpu.unsourced}))))
+        keys = dict.fromkeys(key.partition(".")[0] for key in p.gpu.unsourced)
+        rows.append(("without source", f"{', '.join(keys)} of {p.gpu.name}"))
     return rows
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from simulator.costs.launches import clone, fill_like, pointwise, reduction
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature
@@ -62,7 +64,8 @@ def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
     layers = _layers(op)
     for index, layer in enumerate(layers):
         width = layer.gates * layer.hidden
-        found.append(_gemm(layer, layer.rows, width, layer.inputs, transb=True, bias=layer.bias))
+        product = _gemm(layer, layer.rows, width, layer.inputs, transb=True, bias=layer.bias)
+        found.append(replace(product, family="rnn_input"))
         found.append(_recurrence(layer, "fwd"))
         if _drops_after(op, layers, index):
             found.append(_dropout(op, layer))
@@ -82,7 +85,8 @@ def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
             found.append(_dropout(op, layer))
         found.append(_recurrence(layer, "bwd"))
         if wants_input or index >= directions:
-            found.append(_gemm(layer, layer.rows, layer.inputs, width))
+            product = _gemm(layer, layer.rows, layer.inputs, width)
+            found.append(replace(product, family="rnn_input"))
         if wants_weight:
             found.append(_gemm(layer, width, layer.inputs, layer.rows, transa=True))
             found.append(_gemm(layer, width, layer.out, layer.rows, transa=True))

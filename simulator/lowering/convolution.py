@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.lowering.implicit_gemm import Product, product
-from simulator.lowering.layouts import copied, fill, made_dense, padded, summed, zeros
+from simulator.lowering.layouts import converted, fill, made_dense, padded, summed, zeros
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 
@@ -84,7 +84,7 @@ def _unit(c: Product) -> Iterator[Work]:
     if c.direction == "wgrad":
         thin = not c.half and d["cin"] <= 32 and c.depth > 20_000
         if thin or weights > max(250_000, (1 if c.half else 1.2) * pixels * channels):
-            yield from map(copied, c.sources)
+            yield from map(converted, c.sources)
             if thin or _split(c):
                 yield fill(4)
             yield c.work
@@ -92,7 +92,7 @@ def _unit(c: Product) -> Iterator[Work]:
             yield from (c.work, summed(c.target, d["n"]))
         return
     if pixels % 2 and c.adds >= (1e8 if c.half else 1e9 if c.direction == "fwd" else 4e8):
-        yield from (copied(c.sources[0]), c.work, copied(c.target))
+        yield from (converted(c.sources[0]), c.work, converted(c.target))
         return
     deep = not c.half and c.direction == "fwd" and c.depth >= max(256, c.columns)
     if deep and c.counted:
@@ -106,11 +106,11 @@ def _small(c: Product) -> Iterator[Work]:
     """Small TF32 convolutions run on kernels that read or at least write NCHW."""
     if c.unit:
         direct = c.sources[1].numel <= 2**17 and c.rows >= 128
-        yield from (c.work,) if direct else (copied(c.sources[0]), c.work, copied(c.target))
+        yield from (c.work,) if direct else (converted(c.sources[0]), c.work, converted(c.target))
     elif c.depth <= 1000 and c.adds < _DIRECT:
         yield c.work
     else:
-        yield from map(copied, c.sources)
+        yield from map(converted, c.sources)
         if c.depth > 2000:  # split: parts are added to zeros
             yield fill(c.target.numel * 4)
         yield c.work
@@ -129,20 +129,20 @@ def _implicit(c: Product) -> Iterator[Work]:
             continue
         if pads and padded(tensor, is_weight, d["groups"]):
             yield zeros(tensor)
-        yield copied(tensor)
+        yield converted(tensor)
     if c.direction == "fwd" and not (c.half or c.few) and c.depth <= 576 and c.columns <= 64:
         yield c.work  # narrow TF32 tiles are written to NCHW from registers
         return
     yield from _main(c)
     if not (c.unit and c.direction == "wgrad"):
-        yield copied(c.target)
+        yield converted(c.target)
 
 
 def _nhwc(c: Product) -> Iterator[Work]:
     """No conversions; bfloat16 pads the few channels of a first layer."""
     if c.few and c.work.dtype == "bfloat16" and c.direction == "fwd":
         for tensor in c.sources:
-            yield from (zeros(tensor), copied(tensor))
+            yield from (zeros(tensor), converted(tensor))
     if c.unit and not c.strided:
         yield c.work
         if c.direction == "wgrad" and c.blocks < 7:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from msgspec.structs import replace
+
 from simulator.costs import Work
 from simulator.records import Signature, Tensor
 
@@ -53,11 +55,16 @@ def _lies(tensor: Tensor, channels_last: bool) -> bool:
     return channels_last and tensor.dense and tensor.stride[1] == 1
 
 
-def copied(tensor: Tensor) -> Work:
-    """A tensor in another layout: read once and written once, a transposition of its memory."""
+def converted(tensor: Tensor) -> Work:
+    """A tensor in cuDNN's other layout: read once and written once, tile by tile."""
     size = tensor.numel * tensor.itemsize
-    dims = {"elements": tensor.numel, "transposed": True}
-    return Work("copy", 0, size, size, instructions=2 * tensor.numel, dims=dims)
+    dims = {"elements": tensor.numel}
+    return Work("layout", 0, size, size, instructions=2 * tensor.numel, dims=dims)
+
+
+def copied(tensor: Tensor) -> Work:
+    """A tensor in another layout by PyTorch's own copy: read once and written once."""
+    return replace(converted(tensor), family="copy", dims={"transposed": True})
 
 
 def padded(tensor: Tensor, is_weight: bool, groups: int) -> bool:

@@ -26,6 +26,9 @@ _UNCOUNTED = (
     "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
 )  # fmt: skip
 """Files whose Python runs because a step is being traced: the way into the recorder."""
+_REPEATING = ("simulator/tracing/device.py", "simulator/tracing/semantics", "torch/compiler")
+"""Files that call on what was called already, or what only a traced step calls: `F.relu` comes
+here through the function mode and is entered once more."""
 
 
 class Recorder(TorchDispatchMode):
@@ -51,7 +54,7 @@ class Recorder(TorchDispatchMode):
         self._sequence: dict[int, str] = {}
         self._next_sequence = next_sequence()
         self._node: object = None
-        self._own_code: dict[object, bool] = {}
+        self._code_in: dict[tuple[object, tuple[str, ...]], bool] = {}
 
     # -- what the dispatcher calls ---------------------------------------------------------
 
@@ -106,15 +109,17 @@ class Recorder(TorchDispatchMode):
     def counting_python(self) -> Generator[None]:
         """Count calls of Python functions, without those of the tracer itself."""
 
+        importing = 0  # an import within a step happens once in a process, not once a step
+
         def on_event(frame: Any, event: str, arg: Any) -> None:
-            if event == "call" and not self.busy:
-                code = frame.f_code
-                own = self._own_code.get(code)
-                if own is None:
-                    path = code.co_filename.replace("\\", "/")
-                    own = any(part in path for part in _UNCOUNTED)
-                    self._own_code[code] = own
-                if not own:
+            nonlocal importing
+            code = frame.f_code
+            if code.co_name == "_find_and_load" and event in ("call", "return"):
+                importing += 1 if event == "call" else -1
+            if event == "call" and not (self.busy or importing):
+                caller = frame.f_back
+                repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
+                if not (repeated or self._lies_in(code, _UNCOUNTED)):
                     self.python_calls += 1
 
         before = sys.getprofile()
@@ -123,6 +128,13 @@ class Recorder(TorchDispatchMode):
             yield
         finally:
             sys.setprofile(before)
+
+    def _lies_in(self, code: Any, parts: tuple[str, ...]) -> bool:
+        found = self._code_in.get((code, parts))
+        if found is None:
+            path = code.co_filename.replace("\\", "/")
+            found = self._code_in[code, parts] = any(part in path for part in parts)
+        return found
 
     # -- storages --------------------------------------------------------------------------
 

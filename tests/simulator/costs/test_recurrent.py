@@ -23,7 +23,7 @@ def lstm(name: str = "aten._cudnn_rnn.default", **more: Any) -> tuple[Work, ...]
 
 def test_a_product_and_a_recurrence_for_each_layer() -> None:
     first, low, second, high = lstm()
-    assert [w.family for w in (first, low, second, high)] == ["gemm", "rnn", "gemm", "rnn"]
+    assert [w.family for w in (first, low, second, high)] == ["rnn_input", "rnn", "rnn_input", "rnn"]
     # 2·(64·16)·(4·48)·32 = 12,582,912
     assert (first.flops, first.dims["k"]) == (12582912, 32)
     # 2·1024·192·48 = 18,874,368, and as much for the recurrence h·W_hh
@@ -50,13 +50,13 @@ def test_both_directions() -> None:
     works = lstm(bidirectional=True)
     assert [w.dims["reverse"] for w in works if w.family == "rnn"] == [False, True] * 2
     # the second layer reads both directions' 48
-    assert [w.dims["k"] for w in works if w.family == "gemm"] == [32, 32, 96, 96]
+    assert [w.dims["k"] for w in works if w.family == "rnn_input"] == [32, 32, 96, 96]
 
 
 def test_dropout_stands_between_layers_when_training() -> None:
     assert [w.family for w in lstm(dropout=0.1)].count("pointwise") == 0
     works = lstm(dropout=0.1, train=True)
-    assert [w.family for w in works] == ["gemm", "rnn", "pointwise", "gemm", "rnn"]
+    assert [w.family for w in works] == ["rnn_input", "rnn", "pointwise", "rnn_input", "rnn"]
 
 
 def test_gru_has_three_gates_and_packed_rows_are_counted() -> None:
@@ -75,14 +75,14 @@ def test_gru_has_three_gates_and_packed_rows_are_counted() -> None:
 def test_backward_runs_last_layer_first() -> None:
     works = lstm("aten._cudnn_rnn_backward.default", train=True)
     # recurrence, dX, dW_ih, dW_hh, dbias
-    assert [w.family for w in works] == ["rnn", "gemm", "gemm", "gemm", "reduction"] * 2
+    assert [w.family for w in works] == ["rnn", "rnn_input", "gemm", "gemm", "reduction"] * 2
     rnn, dx, dw, dwh, _ = works[5:]
     assert (rnn.dims["direction"], rnn.dims["input"]) == ("bwd", 32)
     # dX [1024, 32] of 192; dW_ih [192, 32] of 1,024; dW_hh [192, 48] of 1,024
     assert [dx.flops, dw.flops, dwh.flops] == [12582912, 12582912, 18874368]
     masked = lstm("aten._cudnn_rnn_backward.default", output_mask=[False, True, True, False])
     # the first layer's inputs want no gradient, the second's do
-    assert [w.family for w in masked] == ["rnn", "gemm", "rnn"]
+    assert [w.family for w in masked] == ["rnn", "rnn_input", "rnn"]
 
 
 def test_lstm_cell() -> None:

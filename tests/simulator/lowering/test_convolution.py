@@ -64,7 +64,7 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
     # 32·128·28·28 = 3,211,264 elements of 2 bytes; the output has as many
     assert image.read_bytes == image.write_bytes == back.read_bytes == back.write_bytes == 6_422_528
     # 128·128·3·3 = 147,456 elements of 2 bytes
-    assert (weight.family, weight.read_bytes, weight.write_bytes) == ("copy", 294_912, 294_912)
+    assert (weight.family, weight.read_bytes, weight.write_bytes) == ("layout", 294_912, 294_912)
     # 2 · 32·28·28 · 128 · 1152
     assert (main.family, main.flops) == ("conv", 7_398_752_256)
 
@@ -75,34 +75,34 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
         # ResNet-50, batch 32. 1×1: a product of NCHW as it lies
         (conv("float16", (32, 64, 56, 56), (256, 64, 1, 1), 56), "conv"),
         # 7·7 = 49 is odd: converted, but for the weight, which lies alike in both
-        (conv("float16", (32, 512, 7, 7), (2048, 512, 1, 1), 7), "copy conv copy"),
+        (conv("float16", (32, 512, 7, 7), (2048, 512, 1, 1), 7), "layout conv layout"),
         # ... unless it is small: 49·32·16·16 = 401,408 multiply-adds
         (conv("float16", (32, 16, 7, 7), (16, 16, 1, 1), 7), "conv"),
         # 784 tiles are 5.9 waves on 132 units: handed out by a counter, which is cleared
-        (conv("float16", (32, 64, 56, 56), (64, 64, 3, 3), 56), "copy copy fill conv copy"),
+        (conv("float16", (32, 64, 56, 56), (64, 64, 3, 3), 56), "layout layout fill conv layout"),
         # stride 2: 32·28·28 / 128 · 512 / 128 = 784 tiles
-        (conv("float16", (32, 256, 56, 56), (512, 256, 1, 1), 28, stride=2), "copy fill conv copy"),
+        (conv("float16", (32, 256, 56, 56), (512, 256, 1, 1), 28, stride=2), "layout fill conv layout"),
         # the stem: 3 channels are padded to 8
         (
             conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2),
-            "fill copy fill copy conv copy",
+            "fill layout fill layout conv layout",
         ),
         # MobileNet-V2's: 32·112·112 · 32 · 27 = 3.5e8 multiply-adds aren't worth it
         (conv("float16", (32, 3, 224, 224), (32, 3, 3, 3), 112, stride=2), "conv"),
         # TF32, ResNet-50 with batch 1: 784·128·1152 = 1.2e8, then 196·256·2304 = 1.2e8, deeper
-        (conv("float32", (1, 128, 28, 28), (128, 128, 3, 3), 28), "copy copy conv"),
-        (conv("float32", (1, 256, 14, 14), (256, 256, 3, 3), 14), "copy copy fill conv"),
+        (conv("float32", (1, 128, 28, 28), (128, 128, 3, 3), 28), "layout layout conv"),
+        (conv("float32", (1, 256, 14, 14), (256, 256, 3, 3), 14), "layout layout fill conv"),
         # a batch of one may be split: 16 tiles of 64 × 64, 1024 deep
         (conv("float32", (1, 1024, 14, 14), (256, 1024, 1, 1), 14), "conv reduction"),
         # U-Net at 8 × 8: 10 tiles, 1280·9 = 11,520 deep
-        (conv("float16", (2, 1280, 8, 8), (1280, 1280, 3, 3), 8), "copy copy fill conv copy"),
+        (conv("float16", (2, 1280, 8, 8), (1280, 1280, 3, 3), 8), "layout layout fill conv layout"),
         # the last one, to 4 channels: the weight is padded
-        (conv("float16", (2, 320, 64, 64), (4, 320, 3, 3), 64), "copy fill copy conv copy"),
+        (conv("float16", (2, 320, 64, 64), (4, 320, 3, 3), 64), "layout fill layout conv layout"),
         # ResNeXt: 8 channels a group, and 6
-        (conv("float16", (8, 256, 7, 7), (256, 8, 3, 3), 7, groups=32), "copy copy conv copy"),
+        (conv("float16", (8, 256, 7, 7), (256, 8, 3, 3), 7, groups=32), "layout layout conv layout"),
         (
             conv("float16", (8, 192, 8, 8), (192, 6, 3, 3), 8, groups=32),
-            "fill copy fill copy conv copy",
+            "fill layout fill layout conv layout",
         ),
         # depthwise
         (conv("float32", (32, 96, 112, 112), (96, 1, 3, 3), 56, stride=2, groups=96), "conv"),
@@ -121,26 +121,26 @@ def test_forward(op: Signature, expected: str) -> None:
         # 36 tiles, 32·14·14 = 6272 deep: 174 a tile, split in TF32 but not in bfloat16
         (
             backward("bfloat16", (32, 256, 14, 14), (256, 256, 3, 3), 14),
-            "copy copy conv copy copy copy conv copy",
+            "layout layout conv layout layout layout conv layout",
         ),
         (
             backward("float32", (32, 256, 14, 14), (256, 256, 3, 3), 14),
-            "copy copy conv copy copy copy fill conv copy",
+            "layout layout conv layout layout layout fill conv layout",
         ),
         # 9 tiles, 25,088 deep: 2788 a tile, and a sum of the parts
         (
             backward("float32", (32, 128, 28, 28), (128, 128, 3, 3), 28),
-            "copy copy conv copy copy copy fill conv reduction copy",
+            "layout layout conv layout layout layout fill conv reduction layout",
         ),
         # the strided gradient of the input starts from zeros
         (
             backward("bfloat16", (32, 256, 28, 28), (256, 256, 3, 3), 14, stride=2),
-            "copy copy fill conv copy copy copy conv copy",
+            "layout layout fill conv layout layout layout conv layout",
         ),
         # 1×1: a product for each image, summed over the images
         (backward("bfloat16", (32, 128, 28, 28), (512, 128, 1, 1), 28), "conv conv reduction"),
         # 1024·256 weights are more than 14·14·(1024 + 256) / 1 elements to convert
-        (backward("bfloat16", (32, 256, 14, 14), (1024, 256, 1, 1), 14), "conv copy copy conv"),
+        (backward("bfloat16", (32, 256, 14, 14), (1024, 256, 1, 1), 14), "conv layout layout conv"),
     ],
 )
 def test_backward(op: Signature, expected: str) -> None:
@@ -168,7 +168,7 @@ def test_no_tensor_core_for_the_dtype_needs_no_conversion() -> None:
     assert main.instructions == main.flops // 2 == 3_699_376_128
     # float16 has them, but no counter: that is Hopper's
     half = conv("float16", (32, 64, 56, 56), (64, 64, 3, 3), 56)
-    assert families(half, V100) == ["copy", "copy", "conv", "copy"]
+    assert families(half, V100) == ["layout", "layout", "conv", "layout"]
 
 
 def test_float64_runs_on_vectors() -> None:

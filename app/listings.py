@@ -1,0 +1,166 @@
+"""What there is: GPUs, networks and hosts, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from app.quantities import data, number, scaled, seconds
+from simulator.hardware import GPU
+
+
+def _table(*columns: str, **options: Any) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False,
+                  padding=(0, 1, 0, 0), **options)  # fmt: skip
+    for column in columns:
+        table.add_column(column, no_wrap=True)
+    return table
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def all_gpus() -> None:
+    """Every GPU in a row, with what decides between them."""
+    from simulator.hardware import gpus
+
+    table = _table("id")
+    table.add_column("name", no_wrap=True, overflow="ellipsis")
+    for name in ("GiB", "TB/s", "bf16", "fp16", "fp32", "W"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for gpu in gpus():
+        tensor, vector = gpu.tensor_flops_per_s, gpu.vector_flops_per_s
+        table.add_row(
+            gpu.id, gpu.name[:20], _figure(gpu.memory_bytes, 2**30),
+            _figure(gpu.bandwidth_bytes_per_s, 1e12), _figure(tensor.get("bf16"), 1e12),
+            _figure(tensor.get("fp16"), 1e12), _figure(vector.get("fp32"), 1e12),
+            _figure(gpu.tdp_w, 1),
+        )  # fmt: skip
+    console = _console()
+    console.print(table)
+    console.print(
+        "bf16 and fp16: dense TFLOP/s of tensor cores; fp32: of vector units. –: none, or not "
+        "known.\n`ridgepoint gpus NAME` shows all figures with their sources.", style="dim",
+    )  # fmt: skip
+
+
+def _figure(value: float | None, scale: float) -> str:
+    return "–" if value is None else number(value / scale)
+
+
+_UNITS = (
+    ("_flops_per_clock_per_unit", "FLOP/clock/unit"), ("_flops_per_s", "FLOP/s"),
+    ("_bytes_per_s", "B/s"), ("_bytes", "B"), ("_hz", "Hz"), ("_usd", "USD"), ("_w", "W"),
+)  # fmt: skip
+
+
+def one_gpu(name: str) -> None:
+    """All figures of a GPU, each with its source."""
+    from simulator.hardware import gpu as find
+
+    gpu = find(name)
+    sources = list(dict.fromkeys(gpu.sources.values()))
+    table = _table("figure")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("source", no_wrap=True)
+    for key, field, value in _figures(gpu):
+        found = next((s for k, s in gpu.sources.items() if k in _file_keys(key)), None)
+        cited = f"[{sources.index(found) + 1}]" if found else "none"
+        table.add_row(field, value, Text(cited, "" if found else "yellow"))
+    console = _console()
+    facts = (gpu.vendor, gpu.architecture, gpu.memory_type, gpu.interconnect)
+    console.print(Text(gpu.name, "bold"), Text(f"({gpu.id})", "dim"))
+    console.print(", ".join(fact for fact in facts if fact), style="dim")
+    if gpu.aliases:
+        console.print("also: " + ", ".join(gpu.aliases), style="dim", markup=False)
+    console.print(table)
+    for index, source in enumerate(sources, 1):
+        console.print(Text(f"[{index}] {source}", "dim"))
+    if gpu.notes:
+        console.print(Text(gpu.notes))
+
+
+def _figures(gpu: GPU) -> list[tuple[str, str, str]]:
+    """(figure of the file, name to show, value) of every number that is known."""
+    found: list[tuple[str, str, str]] = []
+    for key in gpu.__struct_fields__:
+        value: Any = getattr(gpu, key)
+        suffix, unit = next(((s, u) for s, u in _UNITS if key.endswith(s)), ("", ""))
+        label = key.removesuffix(suffix).replace("_", " ")
+        if isinstance(value, Mapping) and unit:
+            found += [(f"{key}.{d}", f"{label} {d}", _show(v, unit)) for d, v in value.items()]
+        elif isinstance(value, int | float):
+            found.append((key, label, _show(value, unit)))
+    return found
+
+
+def _show(value: float, unit: str) -> str:
+    if unit == "B":
+        return data(value)
+    if unit in ("W", "USD", "", "FLOP/clock/unit"):
+        plain = f"{value:,.0f}" if value == int(value) else number(value, 4)
+        return f"{plain} {unit}".strip()
+    return scaled(value, unit, 4)
+
+
+_FILE_UNITS = (
+    ("_bytes_per_s", "_gbytes_per_s"), ("_bytes", "_gib"), ("_bytes", "_mib"), ("_hz", "_mhz"),
+    ("_flops_per_s", "_tflops"),
+)  # fmt: skip
+
+
+def _file_keys(key: str) -> list[str]:
+    """How the GPU's file may spell a figure: there, its unit is another."""
+    figure, dot, dtype = key.partition(".")
+    spellings = [figure.removesuffix(si) + file for si, file in _FILE_UNITS if figure.endswith(si)]
+    return [spelling + dot + dtype for spelling in (figure, *spellings)]
+
+
+def all_networks() -> None:
+    """Every network in a row, with the sizes it starts from. Imports no torch."""
+    from simulator.networks.catalogue import CATALOGUE
+
+    table = _table("network")
+    for name in ("batch", "seq"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("")
+    for entry in CATALOGUE.values():
+        seq = "" if entry.seq is None else f"{entry.seq:,}"
+        only = "" if entry.trains else " (inference only)"
+        about = Text(f"{entry.summary}{only}\n")
+        about.append(" ".join(f"{k}={_plain(v)}" for k, v in entry.sizes.items()), style="dim")
+        table.add_row(entry.name, f"{entry.batch:,}", seq, about)
+    console = _console()
+    console.print(table)
+    console.print(
+        "Sizes change with --size NAME=VALUE. Also: file.py:factory, hf:folder, timm:name.",
+        style="dim",
+    )
+
+
+def _plain(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+
+
+def all_hosts() -> None:
+    """Every host with the seconds that its work takes."""
+    from simulator.hosts import host, hosts
+
+    console = _console()
+    for name in hosts():
+        found = host(name)
+        console.print(Text(found.id, "bold"), Text(found.cpu))
+        console.print(Text(found.source, "dim"))
+        table = _table("each")
+        table.add_column("time", justify="right", no_wrap=True)
+        for key, value in found.seconds.items():
+            table.add_row(key.replace("_", " "), seconds(value))
+        table.add_row("launch to start", seconds(found.latency_s))
+        table.add_row("sync to going on", seconds(found.sync_s))
+        console.print(table)
