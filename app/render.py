@@ -15,6 +15,7 @@ from app.report import (
     kernel_groups,
     memory_parts,
     module_groups,
+    notes,
     provenance,
     totals,
     unmodelled,
@@ -142,7 +143,8 @@ def _kernels(p: Prediction, top: int, wide: bool) -> RenderableType:
         middle = (g.family, g.dtype) if wide else ()
         table.add_row(
             _cut(g.op, op_width), _cut(g.shape, shape_width), *middle, f"{g.count:,}",
-            seconds(g.total_s), percent(g.share), Text(g.regime, COLOURS[g.regime]), percent(g.of_roof),
+            seconds(g.total_s), percent(g.share), Text(g.regime, COLOURS[g.regime]),
+            percent(g.of_roof),
         )  # fmt: skip
     if rest := groups[top:]:
         count, total = sum(g.count for g in rest), sum(g.total_s for g in rest)
@@ -175,7 +177,8 @@ def _modules(p: Prediction, top: int) -> RenderableType:
 def _table(title: str) -> Table:
     return Table(
         title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold",
-        header_style="dim", show_edge=False, pad_edge=False, caption_justify="left", padding=(0, 1, 0, 0),
+        header_style="dim", show_edge=False, pad_edge=False, caption_justify="left",
+        padding=(0, 1, 0, 0),
     )  # fmt: skip
 
 
@@ -196,8 +199,8 @@ def _remarks(p: Prediction) -> RenderableType:
         parts.append(_list("Not modelled: taken to cost no GPU time", missing, "bold red"))
     if p.trace.assumptions:
         parts.append(_list("Assumed, since it depends on data", assumed(p), "bold yellow"))
-    if p.notes:
-        parts.append(_list("Notes", list(p.notes), "bold"))
+    if notes(p):
+        parts.append(_list("Notes", notes(p), "bold"))
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True, min_width=18)
     grid.add_column(style="dim")

@@ -229,6 +229,17 @@ def unmodelled(p: Prediction) -> list[str]:
     return [f"{name} ×{count} ({percent(count / ops)} of ops)" for name, count in most]
 
 
+def notes(p: Prediction) -> list[str]:
+    """What a reader must know, the prediction's own notes first."""
+    found = list(p.notes)
+    if p.trace.gpu != p.gpu.id:
+        found.append(
+            f"traced as on {p.trace.gpu}: on {p.gpu.id} PyTorch may choose other kernels; trace "
+            "the network again for an answer of its own"
+        )
+    return found
+
+
 def causes(p: Prediction) -> list[tuple[str, float]]:
     """Time of a step in which no kernel runs, by cause."""
     gaps = max(0.0, p.period_s - p.gpu_busy_s - p.idle.host_s - p.idle.sync_s)

@@ -32,10 +32,10 @@ def memory(trace: Trace) -> Memory:
     freed = np.array([count if s.freed is None else s.freed for s in storages], np.int64)
     steps = np.zeros(count + 2, np.int64)
     np.add.at(steps, np.minimum(born, count), sizes)
-    np.add.at(steps, np.minimum(freed, count) + 1, -sizes)  # alive during the op before its end
+    np.add.at(steps, np.minimum(freed, count), -sizes)  # gone before op `freed` begins
     bytes_at = np.cumsum(steps)[: max(count, 1)]
     peak_op = int(np.argmax(bytes_at))
-    alive = (born <= peak_op) & (freed + 1 > peak_op)
+    alive = (born <= peak_op) & (freed > peak_op)
     at_peak: dict[Role, int] = {}
     for storage, size, is_alive in zip(storages, sizes.tolist(), alive.tolist(), strict=True):
         if is_alive:

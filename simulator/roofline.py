@@ -60,15 +60,15 @@ def _roof(work: Work, gpu: GPU, profile: Profile) -> tuple[float, ...]:
     tiles = profile.tiles.get(name)
     if tiles is not None and work.flops:
         compute, fixed = _tiled_s(work, gpu, tiles), tiles.fixed_s
-        dram, l2, row_s, latency = tiles.dram, tiles.l2, 0.0, 0.0
+        stream, l2, row_s, latency = tiles.stream, tiles.l2, 0.0, 0.0
     else:
         traffic = profile.traffic.get(name) or profile.traffic["pointwise"]
         compute = _issue_s(work, gpu, traffic)
         fixed = traffic.fixed_s + traffic.step_s * work.dims.get("steps", 0)
-        dram, l2, latency = traffic.dram, traffic.l2, traffic.cold_s
+        stream, l2, latency = traffic.stream, traffic.l2, traffic.cold_s
         rows = work.dims.get("rows", 0)
         row_s = work.bytes / (rows * traffic.row) if rows and traffic.row else 0.0
-    cold = work.bytes / (gpu.bandwidth_bytes_per_s * dram)
+    cold = work.bytes / dram_bytes_per_s(gpu, profile, stream)
     hot = work.bytes / (l2_bytes_per_s(gpu, profile) * l2)
     return compute, max(cold, row_s), max(min(hot, cold), row_s), fixed, latency
 
@@ -97,6 +97,14 @@ def curve(work: Work) -> str:
     if family == "memcpy":
         return f"memcpy_{d['direction']}"
     return family
+
+
+def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
+    """What DRAM gives, or what the units keep in flight, whichever is less (Little's law)."""
+    most = gpu.bandwidth_bytes_per_s * profile.dram_reach
+    if gpu.units and gpu.boost_hz:
+        return min(most, gpu.units * gpu.boost_hz * stream)
+    return most
 
 
 def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:

@@ -15,7 +15,9 @@ FOLDER = Path(__file__).parent
 class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A family bound by memory or by instruction issue.
 
-    dram, l2     share of the bandwidth that it reaches
+    stream       bytes per clock and unit that it keeps in flight from DRAM; where this is more
+                 than DRAM gives, DRAM's own limit rules
+    l2           share of the L2's bandwidth that it reaches
     issue        share of the vector lanes' issue rate that it reaches
     fixed_s      launch to first byte and last byte to completion
     cold_s       more of it where the first byte comes from DRAM
@@ -23,7 +25,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     step_s       seconds of each step that must wait for the one before
     """
 
-    dram: float
+    stream: float
     l2: float
     issue: float
     fixed_s: float
@@ -40,6 +42,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     feed         a tile of h × w runs at 1 / (1 + feed·(1/h + 1/w)) of that: feeding operands
     wave_s       start and end of each wave of tiles
     split_s      extra time when the reduced dimension is split over several tiles
+    stream, l2   as of `Traffic`
     unaligned    compute is this many times slower for each halving of the loads below 16 bytes
     """
 
@@ -48,14 +51,15 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     feed: float
     wave_s: float
     split_s: float
-    dram: float
+    stream: float
     l2: float
     fixed_s: float
     unaligned: float = 1.0
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How families of kernels use a GPU. `interval` are the 10th and 90th percentile of
+    """How families of kernels use a GPU. `dram_reach` is the share of the data sheet's bandwidth
+    that the best kernel reaches, `l2_reach` the share of L2 in which data just used is found. `interval` are the 10th and 90th percentile of
     measured over predicted time on networks that were not fitted. `gpu` was measured; on another
     GPU the same shares are transferred."""
 
@@ -65,6 +69,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     traffic: dict[str, Traffic]
     tiles: dict[str, Tiles]
+    dram_reach: float
     l2_reach: float
     l2_bytes_per_clock_per_unit: float
     gap_s: float

@@ -161,7 +161,7 @@ class Recorder(TorchDispatchMode):
         number = self._live.get(key)
         if number is None:
             number = len(self._storages)
-            device = "cuda" if tensor.device.type == "meta" else "cpu"
+            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta", or said to be cuda
             self._storages.append([storage.nbytes(), born, None, "activation", device])
             self._live[key] = number
 
