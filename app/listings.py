@@ -36,8 +36,9 @@ def all_gpus() -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for gpu in gpus():
         tensor, vector = gpu.tensor_flops_per_s, gpu.vector_flops_per_s
+        name = gpu.name if len(gpu.name) < 25 else f"{gpu.name[:23]}…"
         table.add_row(
-            gpu.id, gpu.name if len(gpu.name) < 25 else f"{gpu.name[:23]}…", _figure(gpu.memory_bytes, 2**30),
+            gpu.id, name, _figure(gpu.memory_bytes, 2**30),
             _figure(gpu.bandwidth_bytes_per_s, 1e12), _figure(tensor.get("bf16"), 1e12),
             _figure(tensor.get("fp16"), 1e12), _figure(vector.get("fp32"), 1e12),
             _figure(gpu.tdp_w, 1),

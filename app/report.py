@@ -230,8 +230,9 @@ def unmodelled(p: Prediction) -> list[str]:
 
 
 def notes(p: Prediction) -> list[str]:
-    """What a reader must know, the prediction's own notes first."""
-    found = list(p.notes)
+    """What a reader must know, the prediction's own notes first; assumptions are told apart."""
+    told = tuple(f"{a.name} depends on data" for a in p.trace.assumptions)
+    found = [note for note in p.notes if not note.startswith(told)]
     if p.trace.gpu != p.gpu.id:
         found.append(
             f"traced as on {p.trace.gpu}: on {p.gpu.id} PyTorch may choose other kernels; trace "

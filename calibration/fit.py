@@ -118,10 +118,10 @@ def fit(pairs: Sequence[tuple[Recording, Trace]], gpu: GPU, base: Profile) -> Pr
                 tiles = Tiles(old.shapes, *v.tolist())
                 return msgspec.structs.replace(now, tiles={**now.tiles, name: tiles})
 
-            start = [old.utilisation, old.feed, old.wave_s, old.split_s, old.stream, old.l2,
+            start = [old.utilisation, old.feed, old.wave_s, old.split_s, old.dram, old.l2,
                      old.fixed_s, old.unaligned]  # fmt: skip
-            low = [0.02, 0.1, 1e-8, 5e-7, 2.0, 0.05, 5e-7, 1.0]
-            high = [4.0, 500.0, 2e-5, 2e-5, 40.0, 1.0, 2e-5, 8.0]
+            low = [0.02, 0.1, 1e-8, 5e-7, 0.2, 0.05, 5e-7, 1.0]
+            high = [4.0, 500.0, 2e-5, 2e-5, 0.91, 1.0, 2e-5, 8.0]
             profile = tiled(_solve(tiled, start, low, high, group, gpu))
         elif len(group) >= 4:
 
@@ -167,10 +167,10 @@ def _start_of(name: str, base: Profile) -> Tiles | None:
 
 def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Profile:
     """Where the fit starts: one shape list a kind of product, everything else ordinary."""
-    tensor = Tiles(tuple(_TENSOR_SHAPES), 2.0, 117.0, 1e-6, 3.5e-6, 14.0, 0.3, 1.8e-6, 2.0)
-    vector = Tiles(tuple(_VECTOR_SHAPES), 0.82, 10.0, 2e-7, 3e-6, 14.0, 0.4, 3e-6)
-    heads = Tiles(tuple(_HEAD_SHAPES), 0.7, 1.0, 1e-6, 1e-6, 14.0, 0.4, 3e-6)
-    conv = Tiles(tuple(_TENSOR_SHAPES), 1.2, 100.0, 1e-6, 3e-6, 14.0, 0.4, 3e-6)
+    tensor = Tiles(tuple(_TENSOR_SHAPES), 2.0, 117.0, 1e-6, 3.5e-6, 0.8, 0.3, 1.8e-6, 2.0)
+    vector = Tiles(tuple(_VECTOR_SHAPES), 0.82, 10.0, 2e-7, 3e-6, 0.8, 0.4, 3e-6)
+    heads = Tiles(tuple(_HEAD_SHAPES), 0.7, 1.0, 1e-6, 1e-6, 0.8, 0.4, 3e-6)
+    conv = Tiles(tuple(_TENSOR_SHAPES), 1.2, 100.0, 1e-6, 3e-6, 0.8, 0.4, 3e-6)
     return Profile(
         version=1,
         id="h200",

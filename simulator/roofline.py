@@ -60,15 +60,17 @@ def _roof(work: Work, gpu: GPU, profile: Profile) -> tuple[float, ...]:
     tiles = profile.tiles.get(name)
     if tiles is not None and work.flops:
         compute, fixed = _tiled_s(work, gpu, tiles), tiles.fixed_s
-        stream, l2, row_s, latency = tiles.stream, tiles.l2, 0.0, 0.0
+        dram = gpu.bandwidth_bytes_per_s * tiles.dram
+        l2, row_s, latency = tiles.l2, 0.0, 0.0
     else:
         traffic = profile.traffic.get(name) or profile.traffic["pointwise"]
         compute = _issue_s(work, gpu, traffic)
         fixed = traffic.fixed_s + traffic.step_s * work.dims.get("steps", 0)
-        stream, l2, latency = traffic.stream, traffic.l2, traffic.cold_s
+        dram = dram_bytes_per_s(gpu, profile, traffic.stream)
+        l2, latency = traffic.l2, traffic.cold_s
         rows = work.dims.get("rows", 0)
         row_s = work.bytes / (rows * traffic.row) if rows and traffic.row else 0.0
-    cold = work.bytes / dram_bytes_per_s(gpu, profile, stream)
+    cold = work.bytes / dram
     hot = work.bytes / (l2_bytes_per_s(gpu, profile) * l2)
     return compute, max(cold, row_s), max(min(hot, cold), row_s), fixed, latency
 

@@ -42,7 +42,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     feed         a tile of h × w runs at 1 / (1 + feed·(1/h + 1/w)) of that: feeding operands
     wave_s       start and end of each wave of tiles
     split_s      extra time when the reduced dimension is split over several tiles
-    stream, l2   as of `Traffic`
+    dram, l2     share of the bandwidths that it reaches: its loads run ahead on every card
     unaligned    compute is this many times slower for each halving of the loads below 16 bytes
     """
 
@@ -51,7 +51,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     feed: float
     wave_s: float
     split_s: float
-    stream: float
+    dram: float
     l2: float
     fixed_s: float
     unaligned: float = 1.0
