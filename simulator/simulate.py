@@ -52,7 +52,7 @@ def simulate(trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str) ->
     period_s = period()
     shares = _shares(period_s, period)
     busy = float(columns.duration_s.sum())
-    low, high = profile.interval
+    low, high = profile.interval_on(gpu.id)
     return Prediction(
         trace=trace,
         gpu=gpu,

@@ -58,10 +58,13 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How families of kernels use a GPU. `dram_reach` is the share of the data sheet's bandwidth
-    that the best kernel reaches, `l2_reach` the share of L2 in which data just used is found. `interval` are the 10th and 90th percentile of
-    measured over predicted time on networks that were not fitted. `gpu` was measured; on another
-    GPU the same shares are transferred."""
+    """How families of kernels use a GPU: `gpu`, which was measured; to others it is transferred.
+
+    dram_reach   share of the data sheet's bandwidth that the best kernel reaches
+    l2_reach     share of L2 in which data just used is found again
+    interval     10th and 90th percentile of measured over predicted periods, of steps never fitted
+    transferred  the same on other GPUs
+    """
 
     version: int
     id: str
@@ -76,6 +79,12 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     graph_gap_s: float
     graph_launch_s: float
     interval: tuple[float, float]
+    transferred: tuple[float, float]
+    transferred_source: str
+
+    def interval_on(self, gpu: str) -> tuple[float, float]:
+        """The interval's ends over the predicted period, on the GPU of this id."""
+        return self.interval if gpu == self.gpu else self.transferred
 
 
 @lru_cache
