@@ -151,7 +151,8 @@ def _tiled_s(work: Work, gpu: GPU, tiles: Tiles) -> float:
     high, wide = shapes[:, :1], shapes[:, 1:]
     blocks = batch * np.ceil(rows / high) * np.ceil(columns / wide)
     split = np.array([[1.0, 2.0, 4.0, 8.0, 16.0]])
-    split = split if work.family in ("gemm", "conv") else split[:, :1]
+    if work.family == "attention" or work.dims.get("epilogue"):  # a bias is added once, in one part
+        split = split[:, :1]
     waves = np.ceil(blocks * split / units)
     feed = 1 + tiles.feed * (1 / high + 1 / wide)
     feed = feed * tiles.unaligned ** np.log2(16 / work.dims.get("align_bytes", 16))

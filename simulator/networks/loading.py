@@ -311,9 +311,8 @@ def _transformers(wanted: _Wanted) -> Loaded:
     seq = wanted.seq or min(DEFAULT_SEQ, limit or DEFAULT_SEQ)
     _check_positions(str(file), seq, limit, f"give the size max_position_embeddings={seq}")
     kwargs = _transformers_inputs(module, config, batch, seq, wanted.training)
-    facts = Facts(
-        file.resolve().parent.name, batch, seq if "input_ids" in str(list(kwargs)) else None
-    )
+    spoken = any(key.endswith("input_ids") for key in kwargs)
+    facts = Facts(file.resolve().parent.name, batch, seq if spoken else None)
     return Loaded(module, (), kwargs, facts)
 
 

@@ -18,15 +18,3 @@ from simulator.lowering import lower
 CARD = find_gpu("h200")
 
 
-def _names() -> list[str]:
-    """The cases' names, from the first bytes of each line."""
-    found: list[str] = []
-    with gzip.open(MEASUREMENTS / "h200_sxm" / "recordings.jsonl.gz", "rt") as lines:
-        for line in lines:
-            if line.startswith('{"case": {') or line.startswith('{"case":{'):
-                case, _ = json.JSONDecoder().raw_decode(line, line.index("{", 1))
-                found.append(case["name"])
-    return found
-
-
-NAMES = _names()

@@ -294,7 +294,8 @@ def test_transformers_without_a_head_for_vision_and_for_two_sequences(tmp_path: 
     pytest.importorskip("transformers")
     assert type(load(config(tmp_path / "bare", **BERT)).module).__name__ == "BertModel"
     vit = config(tmp_path / "vit", model_type="vit", num_hidden_layers=1, hidden_size=32,
-                 num_attention_heads=2, intermediate_size=64, image_size=32, patch_size=16)  # fmt: skip
+                 num_attention_heads=2, intermediate_size=64, image_size=32,
+                 patch_size=16)  # fmt: skip
     loaded = load(vit, batch=3)
     assert tuple(loaded.kwargs["pixel_values"].shape) == (3, 3, 32, 32)
     assert loaded.facts.seq is None

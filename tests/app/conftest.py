@@ -1,0 +1,38 @@
+"""One small prediction, and the command line in this process."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import app
+from app.scenario import Scenario, Subject, predict, subject
+from simulator.prediction import Prediction
+from simulator.trace_file import save
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Subject:
+    return subject(Scenario("mlp-tiny"))
+
+
+@pytest.fixture(scope="session")
+def tiny_prediction(tiny: Subject) -> Prediction:
+    return predict(Scenario("mlp-tiny"), tiny)
+
+
+@pytest.fixture(scope="session")
+def saved(tiny: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces") / "tiny.rpt.json"
+    save(tiny.trace, path)
+    return path

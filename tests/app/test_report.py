@@ -1,0 +1,124 @@
+"""What a report says: sums over kernels against sums by hand."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from app.report import (
+    causes,
+    gpu_name,
+    kernel_groups,
+    memory_parts,
+    module_groups,
+    notes,
+    short_dtype,
+    title,
+    totals,
+    unmodelled,
+    verdict,
+)
+from app.scenario import Scenario, Subject, predict, subject
+from simulator.prediction import Prediction
+
+
+def test_the_verdict_in_one_sentence(tiny_prediction: Prediction, tiny: Subject) -> None:
+    assert re.fullmatch(
+        r"mlp-tiny, batch 32, fp32, inference on NVIDIA H200 SXM 141GB: [\d.,]+ µs a step "
+        r"\(80%: [\d.,]+ to [\d.,]+\), overhead-bound \(<?\d+% compute, <?\d+% memory, "
+        r"\d+% overhead\)",
+        verdict(tiny_prediction, tiny),
+    )
+
+
+def test_the_title_names_phase_and_mode(tiny_prediction: Prediction, tiny: Subject) -> None:
+    graph = predict(Scenario("mlp-tiny", mode="cuda_graph"), tiny)
+    assert title(graph, replace(tiny, seq=8)) == (
+        "mlp-tiny, batch 32 × 8, fp32, inference, cuda graph on NVIDIA H200 SXM 141GB"
+    )
+    training = subject(Scenario("mlp-tiny", training=True, optimizer="sgd", dtype="autocast"))
+    assert title(replace(tiny_prediction, trace=training.trace), training) == (
+        "mlp-tiny, batch 32, autocast, training (sgd) on NVIDIA H200 SXM 141GB"
+    )
+
+
+def test_a_vendor_is_named_once(tiny_prediction: Prediction, tiny: Subject) -> None:
+    gaudi = predict(Scenario("mlp-tiny", gpu="gaudi3"), tiny)
+    assert gpu_name(gaudi) == "Intel Gaudi 3 OAM"
+
+
+def test_totals(tiny_prediction: Prediction, tiny: Subject) -> None:
+    p, t = tiny_prediction, totals(tiny_prediction, tiny)
+    # 8 layers of 128 × 128 and a head of 128 × 10, on 32 samples
+    assert t.product_flops == 2 * 32 * 128 * (8 * 128 + 10)
+    assert t.engine == "fp32 on vector units"
+    assert t.peak_flops_per_s == pytest.approx(66.9e12)
+    assert t.utilisation == pytest.approx(t.product_flops / 66.9e12 / p.period_s)
+    assert t.samples_per_s == pytest.approx(32 / p.period_s)
+    assert t.tokens_per_s is None
+
+
+def test_groups_of_kernels_hold_every_kernel(tiny_prediction: Prediction) -> None:
+    p, groups = tiny_prediction, kernel_groups(tiny_prediction)
+    assert sum(g.count for g in groups) == p.kernel_count
+    assert sum(g.total_s for g in groups) == pytest.approx(p.gpu_busy_s)
+    assert sum(g.share for g in groups) == pytest.approx(1)
+    assert [g.total_s for g in groups] == sorted((g.total_s for g in groups), reverse=True)
+    products = {(g.op, g.shape): g.count for g in groups if g.family == "gemm"}
+    assert products == {("addmm", "32×128×128"): 8, ("addmm", "32×10×128"): 1}
+    assert all(sum(g.shares.values()) == pytest.approx(1) for g in groups)
+
+
+def test_modules_sum_over_what_they_contain() -> None:
+    small = Scenario("bert-base", batch=1, seq=16, training=True,
+                     sizes={"layers": 2, "width": 64, "heads": 2, "hidden": 128})  # fmt: skip
+    p = predict(small, subject(small))
+    groups = module_groups(p)
+    assert sum(g.total_s for g in groups if g.depth == 0) == pytest.approx(p.gpu_busy_s)
+    paths = [(g.depth, g.path) for g in groups]
+    assert (0, "layers.*") in paths and (0, "(optimizer)") in paths
+    layers = groups[paths.index((0, "layers.*"))]
+    assert layers.count == 2
+    assert layers.kernels == sum(k.module.startswith("layers.") for k in p.kernels)
+    after = paths[paths.index((0, "layers.*")) + 1]
+    assert after[0] == 1  # its children follow it
+    query = groups[paths.index((2, "query"))]
+    assert query.kernels == sum(k.module.endswith("attention.query") for k in p.kernels)
+
+
+def test_idle_time_has_causes(tiny_prediction: Prediction) -> None:
+    p = tiny_prediction
+    found = dict(causes(p))
+    assert list(found) == ["waiting for the host", "waiting for a sync", "between kernels"]
+    assert sum(found.values()) == pytest.approx(p.period_s - p.gpu_busy_s, rel=1e-3)
+
+
+def test_memory_by_what_it_holds(tiny_prediction: Prediction) -> None:
+    p = tiny_prediction
+    parts = dict(memory_parts(p))
+    assert sum(parts.values()) == p.peak_memory_bytes + p.workspace_bytes
+    assert list(parts)[-1] == "workspace" and "weights" in parts
+
+
+def test_what_is_missing_is_named(tiny_prediction: Prediction) -> None:
+    ops = len(tiny_prediction.trace.ops)
+    p = replace(tiny_prediction, unmodelled={"aten.rare.default": 1, "aten.odd.default": ops})
+    assert unmodelled(p) == [
+        f"aten.odd.default ×{ops} (100% of ops)", f"aten.rare.default ×1 ({100 / ops:.0f}% of ops)",
+    ]  # fmt: skip
+
+
+def test_a_trace_for_another_gpu_is_noted(tiny: Subject, tiny_prediction: Prediction) -> None:
+    assert notes(tiny_prediction) == []
+    p = predict(Scenario("mlp-tiny", gpu="l4"), tiny)
+    assert notes(p)[-1] == (
+        "traced as on h200_sxm: on l4 PyTorch may choose other kernels; trace the network again "
+        "for an answer of its own"
+    )
+
+
+def test_dtypes_are_shortened() -> None:
+    names = ("float32", "float16", "bfloat16", "tf32", "int64", "float8_e4m3fn")
+    assert [short_dtype(n) for n in names] == [
+        "fp32", "fp16", "bf16", "tf32", "int64", "fp8_e4m3fn",
+    ]  # fmt: skip
