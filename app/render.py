@@ -134,7 +134,7 @@ def _kernels(p: Prediction, top: int, wide: bool) -> RenderableType:
     table.add_column("shape", no_wrap=True)
     if wide:
         table.add_column("family", no_wrap=True)
-        table.add_column("dtype", no_wrap=True)
+        table.add_column("math", no_wrap=True)
     _numbers(table, "count", "time", "of GPU")
     table.add_column("bound by", no_wrap=True)
     _numbers(table, "of roof")

@@ -77,7 +77,8 @@ def choose(
     if any(t.stride(-1) != 1 for t in (q, k, v)):
         return "math"
     prefers_cudnn = capability in ((9, 0), (10, 0))
-    if prefers_cudnn and half and width <= 256 and width % 8 == 0:
+    wants_bias = mask is not None and mask.requires_grad and torch.is_grad_enabled()
+    if prefers_cudnn and half and width <= 256 and width % 8 == 0 and not wants_bias:
         return "cudnn"
     square = not is_causal or q.shape[2] == k.shape[2]
     if half and mask is None and same_width and width <= 256 and square:

@@ -1,0 +1,1 @@
+"""The README's picture, made from a real prediction: `python -m app.pictures`."""

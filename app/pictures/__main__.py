@@ -1,0 +1,32 @@
+"""Write `report.svg` beside this file."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from rich.console import Console
+
+from app.progress import shown
+from app.render import show
+from app.scenario import Scenario, predict, subject
+
+TITLE = "ridgepoint predict llama3-1b --batch 1 --seq 1024 --dtype bf16 --train"
+
+
+def main() -> None:
+    """Predict and draw."""
+    asked = Scenario(network="llama3-1b", batch=1, seq=1024, dtype="bf16", training=True)
+    with shown() as step:
+        found = subject(asked, step)
+        p = predict(asked, found, step)
+    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, highlight=False)
+    show(console, p, found, 8)
+    drawing = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=TITLE), flags=re.DOTALL)
+    drawing = drawing.replace("Fira Code", "DejaVu Sans Mono")  # no font is fetched from anywhere
+    (Path(__file__).parent / "report.svg").write_text(drawing)
+
+
+if __name__ == "__main__":
+    main()
