@@ -130,7 +130,7 @@ def _memory(p: Prediction) -> Text:
 def _kernels(p: Prediction, top: int, wide: bool) -> RenderableType:
     groups = kernel_groups(p)
     table = _table("Heaviest kernels")
-    table.add_column("op", no_wrap=True)
+    table.add_column("op", no_wrap=True, overflow="ellipsis")
     table.add_column("shape", no_wrap=True)
     if wide:
         table.add_column("family", no_wrap=True)
@@ -138,7 +138,7 @@ def _kernels(p: Prediction, top: int, wide: bool) -> RenderableType:
     _numbers(table, "count", "time", "of GPU")
     table.add_column("bound by", no_wrap=True)
     _numbers(table, "of roof")
-    op_width, shape_width = (30, 24) if wide else (19, 16)
+    op_width, shape_width = (26, 22) if wide else (19, 16)
     for g in groups[:top]:
         middle = (g.family, g.dtype) if wide else ()
         table.add_row(
@@ -188,7 +188,7 @@ def _cut(text: str, width: int) -> str:
 
 def _numbers(table: Table, *names: str) -> None:
     for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
 
 
 def _remarks(p: Prediction) -> RenderableType:

@@ -6,8 +6,10 @@ shows.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +17,9 @@ from calibration.fidelity import retrace
 from calibration.recordings import Recording, recordings
 from simulator import predict_trace
 from simulator.records import Trace
+
+README = Path(__file__).parent.parent / "README.md"
+_BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 
 
 @dataclass(frozen=True)
@@ -117,9 +122,18 @@ def table(found: Iterable[Outcome]) -> str:
     return "\n".join(lines)
 
 
+def put(readme: str, lines: str) -> str:
+    """The README with these lines between its accuracy marks."""
+    before, _, rest = readme.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"
+
+
 def main() -> None:
-    """Print every case, then the table."""
+    """Print every case, then the table; with --readme put the table into the README."""
     found = validate()
+    if "--readme" in sys.argv[1:]:
+        README.write_text(put(README.read_text(), table(found)))
     for o in found:
         print(f"{o.ratio:6.2f}  {o.figure:8}  {o.group:22}  {o.case}")
     print(table(found))

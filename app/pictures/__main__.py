@@ -21,7 +21,9 @@ def main() -> None:
     with shown() as step:
         found = subject(asked, step)
         p = predict(asked, found, step)
-    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, highlight=False)
+    console = Console(
+        record=True, width=100, file=io.StringIO(), force_terminal=True, highlight=False
+    )
     show(console, p, found, 8)
     drawing = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=TITLE), flags=re.DOTALL)
     drawing = drawing.replace("Fira Code", "DejaVu Sans Mono")  # no font is fetched from anywhere

@@ -9,6 +9,7 @@ import sys
 import weakref
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,12 +22,13 @@ from simulator.tracing.sizes import DATA_DEPENDENT, host_copy
 
 _UNSEEN = {"prim", "profiler"}
 _DROPPED_ARGS = {"device", "layout", "pin_memory", "non_blocking"}
+_HERE = Path(__file__).parent.as_posix()
 _UNCOUNTED = (
-    "simulator/tracing", "contextlib.py", "torch/overrides.py",
+    _HERE, "contextlib.py", "torch/overrides.py",
     "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
 )  # fmt: skip
 """Files whose Python runs because a step is being traced: the way into the recorder."""
-_REPEATING = ("simulator/tracing/device.py", "simulator/tracing/semantics", "torch/compiler")
+_REPEATING = (f"{_HERE}/device.py", f"{_HERE}/semantics", "torch/compiler")
 """Files that call on what was called already, or what only a traced step calls: `F.relu` comes
 here through the function mode and is entered once more."""
 

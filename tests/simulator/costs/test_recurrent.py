@@ -23,7 +23,12 @@ def lstm(name: str = "aten._cudnn_rnn.default", **more: Any) -> tuple[Work, ...]
 
 def test_a_product_and_a_recurrence_for_each_layer() -> None:
     first, low, second, high = lstm()
-    assert [w.family for w in (first, low, second, high)] == ["rnn_input", "rnn", "rnn_input", "rnn"]
+    assert [w.family for w in (first, low, second, high)] == [
+        "rnn_input",
+        "rnn",
+        "rnn_input",
+        "rnn",
+    ]
     # 2·(64·16)·(4·48)·32 = 12,582,912
     assert (first.flops, first.dims["k"]) == (12582912, 32)
     # 2·1024·192·48 = 18,874,368, and as much for the recurrence h·W_hh

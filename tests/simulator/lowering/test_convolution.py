@@ -81,7 +81,10 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
         # 784 tiles are 5.9 waves on 132 units: handed out by a counter, which is cleared
         (conv("float16", (32, 64, 56, 56), (64, 64, 3, 3), 56), "layout layout fill conv layout"),
         # stride 2: 32·28·28 / 128 · 512 / 128 = 784 tiles
-        (conv("float16", (32, 256, 56, 56), (512, 256, 1, 1), 28, stride=2), "layout fill conv layout"),
+        (
+            conv("float16", (32, 256, 56, 56), (512, 256, 1, 1), 28, stride=2),
+            "layout fill conv layout",
+        ),
         # the stem: 3 channels are padded to 8
         (
             conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2),
@@ -99,7 +102,10 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
         # the last one, to 4 channels: the weight is padded
         (conv("float16", (2, 320, 64, 64), (4, 320, 3, 3), 64), "layout fill layout conv layout"),
         # ResNeXt: 8 channels a group, and 6
-        (conv("float16", (8, 256, 7, 7), (256, 8, 3, 3), 7, groups=32), "layout layout conv layout"),
+        (
+            conv("float16", (8, 256, 7, 7), (256, 8, 3, 3), 7, groups=32),
+            "layout layout conv layout",
+        ),
         (
             conv("float16", (8, 192, 8, 8), (192, 6, 3, 3), 8, groups=32),
             "fill layout fill layout conv layout",

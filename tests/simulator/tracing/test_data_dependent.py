@@ -1,0 +1,135 @@
+"""Results whose size or value depends on data: what is taken, and that it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from simulator.records import Trace
+from simulator.tracing import trace
+from tests.simulator.conftest import Calls
+
+X = torch.ones(4, 8)
+Forward = Callable[[Calls, Tensor], Any]
+
+
+def run(forward: Forward, **sizes: int) -> Trace:
+    return trace(Calls(forward), (X,), sizes=sizes)
+
+
+def taken(traced: Trace) -> list[tuple[str, str]]:
+    return [(a.name, a.taken) for a in traced.assumptions]
+
+
+HALF = "16 rows: half of 32 elements"
+CASES: list[tuple[str, Forward, str, str, tuple[int, ...]]] = [
+    ("nonzero", lambda _, x: x.nonzero(), "aten.nonzero.default", HALF, (16, 2)),
+    ("nonzero", lambda _, x: torch.where(x > 0)[0] + 1, "aten.nonzero.default", HALF, (16,)),
+    ("index", lambda _, x: x[x > 0], "aten.index.Tensor", HALF, (16,)),
+    ("masked_select", lambda _, x: torch.masked_select(x, x > 0), "aten.masked_select.default",
+     HALF, (16,)),
+    ("unique", lambda _, x: x.unique() + 1, "aten._unique2.default",
+     "32 rows: all elements taken as distinct", (32,)),
+    ("unique", lambda _, x: torch.unique_consecutive(x) + 1, "aten.unique_consecutive.default",
+     "32 rows: all elements taken as distinct", (32,)),
+    ("repeat_interleave", lambda _, x: x.repeat_interleave((x[:, 0] > 0).long(), 0),
+     "aten.repeat_interleave.Tensor", "4 rows: one repeat each", (4, 8)),
+    ("bincount", lambda _, x: torch.bincount(x[0].long(), minlength=5), "aten.bincount.default",
+     "5 rows: as many as minlength asks", (5,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "forward", "op", "text", "shape"), CASES)
+def test_a_default_is_taken_and_said(
+    size: str, forward: Forward, op: str, text: str, shape: tuple[int, ...]
+) -> None:
+    traced = run(forward)
+    assert taken(traced) == [(op, text)]
+    assert traced.ops[traced.assumptions[0].op].name == op
+    assert traced.ops[-1].outputs[0].shape == shape
+
+
+@pytest.mark.parametrize(("size", "forward", "op", "text", "shape"), CASES)
+def test_a_size_of_the_user_is_taken(
+    size: str, forward: Forward, op: str, text: str, shape: tuple[int, ...]
+) -> None:
+    traced = run(forward, **{size: 7})
+    assert taken(traced) == [(op, "7 rows, as given")]
+    assert traced.ops[-1].outputs[0].shape == (7, *shape[1:])
+
+
+def test_item_is_one_or_what_the_user_says() -> None:
+    op = "aten._local_scalar_dense.default"
+    assert taken(run(lambda _, x: x * x.sum().item())) == [(op, "the value 1.0")]
+    assert taken(run(lambda _, x: x * x.sum().item(), item=3)) == [(op, "the value 3.0, as given")]
+    repeated = run(lambda _, x: [x + 1 for _ in range(int(x[0, 0].long()))], item=3)
+    assert repeated.names().count("aten.add.Tensor") == 3
+
+
+def test_a_branch_on_a_tensor_is_taken() -> None:
+    def branch(_: Calls, x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            return x.cos()
+        return x.sin()
+
+    op = "aten._local_scalar_dense.default"
+    yes, no = run(branch), run(branch, item=0)
+    assert taken(yes) == [(op, "the value True")]
+    assert taken(no) == [(op, "the value False, as given")]
+    assert (yes.names()[-1], no.names()[-1]) == ("aten.cos.default", "aten.sin.default")
+
+
+@pytest.mark.parametrize("forward", [lambda _, x: x.cpu() + 1, lambda _, x: x.to("cpu") + 1])
+def test_a_copy_to_the_host_is_ones_there(forward: Forward) -> None:
+    traced = run(forward)
+    assert taken(traced) == [("aten._to_copy.default", "ones of shape (4, 8)")]
+    copy, add = traced.ops
+    assert copy.inputs[0].device == "cuda" and copy.outputs[0].device == "cpu"
+    assert {t.device for t in (*add.inputs, *add.outputs)} == {"cpu"}
+
+
+def test_tolist_is_a_copy_to_the_host() -> None:
+    traced = run(lambda _, x: [x * value for value in x[0, :3].tolist()])
+    assert ("aten._to_copy.default", "ones of shape (3,)") in taken(traced)
+    assert traced.names().count("aten.mul.Tensor") == 3
+
+
+def test_equal_shapes_are_taken_as_equal() -> None:
+    traced = run(lambda _, x: x if torch.equal(x, x) else x.cos())
+    assert taken(traced) == [("aten.equal.default", "tensors of equal shape taken as equal")]
+    assert traced.names() == ["aten.equal.default"]
+
+
+def test_a_write_under_a_mask_has_a_known_shape() -> None:
+    def write(_: Calls, x: Tensor) -> Tensor:
+        y = x.clone()
+        y[x > 0] = 1.0
+        return y
+
+    traced = run(write)
+    assert traced.names()[-1] == "aten.index_put_.default" and traced.assumptions == []
+
+
+def test_an_index_without_a_mask_assumes_nothing() -> None:
+    traced = run(lambda _, x: x[torch.arange(3, device=x.device)])
+    assert traced.ops[-1].outputs[0].shape == (3, 8) and traced.assumptions == []
+
+
+def test_a_mask_can_be_trained_through() -> None:
+    module = Calls(lambda self, x: (x @ self.w)[x[:, :4] > 0])
+    traced = trace(module, (torch.ones(4, 4),), phase="training", optimizer=None)
+    assert [a.taken for a in traced.assumptions] == ["8 rows: half of 16 elements"]
+
+
+def test_a_real_value_on_the_cpu_is_no_assumption() -> None:
+    traced = run(lambda _, x: x * torch.tensor(5).item())
+    assert traced.assumptions == []
+    assert traced.ops[-1].signature.arg("other") == 5
+
+
+def test_random_numbers_are_no_assumption() -> None:
+    assert run(lambda _, x: x + torch.rand_like(x)).assumptions == []

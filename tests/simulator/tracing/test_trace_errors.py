@@ -1,0 +1,113 @@
+"""What cannot be traced says what came, what was expected and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from simulator.errors import InputError
+from simulator.tracing import trace
+from tests.simulator.conftest import Calls
+
+X = torch.ones(4, 4)
+
+
+def refused(module: Any, *args: Tensor, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        trace(module, args, **options)
+    return str(caught.value)
+
+
+def test_no_module() -> None:
+    assert refused(torch.relu, X) == (
+        "expected an nn.Module to trace, got builtin_function_or_method"
+    )
+    assert refused(nn.Linear, X) == "expected an nn.Module to trace, got type"
+
+
+def test_unknown_phase() -> None:
+    assert refused(nn.Linear(4, 4), X, phase="train") == (
+        "unknown phase 'train': expected 'inference' or 'training'"
+    )
+
+
+def test_unknown_optimizer() -> None:
+    assert refused(nn.Linear(4, 4), X, phase="training", optimizer="adam") == (
+        "unknown optimizer 'adam': expected one of 'adamw', 'adamw_fused', 'sgd' or None"
+    )
+
+
+@pytest.mark.parametrize("phase", ["inference", "training"])
+def test_unknown_autocast_dtype(phase: str) -> None:
+    assert refused(nn.Linear(4, 4), X, phase=phase, autocast="bfloat16") == (
+        "unknown autocast dtype 'bfloat16': expected 'bf16' or 'fp16'"
+    )
+
+
+def test_unknown_gpu() -> None:
+    assert refused(nn.Linear(4, 4), X, gpu="h2000").startswith("unknown GPU 'h2000': did you mean")
+
+
+def test_a_forward_that_raises_names_the_network_and_its_inputs() -> None:
+    ids = torch.zeros(2, 3, dtype=torch.int64)
+    text = refused(nn.Linear(4, 4), torch.ones(2, 5))
+    assert text == (
+        "Linear.forward failed on inputs (float32[2, 5]): RuntimeError: "
+        "mat1 and mat2 shapes cannot be multiplied (2x5 and 4x4)"
+    )
+    assert refused(nn.Identity(), X, ids) == (
+        "Identity.forward failed on inputs (float32[4, 4], int64[2, 3]): TypeError: "
+        "Identity.forward() takes 2 positional arguments but 3 were given"
+    )
+
+
+def test_a_loss_without_a_gradient() -> None:
+    expected = (
+        "the loss of Linear depends on no trainable parameter: expected at least one parameter "
+        "with requires_grad; predict phase='inference' instead"
+    )
+    frozen = nn.Linear(4, 4).requires_grad_(False)
+    assert refused(frozen, X, phase="training") == expected
+    assert refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: y.detach().sum()) == expected
+
+
+def test_an_output_without_a_loss() -> None:
+    module = Calls(lambda self, x: x.argmax(-1))
+    assert refused(module, X, phase="training") == (
+        "the network returns no floating-point tensor to make a loss of: pass "
+        "loss=callable(output) -> scalar tensor"
+    )
+
+
+def test_a_network_that_cannot_be_copied() -> None:
+    class Cached(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.cache = self.layer(X)  # neither parameter nor buffer, with a history
+
+    text = refused(Cached(), X)
+    assert text.startswith("Cached cannot be copied: Only Tensors created explicitly by the user ")
+    assert text.endswith(
+        "Expected a module whose tensors are parameters or buffers; register the others with "
+        "register_buffer()."
+    )
+
+
+def test_a_generator_in_a_network_cannot_be_copied() -> None:
+    module = nn.Linear(4, 4)
+    module.lines = (i for i in range(3))  # pyright: ignore
+    assert refused(module, X).startswith("Linear cannot be copied: cannot pickle 'generator'")
+
+
+def test_an_op_that_needs_data() -> None:
+    text = refused(Calls(lambda _, x: torch.unique(x, dim=0)), X)
+    assert text.startswith("Calls uses an op that cannot be traced without data: aten::unique_dim")
+
+
+def test_numpy_has_no_data() -> None:
+    text = refused(Calls(lambda _, x: x.numpy()), X)
+    assert text.startswith("Calls.forward failed on inputs (float32[4, 4]): TypeError: ")
