@@ -43,7 +43,8 @@ class Scenario:
         from simulator.networks.catalogue import CATALOGUE
 
         path = Path(self.network)
-        if self.network in CATALOGUE or ":" in path.name or path.suffix == ".py":
+        foreign = self.network.startswith(("hf:", "timm:")) or ":" in path.name
+        if self.network in CATALOGUE or foreign or path.suffix == ".py":
             return None
         named = path.suffix in (".json", ".rpt", ".msgpack")
         return path if named or path.is_file() else None

@@ -168,6 +168,10 @@ def _idle(run: Schedule, launched: Launches) -> Idle:
 
 def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:
     notes: list[str] = []
+    if gpu.vendor not in (None, "NVIDIA", "AMD"):
+        notes.append(
+            f"eager PyTorch does not drive {gpu.name}: predicted as if it launched a GPU's kernels"
+        )
     dtypes = {t.dtype for s in trace.signatures[0] for t in s.inputs}
     if "bfloat16" in dtypes and not gpu.peak("tensor", "bf16"):
         notes.append(f"{gpu.name} has no bfloat16 tensor cores: PyTorch computes it in fp32")

@@ -201,6 +201,7 @@ def _training_step(
         else:
             with _autocast(autocast):
                 value = (loss or _default_loss)(_forward(module, args, kwargs))
+        _check_scalar(value, module)
         if not value.requires_grad:
             raise InputError(
                 f"the loss of {type(module).__name__} depends on no trainable parameter: expected "
@@ -224,6 +225,18 @@ def _training_step(
     with recorder, recorder.counting_python():
         stepper.step()
         stepper.zero_grad()
+
+
+def _check_scalar(value: object, module: nn.Module) -> None:
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return
+    what = f"of type {type(value).__name__}"
+    if isinstance(value, torch.Tensor):
+        what = f"a tensor of shape {list(value.shape)}"
+    raise InputError(
+        f"the loss of {type(module).__name__} is {what}: expected a tensor of one element, "
+        "such as loss=lambda out: out.mean()"
+    )
 
 
 def _default_loss(output: Any) -> torch.Tensor:

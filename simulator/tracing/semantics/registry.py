@@ -28,8 +28,11 @@ class Situation:
 
     @property
     def capability(self) -> tuple[int, int]:
-        """CUDA compute capability; (0, 0) where there is none."""
-        return self.gpu.compute_capability or (0, 0)
+        """CUDA compute capability, or the one whose attention kernels ROCm's builds offer as well;
+        (0, 0) where there is none."""
+        if self.gpu.compute_capability:
+            return self.gpu.compute_capability
+        return (8, 0) if self.gpu.vendor == "AMD" else (0, 0)
 
 
 COMPOSITES: dict[str, Rule] = {}

@@ -74,7 +74,7 @@ def test_parameters_of_the_network_are_on_the_gpu_too() -> None:
 @pytest.mark.parametrize(
     ("gpu", "name", "capability", "bf16", "units"),
     [
-        ("h200", "H200 SXM", (9, 0), True, 132),
+        ("h200", "H200 SXM 141GB", (9, 0), True, 132),
         ("a100", "A100 SXM4 80GB", (8, 0), True, 108),
         ("t4", "T4", (7, 5), False, 40),
     ],

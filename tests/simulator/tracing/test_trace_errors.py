@@ -56,7 +56,7 @@ def test_a_forward_that_raises_names_the_network_and_its_inputs() -> None:
     text = refused(nn.Linear(4, 4), torch.ones(2, 5))
     assert text == (
         "Linear.forward failed on inputs (float32[2, 5]): RuntimeError: "
-        "mat1 and mat2 shapes cannot be multiplied (2x5 and 4x4)"
+        "a and b must have same reduction dim, but got [2, 5] X [4, 4]."
     )
     assert refused(nn.Identity(), X, ids) == (
         "Identity.forward failed on inputs (float32[4, 4], int64[2, 3]): TypeError: "
@@ -71,7 +71,18 @@ def test_a_loss_without_a_gradient() -> None:
     )
     frozen = nn.Linear(4, 4).requires_grad_(False)
     assert refused(frozen, X, phase="training") == expected
-    assert refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: y.detach().sum()) == expected
+    layer = nn.Linear(4, 4)
+    assert refused(layer, X, phase="training", loss=lambda y: y.detach().sum()) == expected
+
+
+def test_a_loss_that_is_no_scalar() -> None:
+    expected = "expected a tensor of one element, such as loss=lambda out: out.mean()"
+    assert refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: y) == (
+        f"the loss of Linear is a tensor of shape [4, 4]: {expected}"
+    )
+    assert refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: 1.0) == (
+        f"the loss of Linear is of type float: {expected}"
+    )
 
 
 def test_an_output_without_a_loss() -> None:
