@@ -26,14 +26,17 @@ class Memory:
 def memory(trace: Trace) -> Memory:
     """Allocated bytes at each op, as the caching allocator counts them (without workspaces)."""
     storages = [s for s in trace.storages if s.device == "cuda" and s.nbytes > 0]
-    count = len(trace.ops)
+    last = len(trace.ops)
+    count = max(last, 1)  # a step without ops holds its weights and inputs all the same
     sizes = np.array([-(-s.nbytes // BLOCK_BYTES) * BLOCK_BYTES for s in storages], np.int64)
     born = np.array([max(s.born, 0) for s in storages], np.int64)
-    freed = np.array([count if s.freed is None else s.freed for s in storages], np.int64)
+    freed = np.array(
+        [count if s.freed is None or s.freed == last else s.freed for s in storages], np.int64
+    )
     steps = np.zeros(count + 2, np.int64)
     np.add.at(steps, np.minimum(born, count), sizes)
     np.add.at(steps, np.minimum(freed, count), -sizes)  # gone before op `freed` begins
-    bytes_at = np.cumsum(steps)[: max(count, 1)]
+    bytes_at = np.cumsum(steps)[:count]
     peak_op = int(np.argmax(bytes_at))
     alive = (born <= peak_op) & (freed > peak_op)
     at_peak: dict[Role, int] = {}

@@ -63,6 +63,9 @@ class Schedule:
 def schedule(launches: Launches, clock: Clock, repeat: int = 1) -> Schedule:
     """Run `repeat` steps back to back, without a sync between them."""
     count = launches.host_s.size
+    if count == 0:  # nothing to launch: the host's own work alone
+        none = np.zeros(0)
+        return Schedule(none, none, none, none, repeat * launches.tail_s)
     host = np.tile(launches.host_s, repeat)
     host[count::count] += launches.tail_s
     duration = np.tile(launches.duration_s, repeat)

@@ -304,3 +304,23 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
             launch(op, (4, 6), n * c, 2 * channel + saved, write, {**small, "rows": c, "cols": n})
         )  # fmt: skip
     return tuple(found)
+
+
+# -- weight norm ------------------------------------------------------------------------------------
+
+
+@cost("aten._weight_norm_interface.default")
+def weight_norm(op: Signature) -> tuple[Work, ...]:
+    """g·v / |v| of each slice: square and sum, then scale (ATen/native/cuda/WeightNorm.cu)."""
+    v = op["v"]
+    dims = {"rows": op["g"].numel, "cols": v.numel // max(op["g"].numel, 1), "inner": 1}
+    return (launch(op, (3, 4), v.numel, op.read_bytes, op.write_bytes, dims),)
+
+
+@cost("aten._weight_norm_interface_backward.default")
+def weight_norm_backward(op: Signature) -> tuple[Work, ...]:
+    """The sum of the gradient times v, then the gradients of v and g."""
+    v = op["saved_v"]
+    rows = op["saved_g"].numel
+    dims = {"rows": rows, "cols": v.numel // max(rows, 1), "inner": 1}
+    return (launch(op, (6, 8), v.numel, op.read_bytes, op.write_bytes, dims),)
