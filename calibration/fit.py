@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from calibration.convolution_sweep import cases
 from calibration.fidelity import retrace
 from calibration.recordings import Recording, recordings
 from calibration.validation import interval, outcomes
 from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
-from simulator.lowering import lower
+from simulator.lowering import launches, lower
 from simulator.profiles import FOLDER, Profile, Tiles, Traffic, profile
 from simulator.records import Trace
 from simulator.residency import accesses
@@ -88,6 +89,22 @@ def samples(pairs: Sequence[Pair], gpu: GPU) -> list[Sample]:
     return [Sample(*works[key], float(np.median(found[key]))) for key in sorted(found)]
 
 
+def swept(gpu: GPU) -> list[Sample]:
+    """Convolutions of the sweep, their main kernels alone. Operands that fit were in L2, since
+    each case had run before."""
+    reach = (gpu.l2_bytes or 0) * L2_REACH
+    found: list[Sample] = []
+    for signature, seconds in cases():
+        works = launches(signature, gpu) or ()
+        if len(works) == len(seconds):
+            found += [
+                Sample(work, float(work.bytes < reach), each)
+                for work, each in zip(works, seconds, strict=True)
+                if work.family == "conv"
+            ]
+    return found
+
+
 def errors(found: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
     """log(predicted / measured) of each sample."""
     table = roofs([s.work for s in found], gpu, profile)
@@ -111,7 +128,7 @@ def _solve(make: Callable[[Floats], Profile], start: Sequence[float], low: Seque
 
 def fit(pairs: Sequence[Pair], gpu: GPU, base: Profile) -> Profile:
     """A fitted whose families are fitted to the samples one at a time."""
-    found = samples(pairs, gpu)
+    found = samples(pairs, gpu) + swept(gpu)
     fitted = base
     groups: dict[str, list[Sample]] = {}
     for sample in found:

@@ -108,7 +108,8 @@ def _replay(launched: Launches, profile: Profile) -> Launches:
     work = np.zeros_like(launched.host_s)
     if work.size:
         work[0] = profile.graph_launch_s
-    return Launches(work, launched.duration_s, np.zeros(work.size, np.bool_), 0.0)
+    tail_s = 0.0 if work.size else profile.graph_launch_s
+    return Launches(work, launched.duration_s, np.zeros(work.size, np.bool_), tail_s)
 
 
 def _refuse_syncs(trace: Trace) -> None:
@@ -147,6 +148,8 @@ def _steady(run: Schedule, kernels: int) -> float:
 def _shares(period_s: float, period: Callable[[dict[str, float]], float]) -> Shares:
     """The elasticities of the period: it is piecewise linear in the times of each rate, so a
     small nudge reads off the derivative (design: time is homogeneous, so they sum to 1)."""
+    if period_s == 0.0:  # no kernel, and a host whose profile counts what was done as free
+        return {"compute": 0.0, "memory": 0.0, "overhead": 1.0}
     found = {
         rate: max(0.0, (period({rate: 1 + _NUDGE}) / period_s - 1) / _NUDGE)
         for rate in ("compute", "memory")
