@@ -156,9 +156,9 @@ def fit(pairs: Sequence[Pair], gpu: GPU, base: Profile) -> Profile:
                 traffic = {**now.traffic, name: Traffic(*v.tolist())}
                 return msgspec.structs.replace(now, traffic=traffic)
 
-            start = [14.0, 0.5, 0.5, 1.5e-6, 5e-7, 5e10, 1e-9]
-            low = [0.3, 0.02, 0.01, 2e-7, 1e-9, 1e6, 1e-12]
-            high = [40.0, 1, 1, 2e-4, 5e-6, 1e13, 1e-4]
+            start = [14.0, 0.5, 0.5, 1.5e-6, 5e-7, 5e10, 1e-9, 60.0]
+            low = [0.3, 0.02, 0.01, 2e-7, 1e-9, 1e6, 1e-12, 1e-3]
+            high = [40.0, 1, 1, 2e-4, 5e-6, 1e13, 1e-4, 1e5]
             fitted = held(_solve(held, start, low, high, group, gpu))
     return fitted
 

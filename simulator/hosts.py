@@ -61,8 +61,9 @@ def host(name: str | None = None) -> Host:
     path = FOLDER / f"{name}.json"
     if name not in hosts():
         near = get_close_matches(name, hosts(), 2)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "expected one of"
-        raise InputError(f"unknown host {name!r}: {hint} {'' if near else ', '.join(hosts())}")
+        hint = f"did you mean {' or '.join(map(repr, near))}?"
+        known = f"expected one of {', '.join(hosts())}"
+        raise InputError(f"unknown host {name!r}: {hint if near else known}")
     try:
         return msgspec.json.decode(path.read_bytes(), type=Host)
     except msgspec.MsgspecError as error:

@@ -70,6 +70,9 @@ def _roof(work: Work, gpu: GPU, profile: Profile) -> tuple[float, ...]:
         l2, latency = traffic.l2, traffic.cold_s
         rows = work.dims.get("rows", 0)
         row_s = work.bytes / (rows * traffic.row) if rows and traffic.row else 0.0
+        if gpu.units and gpu.boost_hz:
+            clocks = work.dims.get("runs", 0) * traffic.run_clocks
+            row_s = max(row_s, clocks / (gpu.units * gpu.boost_hz))
     cold = work.bytes / dram
     hot = work.bytes / (l2_bytes_per_s(gpu, profile) * l2)
     return compute, max(cold, row_s), max(min(hot, cold), row_s), fixed, latency

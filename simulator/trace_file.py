@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 from simulator.errors import InputError
-from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor, Trace
+from simulator.records import (
+    ITEM_BYTES,
+    Assumption,
+    Op,
+    Phase,
+    Role,
+    Signature,
+    Storage,
+    Tensor,
+    Trace,
+)
 
 VERSION = 1
 _MAX_BYTES = 512 * 2**20
 _PHASES: tuple[Phase, ...] = get_args(Phase)
 _ROLES: tuple[Role, ...] = get_args(Role)
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Device = Annotated[str, msgspec.Meta(pattern="^(cuda|cpu)$")]
+_Born = Annotated[int, msgspec.Meta(ge=-1)]
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,13 +42,13 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     signatures: list[tuple[str, list[int], list[int], list[str], dict[str, Any], list[int]]]
     modules: list[str]
     ops: list[list[int]]
-    storages: list[tuple[int, int, int | None, int, str]]
+    storages: list[tuple[_Count, _Born, _Count | None, int, _Device]]
     phase: Literal["inference", "training"]
     optimizer: str | None
-    samples: int
-    tokens: int | None
-    parameters: int
-    weight_bytes: int
+    samples: _Count
+    tokens: _Count | None
+    parameters: _Count
+    weight_bytes: _Count
     assumptions: list[Assumption]
     torch_version: str
     gpu: str
@@ -126,8 +139,13 @@ def _rows(trace: Trace) -> _File:
 
 
 def _trace(rows: _File) -> Trace:
-    if any(n < 0 for t in rows.tensors for n in (*t.shape, *t.stride)):
-        raise ValueError("a tensor has a negative size or stride")
+    for t in rows.tensors:
+        if any(n < 0 for n in (*t.shape, *t.stride)):
+            raise ValueError("a tensor has a negative size or stride")
+        if len(t.shape) != len(t.stride):
+            raise ValueError(f"a tensor of {len(t.shape)} sizes has {len(t.stride)} strides")
+        if t.dtype not in ITEM_BYTES:
+            raise ValueError(f"unknown dtype {t.dtype!r}")
     tensors = rows.tensors
     signatures = [
         Signature(
@@ -141,6 +159,8 @@ def _trace(rows: _File) -> Trace:
             raise ValueError(f"{s.name} has names or aliases that do not fit its tensors")
     ops: list[Op] = []
     for signature, module, phase, python_calls, module_calls, nodes, *storages in rows.ops:
+        if min(python_calls, module_calls, nodes) < 0:
+            raise ValueError("an op has negative counts")
         if any(not 0 <= s < len(rows.storages) for s in storages):
             raise ValueError("an op names a storage that is not there")
         kind = signatures[_at(signature)]

@@ -146,7 +146,8 @@ def _channels(source: Tensor) -> tuple[dict[str, int], bool]:
     last = last and not source.contiguous
     cols = source.numel // max(channels, 1)
     inner = channels if last or len(source.shape) == 2 else 1
-    return {"rows": channels, "cols": cols, "inner": inner}, last
+    runs = channels * source.shape[0]  # the pixels of one channel of one image lie side by side
+    return {"rows": channels, "cols": cols, "inner": inner, "runs": runs}, last
 
 
 def _statistics(op: Signature, channels: int) -> int:

@@ -58,7 +58,8 @@ def _lies(tensor: Tensor, channels_last: bool) -> bool:
 def converted(tensor: Tensor) -> Work:
     """A tensor in cuDNN's other layout: read once and written once, tile by tile."""
     size = tensor.numel * tensor.itemsize
-    dims = {"elements": tensor.numel}
+    runs = prod(tensor.shape[:2])  # the pixels of one channel lie side by side
+    dims = {"elements": tensor.numel, "runs": runs}
     return Work("layout", 0, size, size, instructions=2 * tensor.numel, dims=dims)
 
 

@@ -23,6 +23,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cold_s       more of it where the first byte comes from DRAM
     row          bytes per second of one row, where a row is one block's alone (0: no such limit)
     step_s       seconds of each step that must wait for the one before
+    run_clocks   clocks of one unit for each run of neighbours in memory, however short it is
     """
 
     stream: float
@@ -32,6 +33,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cold_s: float = 0.0
     row: float = 0.0
     step_s: float = 0.0
+    run_clocks: float = 0.0
 
 
 class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

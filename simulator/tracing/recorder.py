@@ -9,6 +9,7 @@ import sys
 import weakref
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,8 @@ def _by_name(
 
 def _plain(value: Any) -> Any:
     """Arguments as JSON knows them; dtypes, layouts and formats by name."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has no "inf"
     if isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):

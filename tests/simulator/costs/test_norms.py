@@ -74,7 +74,8 @@ def test_cudnn_training_writes_the_running_values() -> None:
     )  # fmt: skip
     # 2·4·9·4 = 288 and four vectors of 16; out, two saved, two running
     assert (work.read_bytes, work.write_bytes) == (352, 352)
-    assert work.dims == {"rows": 4, "cols": 18, "inner": 1}
+    # 4 channels of 2 images are 8 runs of 9 pixels
+    assert work.dims == {"rows": 4, "cols": 18, "inner": 1, "runs": 8}
 
 
 def test_native_batch_norm_training_is_three_launches() -> None:
