@@ -40,7 +40,10 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
     if same:
         dims |= {"inputs": 1, "contiguous": True, "widens": widens([source], target)}
     else:
-        dims |= {"transposed": _fastest(source) != _fastest(target)}
+        dims |= {
+            "transposed": _fastest(source) != _fastest(target),
+            "runs": elements // max(1, _run(source, target)),
+        }
     return (
         Work(
             "pointwise" if same else "copy",
@@ -51,6 +54,18 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
             dims=dims,
         ),
     )
+
+
+def _run(source: Tensor, target: Tensor) -> int:
+    """Elements that lie side by side in both."""
+    run = 1
+    for size, *steps in reversed(
+        list(zip(target.shape, source.stride, target.stride, strict=True))
+    ):
+        if size > 1 and any(step != run for step in steps):
+            break
+        run *= size
+    return run
 
 
 def _fastest(tensor: Tensor) -> int:

@@ -15,6 +15,7 @@ lower half, so they have no row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from msgspec.structs import replace
 
@@ -211,9 +212,26 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
                 "inputs": len(taken),
                 "contiguous": aligned(operands),
                 "widens": widens(taken, op.out),
+                "runs": elements // max(1, run_of([*taken, *op.outputs])),
             },
         ),
     )
+
+
+def run_of(operands: Sequence[Tensor]) -> int:
+    """Elements that lie side by side in every operand that has them all: the shortest of what
+    each walks through without a jump."""
+    shape = operands[-1].shape
+    shortest = prod(shape)
+    for tensor in operands:
+        run = 1
+        pairs = zip(reversed(tensor.shape), reversed(tensor.stride), strict=True)
+        for (size, step), whole in zip(pairs, reversed(shape), strict=False):
+            if size != whole or (size > 1 and step != run):
+                break
+            run *= size
+        shortest = min(shortest, run)
+    return shortest
 
 
 def widens(taken: Sequence[Tensor], out: Tensor) -> bool:

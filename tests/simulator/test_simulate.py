@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from torch import Tensor, nn
 
 from simulator import predict, predict_trace
@@ -20,7 +20,7 @@ from simulator.hosts import Host
 from simulator.hosts import host as find_host
 from simulator.networks.catalogue import build
 from simulator.prediction import REGIMES, Prediction
-from simulator.profiles import Profile, profile
+from simulator.profiles import Profile, Tiles, Traffic, profile
 from simulator.records import Trace
 from simulator.roofline import l2_bytes_per_s
 from simulator.simulate import simulate
@@ -63,14 +63,32 @@ def answer(name: str, gpu: str = "h200", mode: str = "eager", phase: str = "infe
     return predict_trace(traced(name, phase, dtype), gpu=gpu, mode=mode)
 
 
+# Which rate rules each figure of a profile: times are divided by it, rates are multiplied.
+TIMES = {"fixed_s": "overhead", "cold_s": "overhead", "step_s": "overhead", "wave_s": "compute",
+         "split_s": "compute", "run_clocks": "memory"}  # fmt: skip
+RATES = {"row": "memory", "stream": "memory"}
+SHARES = {"l2", "issue", "dram", "shapes", "utilisation", "feed", "unaligned"}
+
+
+def _faster(curve: Traffic | Tiles, factor: dict[str, float]) -> Any:
+    figures = asdict(curve)
+    assert set(figures) <= TIMES.keys() | RATES.keys() | SHARES, "a figure that no rate rules"
+    for name in figures:
+        if name in TIMES:
+            figures[name] /= factor[TIMES[name]]
+        elif name in RATES:
+            figures[name] *= factor[RATES[name]]
+    return type(curve)(**figures)
+
+
 def scaled(
     gpu: GPU, host: Host, curves: Profile, compute: float = 1.0, memory: float = 1.0,
     overhead: float = 1.0,
 ) -> tuple[GPU, Host, Profile]:  # fmt: skip
     """The machine with its compute, memory and overhead rates times these factors.
 
-    Where a tile begins and ends and a split is joined is time of the computing units, and a row's
-    rate and the bytes in flight are rates of the memory.
+    The beginning and end of a tile and the joining of splits is time of the computing units; a
+    row's rate and the bytes in flight are rates of the memory.
     """
     card = replace(
         gpu,
@@ -85,19 +103,9 @@ def scaled(
         latency_s=host.latency_s / overhead,
         sync_s=host.sync_s / overhead,
     )
-    traffic = {
-        name: replace(
-            t, fixed_s=t.fixed_s / overhead, cold_s=t.cold_s / overhead,
-            step_s=t.step_s / overhead, row=t.row * memory, stream=t.stream * memory,
-        )
-        for name, t in curves.traffic.items()
-    }  # fmt: skip
-    tiles = {
-        name: replace(
-            t, wave_s=t.wave_s / compute, split_s=t.split_s / compute, fixed_s=t.fixed_s / overhead
-        )
-        for name, t in curves.tiles.items()
-    }
+    factor = {"compute": compute, "memory": memory, "overhead": overhead}
+    traffic = {name: _faster(t, factor) for name, t in curves.traffic.items()}
+    tiles = {name: _faster(t, factor) for name, t in curves.tiles.items()}
     learned = replace(
         curves, traffic=traffic, tiles=tiles, gap_s=curves.gap_s / overhead,
         graph_gap_s=curves.graph_gap_s / overhead,
@@ -207,9 +215,7 @@ def test_the_faster_card_is_never_slower(name: str, slower: str, faster: str) ->
 def test_bfloat16_on_a_card_without_it_is_predicted_with_a_note(gpu: str) -> None:
     found = answer("mlp-wide", gpu, dtype="bfloat16")
     name = find_gpu(gpu).name
-    assert found.notes == (
-        f"{name} has no bfloat16 tensor cores: PyTorch computes it in fp32",
-    )
+    assert found.notes == (f"{name} has no bfloat16 tensor cores: PyTorch computes it in fp32",)
     # four products of 2·1024·8192·8192 FLOPs at the vector units' peak and no faster
     peak = find_gpu(gpu).vector_flops_per_s["fp32"]
     assert found.period_s >= 4 * 2 * 1024 * 8192 * 8192 / peak

@@ -60,9 +60,7 @@ def same(a: Prediction, b: Prediction) -> bool:
     plain = [f.name for f in fields(Prediction) if f.name not in ("columns", "schedule")]
     arrays = [(a.columns, b.columns), (a.schedule, b.schedule)]
     return all(getattr(a, name) == getattr(b, name) for name in plain) and all(
-        np.array_equal(getattr(x, f.name), getattr(y, f.name))
-        for x, y in arrays
-        for f in fields(x)
+        np.array_equal(getattr(x, f.name), getattr(y, f.name)) for x, y in arrays for f in fields(x)
     )
 
 
@@ -183,9 +181,7 @@ def test_a_file_of_something_else(tmp_path: Path, content: bytes, reason: str | 
     path.write_bytes(content)
     text = refused(path)
     assert text.startswith(f"{path} is no trace of Ridgepoint: {reason or ''}")
-    assert text.endswith(
-        "; expected a file written by `ridgepoint predict … --save-trace FILE`"
-    )
+    assert text.endswith("; expected a file written by `ridgepoint predict … --save-trace FILE`")
 
 
 @pytest.mark.parametrize("file", ["trace.json", "trace.msgpack"])

@@ -24,7 +24,7 @@ def test_add_reads_both_and_writes_the_result() -> None:
     # an addition, two loads and a store for each of 24
     assert work.instructions == 24 * 4
     assert work.dims == {
-        "elements": 24, "inputs": 2, "contiguous": True, "widens": False,
+        "elements": 24, "inputs": 2, "contiguous": True, "widens": False, "runs": 1,
     }  # fmt: skip
 
 
