@@ -141,12 +141,12 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
 
 def _channels(source: Tensor) -> tuple[dict[str, int], bool]:
     """The reduction's shape, and whether channels lie side by side."""
-    channels = source.shape[1]
+    images, channels = source.shape[0], source.shape[1]
     last = len(source.shape) > 2 and channels > 1 and source.stride[1] == 1
     last = last and not source.contiguous
     cols = source.numel // max(channels, 1)
     inner = channels if last or len(source.shape) == 2 else 1
-    runs = channels * source.shape[0]  # the pixels of one channel of one image lie side by side
+    runs = channels * images  # the pixels of one channel of one image lie side by side
     return {"rows": channels, "cols": cols, "inner": inner, "runs": runs}, last
 
 
