@@ -146,7 +146,8 @@ def _channels(source: Tensor) -> tuple[dict[str, int], bool]:
     last = last and not source.contiguous
     cols = source.numel // max(channels, 1)
     inner = channels if last or len(source.shape) == 2 else 1
-    runs = channels * images  # the pixels of one channel of one image lie side by side
+    # the pixels of one channel of one image lie side by side; channels last are one long run
+    runs = 1 if inner > 1 else channels * images
     return {"rows": channels, "cols": cols, "inner": inner, "runs": runs}, last
 
 
@@ -307,7 +308,7 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
     return tuple(found)
 
 
-# -- weight norm ------------------------------------------------------------------------------------
+# -- weight norm ----------------------------------------------------------------------------------
 
 
 @cost("aten._weight_norm_interface.default")
