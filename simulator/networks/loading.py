@@ -287,13 +287,13 @@ def _timm(wanted: _Wanted) -> Loaded:
 
 
 def _transformers(wanted: _Wanted) -> Loaded:
-    transformers = _extra("hf", "transformers")
     path = Path(wanted.spec.removeprefix("hf:"))
     file = path / "config.json" if path.is_dir() else path
     if not file.is_file():
         raise InputError(
             f"no such file '{file}': expected hf:FOLDER with a config.json, or hf:FILE"
         )
+    transformers = _extra("hf", "transformers")
     remedy = "check the configuration"
     with _blaming(str(file), remedy):
         config = transformers.AutoConfig.from_pretrained(str(file), local_files_only=True)
