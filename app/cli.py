@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,7 +140,8 @@ def predict(
         network, gpu, batch, seq, dtype, train, optimizer, size, data_size, host, mode.value
     )
     with progress.shown() as step:
-        found = scenario.subject(asked, step)
+        with contextlib.redirect_stdout(sys.stderr):  # what the user's file prints is no answer
+            found = scenario.subject(asked, step)
         p = scenario.predict(asked, found, step)
     if json:
         from app.exports import as_json
@@ -186,7 +188,8 @@ def trace(
     outputs.check("--output", output)
     asked = _scenario(network, gpu, batch, seq, dtype, train, optimizer, size, data_size)
     with progress.shown() as step:
-        found = scenario.subject(asked, step)
+        with contextlib.redirect_stdout(sys.stderr):  # what the user's file prints is no answer
+            found = scenario.subject(asked, step)
         from simulator.trace_file import save
 
         save(found.trace, output)

@@ -22,6 +22,7 @@ from simulator.profiles import Profile, Tiles, Traffic
 Floats = NDArray[np.float64]
 
 _ALL = 0.995  # shares of L2 are rounded to hundredths when they are fitted
+_TYPICAL_UNITS = 100  # of a data-centre GPU, where a data sheet does not say
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
     "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8",
@@ -107,16 +108,21 @@ def curve(work: Work) -> str:
 def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
     """What DRAM gives, or what the units keep in flight, whichever is less (Little's law)."""
     most = gpu.bandwidth_bytes_per_s * profile.dram_reach
-    if gpu.units and gpu.boost_hz:
+    if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
         return min(most, gpu.units * gpu.boost_hz * stream)
     return most
+
+
+def _has_multiprocessors(gpu: GPU) -> bool:
+    """Are its `units` streaming multiprocessors, or compute units that are like them?"""
+    return gpu.vendor in (None, "NVIDIA", "AMD")
 
 
 def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
     """Measured where the data sheet knows it, else by bytes a clock and unit."""
     if gpu.l2_bandwidth_bytes_per_s:
         return gpu.l2_bandwidth_bytes_per_s
-    if gpu.units and gpu.boost_hz:
+    if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
         return gpu.units * gpu.boost_hz * profile.l2_bytes_per_clock_per_unit
     return gpu.bandwidth_bytes_per_s
 
@@ -148,7 +154,7 @@ def _issue_s(work: Work, gpu: GPU, traffic: Traffic) -> float:
 def _tiled_s(work: Work, gpu: GPU, tiles: Tiles) -> float:
     """The best tile and split: waves · (tile's time + start and end of a wave)."""
     batch, rows, columns, depth = _product(work)
-    units = gpu.units or 1
+    units = gpu.units if gpu.units and _has_multiprocessors(gpu) else _TYPICAL_UNITS
     rate = peak_flops_per_s(gpu, work.engine, work.dtype) * tiles.utilisation / units
     shapes = np.array(tiles.shapes, float)
     high, wide = shapes[:, :1], shapes[:, 1:]

@@ -175,6 +175,13 @@ def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:
         notes.append(
             f"eager PyTorch does not drive {gpu.name}: predicted as if it launched a GPU's kernels"
         )
+    missing = [name for name in ("units", "boost_hz", "compute_capability", "l2_bytes")
+               if getattr(gpu, name) is None]  # fmt: skip
+    if missing and gpu.vendor in (None, "NVIDIA"):
+        notes.append(
+            f"the data sheet of {gpu.name} lacks {', '.join(missing)}: taken as of a typical card, "
+            "beyond what the interval allows for"
+        )
     dtypes = {t.dtype for s in trace.signatures[0] for t in s.inputs}
     if "bfloat16" in dtypes and not gpu.peak("tensor", "bf16"):
         notes.append(f"{gpu.name} has no bfloat16 tensor cores: PyTorch computes it in fp32")

@@ -7,6 +7,8 @@ elements for each of a block's 512 threads on.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.lowering.registry import lowering
@@ -25,4 +27,15 @@ def reduction(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     along = inner == 1 and cols >= _ALONG
     if not (across or along):
         return (work,)
-    return Work("fill", write_bytes=4 * max(1, rows // 32), dtype="int32"), work
+    clear = Work("fill", write_bytes=4 * max(1, rows // 32), dtype="int32")
+    if across:
+        return clear, work
+    shared = {**d, "rows": rows * _blocks_a_row(cols, gpu)}
+    return clear, replace(work, dims=shared)
+
+
+def _blocks_a_row(cols: int, gpu: GPU) -> int:
+    """Blocks of 512 threads, four a unit, that share one row: each thread takes 16 to 256
+    elements (`setReduceConfig`)."""
+    values = cols // 512
+    return max(min(4 * (gpu.units or 1), values // 16), values // 256, 1)

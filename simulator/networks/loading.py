@@ -60,6 +60,10 @@ class _Wanted(NamedTuple):
     sizes: dict[str, Any]
 
 
+_LARGEST = 2**31 - 1
+"""Of a batch or a sequence: what an index of 32 bits can name."""
+
+
 def load(
     spec: str,
     *,
@@ -77,6 +81,8 @@ def load(
     for name, value in (("batch", batch), ("seq", seq)):
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}: expected 1 or more")
+        if value is not None and value > _LARGEST:
+            raise InputError(f"{name} is {value}: expected {_LARGEST} at most")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
     wanted = _Wanted(spec, batch, seq, training, dict(sizes or {}))

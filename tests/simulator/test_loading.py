@@ -253,9 +253,13 @@ def test_timm_makes_images_of_its_own_size(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("kind", "package"), [("hf", "transformers"), ("timm", "timm")])
-def test_an_extra_that_is_absent(monkeypatch: pytest.MonkeyPatch, kind: str, package: str) -> None:
+def test_an_extra_that_is_absent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, package: str
+) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    assert refused(f"{kind}:x") == (
+    config = tmp_path / "config.json"
+    config.write_text("{}")
+    assert refused(f"{kind}:{config}") == (
         f'{kind}: networks need {package}, which is not installed: pip install "ridgepoint[{kind}]"'
     )
 

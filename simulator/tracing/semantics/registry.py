@@ -32,7 +32,11 @@ class Situation:
         (0, 0) where there is none."""
         if self.gpu.compute_capability:
             return self.gpu.compute_capability
-        return (8, 0) if self.gpu.vendor == "AMD" else (0, 0)
+        if self.gpu.vendor == "AMD" or (
+            self.gpu.vendor is None and self.gpu.peak("tensor", "bf16")
+        ):
+            return (8, 0)
+        return (0, 0)
 
 
 COMPOSITES: dict[str, Rule] = {}
