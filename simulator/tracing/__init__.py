@@ -1,5 +1,6 @@
 """From a network's own code to the ops that a GPU build of PyTorch would dispatch."""
 
+from simulator.tracing.calls import trace_call
 from simulator.tracing.step import trace
 
-__all__ = ["trace"]
+__all__ = ["trace", "trace_call"]

@@ -73,7 +73,7 @@ def trace(
     tensors = [t for t in tree_leaves((args, keywords)) if isinstance(t, torch.Tensor)]
     for tensor in tensors:
         recorder.own(tensor, "input")
-    with _gpu(card, recorder, copy):
+    with on_card(card, recorder, copy):
         if training:
             _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
         else:
@@ -101,7 +101,8 @@ def trace(
 
 
 @contextmanager
-def _gpu(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]:
+def on_card(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]:
+    """Tensors on `meta` behave as on `card`, and `recorder` knows which part of `module` runs."""
     with ExitStack() as stack:
         stack.enter_context(_ONE_AT_A_TIME)
         stack.enter_context(warnings.catch_warnings())

@@ -16,7 +16,7 @@ from simulator.hardware import gpu as find_gpu
 from simulator.memory import memory
 from simulator.tracing import trace
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import OPTIMIZERS, _default_loss, _gpu  # pyright: ignore
+from simulator.tracing.step import OPTIMIZERS, _default_loss, on_card  # pyright: ignore
 from tests.simulator.conftest import Calls, small
 
 # Recurrent layers are left out: their flat weights are set on a buffer that the tracker sees twice.
@@ -51,7 +51,7 @@ def tracked_bytes(module: nn.Module, inputs: tuple[Any, ...], optimizer: str | N
         stepper.step()
         return stepper.zero_grad()
 
-    with warnings.catch_warnings(), _gpu(CARD, Recorder({}), module):
+    with warnings.catch_warnings(), on_card(CARD, Recorder({}), module):
         warnings.simplefilter("ignore")
         stepper: Any = OPTIMIZERS[optimizer](list(module.parameters())) if optimizer else None
         step()

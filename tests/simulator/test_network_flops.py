@@ -18,7 +18,7 @@ from simulator.hardware import gpu as find_gpu
 from simulator.records import Trace
 from simulator.tracing import trace
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import _default_loss, _gpu  # pyright: ignore
+from simulator.tracing.step import _default_loss, on_card  # pyright: ignore
 from tests.simulator.conftest import SMALL, small
 
 CARD = find_gpu("h200")
@@ -40,7 +40,7 @@ def ours(traced: Trace) -> int:
 
 def torchs(module: nn.Module, inputs: tuple[object, ...], training: bool) -> int:
     counter = FlopCounterMode(display=False)
-    with _gpu(CARD, Recorder({}), module), torch.set_grad_enabled(training), counter:
+    with on_card(CARD, Recorder({}), module), torch.set_grad_enabled(training), counter:
         output = module(*inputs)
         if training:
             _default_loss(output).backward()

@@ -1,0 +1,120 @@
+"""Convolutions of one, two and three dimensions, forward and backward, in both memory formats.
+
+Nine hundred of two dimensions were recorded before (`calibration.convolution_sweep`); these add
+shapes near real networks', depthwise ones, and the other dimensions.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from random import Random
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from calibration.sweeps.operands import backward, channels_last, random
+from calibration.sweeps.registry import Call, Params, operation
+from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, dtype, pick, sweep, whole, width
+
+MOST_FLOPS = {"fp32": 5e11, "bf16": 1.5e12, "fp16": 1.5e12}
+_CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_SIDES = {1: (64, 8192), 2: (7, 256), 3: (4, 48)}
+_KERNELS = {
+    1: {1: 2.0, 3: 4.0, 5: 1.0, 7: 1.0, 15: 0.5},
+    2: {1: 4.0, 3: 5.0, 5: 1.0, 7: 1.0, 16: 0.4},
+    3: {1: 2.0, 3: 4.0},
+}
+
+
+def _layer(rng: Random, dims: int) -> Params | None:
+    kind = dtype(rng)
+    kernel = int(pick(rng, {str(k): w for k, w in _KERNELS[dims].items()}))
+    stride = kernel if kernel == 16 else rng.choice([1, 1, 1, 2])
+    inward = rng.choice([3, 1]) if rng.random() < 0.1 else width(rng, 16, 2048, 32)
+    outward = width(rng, 16, 2048, 32)
+    groups = 1
+    shape = rng.random()
+    if 1 < kernel < 16 and shape < 0.3 and dims < 3 and inward > 3:
+        groups = outward = inward  # depthwise
+    elif 1 < kernel < 16 and shape < 0.4 and dims < 3 and inward % 32 == outward % 32 == 0:
+        groups = rng.choice([2, 4, 8, 32])
+    batch, side = whole(rng, 1, 128), whole(rng, *_SIDES[dims])
+    if side < kernel:
+        return None
+    made = batch * (side // stride) ** dims
+    flops = 2.0 * made * outward * (inward // groups) * kernel**dims
+    largest = max(batch * side**dims * inward, made * outward) * ITEM_BYTES[kind]
+    most = 1e10 if groups == inward else 1e11 if groups > 1 else 3e11 if dims == 3 else 1.5e12
+    if flops > min(most, MOST_FLOPS[kind]) or largest > LARGEST_BYTES:
+        return None  # depthwise ones run on the vector units, and few others are tuned as well
+    return {"dtype": kind, "dims": dims, "last": dims > 1 and rng.random() < 0.5, "batch": batch,
+            "inward": inward, "outward": outward, "side": side, "kernel": kernel, "stride": stride,
+            "groups": groups, "bias": rng.random() < 0.4}  # fmt: skip
+
+
+def _any(rng: Random) -> Params | None:
+    return _layer(rng, int(pick(rng, {"1": 2.0, "2": 5.0, "3": 1.5})))
+
+
+def _operands(
+    dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
+    kernel: int, groups: int, bias: bool, grad: bool,
+) -> tuple[Tensor, Tensor, Tensor | None]:  # fmt: skip
+    x = random(batch, inward, *[side] * dims, dtype=dtype, grad=grad)
+    w = random(outward, inward // groups, *[kernel] * dims, dtype=dtype, grad=grad)
+    if last:
+        x, w = channels_last(x, grad), channels_last(w, grad)
+    return x, w, random(outward, dtype=dtype, grad=grad) if bias else None
+
+
+@operation(sweep("convolution", 240, _any))
+def convolution(
+    dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
+    kernel: int, stride: int, groups: int, bias: bool,
+) -> Call:  # fmt: skip
+    """[batch, inward, side, ...] to [batch, outward, ...] of `dims` dimensions; `last` where the
+    channels lie innermost. Padded by half the kernel, but for patches."""
+    x, w, b = _operands(
+        dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, False
+    )
+    padding = 0 if stride == kernel else kernel // 2
+    return lambda: _CONVOLVE[dims](x, w, b, stride, padding, 1, groups)
+
+
+@operation(sweep("convolution_backward", 240, _any))
+def convolution_backward(
+    dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
+    kernel: int, stride: int, groups: int, bias: bool,
+) -> Call:  # fmt: skip
+    """Gradients of weights and bias, and of the input where it is no picture."""
+    x, w, b = _operands(dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, True)
+    padding = 0 if stride == kernel else kernel // 2
+    y = _CONVOLVE[dims](x, w, b, stride, padding, 1, groups)
+    wanted = [t for t in (w, b) if t is not None]
+    return backward(y, wanted if inward <= 3 else [x, *wanted])
+
+
+def _upward(rng: Random) -> Params | None:
+    kind = dtype(rng)
+    batch, side = whole(rng, 1, 64), whole(rng, 7, 128)
+    inward, outward = width(rng, 32, 1024), width(rng, 16, 512, 32)
+    kernel = rng.choice([2, 4])
+    made = prod((batch, 2 * side, 2 * side))
+    if 2.0 * made * inward * outward * kernel**2 / 4 > MOST_FLOPS[kind]:
+        return None
+    if made * max(outward, inward / 4) * ITEM_BYTES[kind] > LARGEST_BYTES:
+        return None
+    return {"dtype": kind, "batch": batch, "inward": inward, "outward": outward, "side": side,
+            "kernel": kernel}  # fmt: skip
+
+
+@operation(sweep("transposed_convolution", 42, _upward))
+def transposed_convolution(
+    dtype: str, batch: int, inward: int, outward: int, side: int, kernel: int
+) -> Call:
+    """[batch, inward, side, side] to [batch, outward, 2 side, 2 side]: a kernel of 2 or 4, stride
+    2."""
+    x = random(batch, inward, side, side, dtype=dtype)
+    w = random(inward, outward, kernel, kernel, dtype=dtype)
+    padding = (kernel - 2) // 2
+    return lambda: F.conv_transpose2d(x, w, None, 2, padding)
