@@ -1,0 +1,82 @@
+"""Softmax of attention scores as eager attention has it: scaled, a mask added, then normalised."""
+
+# pyright: reportMissingParameterType=false
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from calibration.fused.tile import whole_rows
+from calibration.fused.variant import DTYPES, Traffic, jit, variant
+
+SCALE = 0.125
+
+
+@jit
+def _kernel(
+    scores, mask, out, rows, queries, keys, scale, ROWS: tl.constexpr, COLS: tl.constexpr
+):  # fmt: skip
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    col = tl.arange(0, COLS)[None, :]
+    inside = (row < rows) & (col < keys)
+    at = row.to(tl.int64) * keys + col
+    x = tl.load(scores + at, mask=inside, other=0).to(tl.float32) * scale
+    x += tl.load(mask + (row % queries) * keys + col, mask=inside, other=0).to(tl.float32)
+    x = tl.where(col < keys, x, float("-inf"))
+    e = tl.exp(x - tl.max(x, axis=1, keep_dims=True))
+    tl.store(out + at, e / tl.sum(e, axis=1, keep_dims=True), mask=inside)
+
+
+def unfused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """As eager attention writes it."""
+    return torch.softmax(scores * SCALE + mask, dim=-1)
+
+
+def operands(heads: int, queries: int, keys: int, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Scores (heads, queries, keys) and the mask (queries, keys): 0, or −∞ for a later key; the
+    last query sees the last key."""
+    scores = torch.randn(heads, queries, keys, dtype=DTYPES[dtype])
+    mask = torch.full((queries, keys), float("-inf"), dtype=DTYPES[dtype])
+    return scores, mask.triu(keys - queries + 1)
+
+
+def traffic(heads: int, queries: int, keys: int, dtype: str) -> Traffic:
+    """Scores in and out, the mask in."""
+    one = queries * keys
+    # scale, mask; max; subtract, exp; sum; divide
+    return Traffic(
+        (2 * heads + 1) * one * DTYPES[dtype].itemsize, heads * one * (2 + 1 + 2 + 1 + 1)
+    )
+
+
+@variant(
+    unfused=unfused,
+    operands=operands,
+    traffic=traffic,
+    points=[
+        {"heads": heads, "queries": queries, "keys": keys, "dtype": "bf16"}
+        for heads, queries, keys in (
+            (12, 64, 64), (96, 128, 128), (384, 128, 128), (12, 512, 512), (128, 512, 512),
+            (32, 1, 2048), (256, 1, 4096), (32, 1024, 1024), (16, 2048, 2048), (64, 2048, 2048),
+            (16, 4096, 4096), (4, 8192, 8192),
+        )
+    ]
+    + [{"heads": 32, "queries": 1024, "keys": 1024, "dtype": dtype} for dtype in ("fp32", "fp16")],
+    irregular=[
+        {"heads": 1, "queries": 1, "keys": 1},
+        {"heads": 3, "queries": 13, "keys": 77},
+        {"heads": 2, "queries": 1, "keys": 3001},
+    ],
+)  # fmt: skip
+def fused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """One read, one write; the mask's row is shared by the heads."""
+    heads, queries, keys = scores.shape
+    rows = heads * queries
+    tile = whole_rows(keys)
+    out = torch.empty_like(scores)
+    _kernel[(triton.cdiv(rows, tile.rows),)](
+        scores, mask, out, rows, queries, keys, SCALE,
+        ROWS=tile.rows, COLS=tile.cols, num_warps=tile.warps,
+    )  # fmt: skip
+    return out
