@@ -222,6 +222,27 @@ def hosts() -> None:
     listings.all_hosts()
 
 
+_PASSED_ON: dict[str, Any] = {
+    "allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": [],
+}  # fmt: skip
+
+
+@app.command(context_settings=_PASSED_ON)
+def calibrate(ctx: typer.Context) -> None:
+    """Measure a GPU and its host, fit, validate: measure, fit, validate or all."""
+    from app.calibrate import run
+
+    raise typer.Exit(run(ctx.args or ["--help"]))
+
+
+@app.command(context_settings=_PASSED_ON)
+def validate(ctx: typer.Context) -> None:
+    """Predictions held against measured networks; needs no GPU."""
+    from app.calibrate import run
+
+    raise typer.Exit(run(["validate", *ctx.args]))
+
+
 @app.command()
 def doctor() -> None:
     """What is installed, and what works."""

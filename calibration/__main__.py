@@ -1,0 +1,186 @@
+"""`python -m calibration measure|fit|validate|all`: the same as `ridgepoint calibrate …`.
+
+Measuring needs a CUDA GPU, PyTorch and numpy, with Triton and nvidia-ml-py where they are there.
+Fitting and validating need no GPU, but Ridgepoint's own packages.
+"""
+
+from __future__ import annotations
+
+import time
+
+_BEGAN_S = time.perf_counter()  # before torch is imported, which counts towards the limit
+
+import argparse  # noqa: E402
+import importlib  # noqa: E402
+import sys  # noqa: E402
+from collections.abc import Callable, Sequence  # noqa: E402
+from dataclasses import asdict  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import TYPE_CHECKING  # noqa: E402
+
+from simulator.errors import InputError, RidgepointError  # noqa: E402
+
+if TYPE_CHECKING:
+    from calibration.log import Log
+    from calibration.measure import Progress
+
+LIMIT_S = {"quick": 88.0, "full": 595.0}
+FOLDER = Path("ridgepoint-measurements")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of all commands."""
+    top = argparse.ArgumentParser(
+        prog="calibrate", description="Measure this GPU and host, fit their profiles, and hold "
+        "predictions against measured networks."
+    )  # fmt: skip
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    measure = argparse.ArgumentParser(add_help=False)
+    measure.add_argument("folder", type=Path, nargs="?", default=FOLDER, metavar="FOLDER",
+                         help="where samples go, and are found again (%(default)s)")  # fmt: skip
+    extent = measure.add_mutually_exclusive_group()
+    extent.add_argument("--quick", action="store_true", help="a thinned sweep, in 90 s at most")
+    extent.add_argument("--full", action="store_true", help="all of it, in 10 min (the default)")
+    measure.add_argument("--kind", choices=("library", "cuda", "triton"), help="only these kernels")
+    measure.add_argument("--only", default="", metavar="REGEX", help="only points of such names")
+    measure.add_argument("--seconds", type=_positive, metavar="N", help="another limit of time")
+    measure.add_argument("--retry", action="store_true", help="try failed points again")
+    measure.add_argument("--host-only", action="store_true",
+                         help="time Python and dispatch on the CPU alone; no GPU")  # fmt: skip
+    commands.add_parser("measure", parents=[measure], help="time calls; goes on where it ended")
+    for name, text in (("fit", "profiles from the packaged measurements"),
+                       ("validate", "predicted against measured; options go through")):  # fmt: skip
+        commands.add_parser(name, help=text, add_help=False)
+    commands.add_parser("all", parents=[measure], help="measure, fit and validate")
+    return top
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text}: expected seconds above 0")
+    return value
+
+
+def say(text: str) -> None:
+    """A note beside the results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Time the planned points into `FOLDER/samples.jsonl`, and say what came of it."""
+    if options.host_only:
+        measure_host(options.folder)
+        return
+    from calibration import host_index
+    from calibration.bench import GpuBench
+    from calibration.device import Watch, find, versions
+    from calibration.log import Log
+    from calibration.measure import Progress, Sweep, load, planned
+
+    limit_s = options.seconds or LIMIT_S["quick" if options.quick else "full"]
+    device = find()
+    points = planned(load(options.kind, say), options.quick, options.only)
+    watch = Watch(device)
+    machine = {**versions(), "driver": watch.driver}
+    card = {"gpu": device.name, **asdict(device)}
+    for key in ("name", "uuid"):
+        del card[key]
+    with Log(options.folder / "samples.jsonl", {**card, **machine}) as log:
+        found = log.found
+        for number in found.corrupt_lines:
+            say(f"warning: {log.path}: line {number} is damaged and left out")
+        done = found.measured - found.without_kernels
+        if options.retry:
+            done -= set(found.failed)
+        points = [point for point in points if point.name not in done]
+        points.sort(key=lambda point: point.name not in found.without_kernels)
+        say(f"{device.name}, data sheet {device.sheet}: {len(points)} points to measure, "
+            f"{len(found.samples)} measured before, into {log.path}")  # fmt: skip
+        if not points:
+            return
+        index = host_index.suite(gpu=True)
+        log.write({"process": {**machine, "host_index": index, "at_s": round(time.time(), 1)}})
+        progress = Progress(len(points), _BEGAN_S + limit_s)
+        try:
+            complete = Sweep(log, GpuBench(device, watch), progress).run(points)
+        finally:
+            progress.end()
+        _summarise(log, progress, complete)
+
+
+def _summarise(log: Log, progress: Progress, complete: bool) -> None:
+    samples = log.found.samples.values()
+    drifted = sum("drifted" in sample for sample in samples)
+    streams = sum(sample.get("warm", {}).get("how") == "stream" for sample in samples)
+    say(f"{len(samples)} points in {log.path}: {len(log.found.failed)} failed, {drifted} drifted, "
+        f"{streams} timed without a graph")  # fmt: skip
+    for name, reason in [*log.found.failed.items()][:10]:
+        say(f"  {name}: {reason}")
+    if not complete:
+        say(f"the time was over with {progress.total - progress.done} points left: run the same "
+            "command again to go on")  # fmt: skip
+
+
+def measure_host(folder: Path) -> None:
+    """Time this host's Python and dispatch into `FOLDER/host.jsonl`."""
+    from calibration import host_index
+    from calibration.device import versions
+    from calibration.log import Log
+
+    with Log(folder / "host.jsonl", {"gpu": None, **versions()}) as log:
+        say(f"{log.found.header['cpu']}: Python and dispatch, on CPU tensors of 256 numbers")
+        index = host_index.suite(gpu=False)
+        at_s = round(time.time(), 1)
+        log.write({"process": {**versions(), "host_index": index, "at_s": at_s}})
+        for name, seconds in index.items():
+            say(f"  {seconds * 1e6:8.1f} µs  {name}")
+        say(f"written to {log.path}")
+
+
+def pass_on(module: str, arguments: Sequence[str]) -> None:
+    """Run a module's `main` with arguments of its own."""
+    try:
+        run: Callable[[], object] = importlib.import_module(f"calibration.{module}").main
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{module} needs the package {error.name}, which is not installed: expected "
+            "Ridgepoint's own environment, where no GPU is needed; copy the measurements there"
+        ) from None
+    old = sys.argv
+    sys.argv = [module, *arguments]
+    try:
+        run()
+    finally:
+        sys.argv = old
+
+
+def run(arguments: Sequence[str]) -> None:
+    """One command."""
+    options, rest = parser().parse_known_args(arguments)
+    if options.command in ("measure", "all"):
+        if rest:
+            parser().error(f"unknown: {' '.join(rest)}")
+        measure(options)
+        rest = []
+    if options.command in ("fit", "all"):
+        pass_on("fit_host", rest)
+        pass_on("fit", rest)
+    if options.command in ("validate", "all"):
+        pass_on("validation", rest)
+
+
+def main() -> None:
+    """Run the command line; 2 for an error of Ridgepoint's own, 130 after Ctrl-C."""
+    try:
+        run(sys.argv[1:])
+    except RidgepointError as error:
+        say(f"error: {error}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        say("\nended; everything measured so far is kept, the same command goes on from there")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()
