@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
@@ -15,7 +15,8 @@ from simulator.networks.catalogue import build
 @dataclass(frozen=True)
 class Case:
     """One question put to a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
-    autocast-fp16; `phase` inference or training; `sizes` override the catalogue's."""
+    autocast-fp16; `phase` inference or training; `mode` eager or compiled; `sizes` override the
+    catalogue's."""
 
     network: str
     precision: str
@@ -24,13 +25,15 @@ class Case:
     seq: int = 0
     optimizer: str | None = None
     sizes: dict[str, Any] = field(default_factory=dict[str, Any])
+    mode: str = "eager"
 
     @property
     def name(self) -> str:
         """A short unique name, such as `bert-base/autocast/training-adamw/b8s128`."""
         phase = self.phase if self.optimizer is None else f"{self.phase}-{self.optimizer}"
         sizes = "".join(f",{k}={v}" for k, v in self.sizes.items())
-        return f"{self.network}{sizes}/{self.precision}/{phase}/b{self.batch}s{self.seq}"
+        mode = "" if self.mode == "eager" else f"/{self.mode}"
+        return f"{self.network}{sizes}/{self.precision}/{phase}/b{self.batch}s{self.seq}{mode}"
 
     def record(self) -> dict[str, Any]:
         return asdict(self) | {"name": self.name}
@@ -160,7 +163,48 @@ VALIDATION: tuple[Case, ...] = (
 )  # fmt: skip
 """Steps that are never fitted: what the accuracy is measured on."""
 
-SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION}
+_DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+BATCHES: tuple[Case, ...] = (
+    *(case for batch in _DOUBLING[:8] for case in _infer("bert-base", "fp16", batch, 128)),
+    *(case for batch in _DOUBLING[:6] for case in _infer("gpt2", "bf16", batch, 256)),
+    *(case for batch in _DOUBLING[:8] for case in _infer("resnet50", "fp32 autocast", batch)),
+    *(case for batch in _DOUBLING[:8] for case in _infer("vit-b16", "bf16", batch)),
+    *(case for batch in _DOUBLING[:7] for case in _infer("t5-base", "bf16", batch, 128)),
+    *(case for batch in _DOUBLING[:7] for case in _infer("swin-t", "fp16", batch)),
+    *(case for batch in _DOUBLING[:6] for case in _infer("llama3-1b", "bf16", batch, 128)),
+    *(case for batch in _DOUBLING[2:] for case in _infer("convnet-tiny", "fp32", batch)),
+    *(case for batch in _DOUBLING[:8] for case in _train("bert-base", "autocast", batch, 128)),
+    *(case for batch in _DOUBLING[:7] for case in _train("resnet50", "autocast", batch, 0, "sgd")),
+    *(case for batch in _DOUBLING[:6] for case in _train("gpt2", "bf16", batch, 256)),
+)  # fmt: skip
+"""Steps whose batch grows until the GPU rules them: where do they leave the overhead regime?"""
+
+
+def _compiled(cases: list[Case]) -> list[Case]:
+    return [replace(case, mode="compiled") for case in cases]
+
+
+COMPILED: tuple[Case, ...] = (
+    *_compiled(_infer("bert-base", "fp16", 8, 128)),
+    *_compiled(_infer("bert-base", "bf16", 32, 512)),
+    *_compiled(_infer("gpt2", "bf16", 4, 512)),
+    *_compiled(_infer("llama3-1b", "bf16", 1, 512)),
+    *_compiled(_infer("vit-b16", "bf16", 16)),
+    *_compiled(_infer("resnet50", "fp32 fp16", 32)),
+    *_compiled(_infer("mobilenet-v2", "fp16", 32)),
+    *_compiled(_infer("mlp-tiny", "fp32", 1024)),
+    *_compiled(_infer("chain", "fp32", 1)),
+    *_compiled(_train("bert-base", "autocast", 8, 128)),
+    *_compiled(_train("gpt2", "bf16", 4, 512)),
+    *_compiled(_train("resnet50", "autocast", 32, 0, "sgd")),
+    *_compiled(_train("vit-b16", "bf16", 16)),
+    *_compiled(_train("mlp-wide", "bf16", 1024, 0, "sgd")),
+)
+"""Steps under `torch.compile`: kernels, times and memory, no ops."""
+
+SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION,
+          "batches": BATCHES, "compiled": COMPILED}  # fmt: skip
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -183,6 +227,7 @@ class Step:
         self.module.to(dtype)
         self.training = case.phase == "training"
         self.module.train(self.training)
+        self.run = torch.compile(self.module) if case.mode == "compiled" else self.module
         with torch.device(device):
             self.inputs = self.module.example_inputs(case.batch, case.seq, self.training)  # pyright: ignore
         self.autocast = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}.get(
@@ -198,9 +243,9 @@ class Step:
 
     def forward(self) -> Any:
         if self.autocast is None:
-            return self.module(*self.inputs)
+            return self.run(*self.inputs)
         with torch.autocast("cuda", dtype=self.autocast):
-            return self.module(*self.inputs)
+            return self.run(*self.inputs)
 
     def __call__(self) -> None:
         if not self.training:

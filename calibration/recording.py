@@ -20,15 +20,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from calibration.cases import SUITES, Case, Step
+from calibration.device import Watch, find, versions
+from calibration.host_index import suite
 from calibration.timing import latency, period
 
 _GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}
 _RANGE = re.compile(r"^op(\d+)$")
+_WHOLE = ("recordings", "host", "validation")
+"""Suites whose ops are recorded as well."""
+
 _SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
 """A failed capture leaves the process's generator broken, so these are not captured at all."""
 
@@ -139,10 +145,10 @@ def graph_timing(step: Step) -> dict[str, Any]:
         return {"failed": str(error).splitlines()[0]}
 
 
-def record(case: Case) -> dict[str, Any]:
-    """Run one case and return everything seen, as plain data."""
+def record(case: Case, watch: Watch, whole: bool) -> dict[str, Any]:
+    """Run one case and return everything seen, as plain data; its ops too where it is `whole`."""
     step = Step(case, "cuda")
-    for _ in range(3):  # optimizer state, autotuning, workspaces
+    for _ in range(3):  # optimizer state, autotuning, workspaces, compilation
         step()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
@@ -150,16 +156,33 @@ def record(case: Case) -> dict[str, Any]:
     step()
     torch.cuda.synchronize()
     peak_bytes = torch.cuda.max_memory_allocated()
-    timed = {"period": asdict(period(step)), "latency": asdict(latency(step))}
-    plain, count = busy_s(gpu_events(step))
+    result: dict[str, Any] = {
+        "case": case.record(), "before_bytes": before_bytes, "peak_bytes": peak_bytes,
+        "period": asdict(period(step, 1.0 if whole else 0.4)), **watch.reading(),
+        "latency": asdict(latency(step, 0.5 if whole else 0.2)),
+    }  # fmt: skip
+    events = gpu_events(step)
+    result["gpu_busy_s"], result["kernels"] = busy_s(events)
+    if whole:
+        result |= _ops(step)
+        if case.phase == "inference" and not _SYNCS & {row[0] for row in result["signatures"]}:
+            result["graph"] = graph_timing(step)
+    elif case.mode == "compiled":
+        kernels = [e for e in events if e.get("cat") in _GPU_EVENTS]
+        kernels.sort(key=lambda k: k["ts"])
+        result["launches"] = [[k["name"][:160], round(k["dur"] * 1000)] for k in kernels]
+    return result
+
+
+def _ops(step: Step) -> dict[str, Any]:
+    """The ops of one step, each with the kernels that it launched."""
     log = OpLog()
 
     def logged() -> None:
         with log:
             step()
 
-    events = gpu_events(logged)
-    rows = kernels_by_op(events, len(log.ops))
+    rows = kernels_by_op(gpu_events(logged), len(log.ops))
     names: dict[str, int] = {}
     signatures: dict[str, int] = {}
     ops: list[list[Any]] = []
@@ -169,21 +192,12 @@ def record(case: Case) -> dict[str, Any]:
         for kernel, duration_ns in launched:
             row += [names.setdefault(kernel, len(names)), duration_ns]
         ops.append(row)
-    result: dict[str, Any] = {
-        "case": case.record(),
-        "before_bytes": before_bytes,
-        "peak_bytes": peak_bytes,
-        "gpu_busy_s": plain,
-        "kernels": count,
-        **timed,
+    return {
         "signatures": [json.loads(key) for key in signatures],
         "kernel_names": list(names),
         "ops": ops,
         "stray_kernels": [name for name, _ in rows[-1]],
     }
-    if case.phase == "inference" and not _SYNCS & {name for name, _, _ in log.ops}:
-        result["graph"] = graph_timing(step)
-    return result
 
 
 def main() -> None:
@@ -196,14 +210,11 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
+    device = find()
+    watch = Watch(device)
     with (options.folder / f"{options.suite}.jsonl").open("a") as out:
-        machine = {
-            "gpu": torch.cuda.get_device_name(),
-            "torch": torch.__version__,
-            "cuda": torch.version.cuda,
-            "cudnn": torch.backends.cudnn.version(),
-        }
-        out.write(json.dumps({"machine": machine}) + "\n")
+        machine = {"gpu": device.name, "driver": watch.driver, **versions()}
+        out.write(json.dumps({"machine": machine, "host_index": suite(gpu=True)}) + "\n")
         for case in SUITES[options.suite]:
             if not re.search(options.only, case.name):
                 continue
@@ -212,18 +223,19 @@ def main() -> None:
                 break
             at = time.perf_counter()
             try:
-                result = record(case)
-            except (RuntimeError, ValueError, TypeError) as error:
+                result = record(case, watch, options.suite in _WHOLE)
+            except Exception as error:  # a network may raise anything
                 result: dict[str, Any] = {"case": case.record(), "failed": repr(error)[:2000]}
             out.write(json.dumps(result, separators=(",", ":")) + "\n")
             out.flush()
+            torch._dynamo.reset()
             gc.collect()
             torch.cuda.empty_cache()
             seen = result.get("failed") or (
-                f"{len(result['ops'])} ops {result['kernels']} kernels "
+                f"{len(result.get('ops', ()))} ops {result['kernels']} kernels "
                 f"{result['period']['median_s'] * 1e3:.3f} ms, busy "
-                f"{result['gpu_busy_s'] * 1e3:.3f} ms, "
-                f"stray {len(result['stray_kernels'])} graph {str(result.get('graph', ''))[:60]}"
+                f"{result['gpu_busy_s'] * 1e3:.3f} ms, {result['power_w']} W, "
+                f"graph {str(result.get('graph', ''))[:60]}"
             )
             print(f"{time.perf_counter() - at:5.1f} s  {case.name}: {seen}", flush=True)
 

@@ -28,6 +28,7 @@ class Recording(msgspec.Struct, frozen=True):
     case: dict[str, Any]
     ops: list[RecordedOp]
     period_s: float
+    period_iqr: float
     latency_s: float
     gpu_busy_s: float
     kernel_count: int
@@ -40,6 +41,33 @@ class Recording(msgspec.Struct, frozen=True):
         return self.case["name"]
 
 
+class Timed(msgspec.Struct, frozen=True):
+    """One case whose ops were not recorded; `launches` are (kernel, nanoseconds)."""
+
+    case: dict[str, Any]
+    period_s: float
+    latency_s: float
+    gpu_busy_s: float
+    kernel_count: int
+    peak_bytes: int
+    launches: list[tuple[str, int]]
+
+    @property
+    def name(self) -> str:
+        return self.case["name"]
+
+
+def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
+    """Every case of a suite that was timed without its ops."""
+    with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            if "period" in row:
+                yield Timed(
+                    row["case"], row["period"]["median_s"], row["latency"]["median_s"],
+                    row["gpu_busy_s"], row["kernels"], row["peak_bytes"], row.get("launches", []),
+                )  # fmt: skip
+
+
 def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Recording]:
     """Every recorded case of a suite on a GPU, in the order in which it was recorded."""
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
@@ -47,6 +75,12 @@ def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Rec
             row = json.loads(line)
             if "ops" in row:
                 yield _recording(row)
+
+
+def host_index(suite: str, gpu: str = "h200_sxm") -> dict[str, float]:
+    """What the fixed host suite took in the process that recorded a suite."""
+    with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
+        return json.loads(next(lines))["host_index"]
 
 
 def _recording(row: dict[str, Any]) -> Recording:
@@ -61,6 +95,7 @@ def _recording(row: dict[str, Any]) -> Recording:
         case=row["case"],
         ops=ops,
         period_s=row["period"]["median_s"],
+        period_iqr=row["period"]["relative_iqr"],
         latency_s=row["latency"]["median_s"],
         gpu_busy_s=row["gpu_busy_s"],
         kernel_count=row["kernels"],
