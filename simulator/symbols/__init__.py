@@ -1,0 +1,10 @@
+"""One traced network for every batch and sequence length.
+
+symbolic = Symbolic.fit(tracer, batch=8, seq=128)   # tracer(batch, seq) -> Trace
+symbolic.at(24, 333)                                # as tracer(24, 333), in milliseconds
+"""
+
+from simulator.symbols.cache import TraceCache
+from simulator.symbols.symbolic import Symbolic
+
+__all__ = ["Symbolic", "TraceCache"]

@@ -1,0 +1,159 @@
+"""Traces on disk, by what they are traces of.
+
+A key is a digest of everything that a trace depends on: the network and its inputs as asked, the
+bytes of the user's file and of the files beside it that it imports, the source of this package's
+networks and tracing, and the versions of Python, torch and whatever else the network comes from.
+A file that is torn, foreign or of another version is as good as none: it is traced again and
+written over. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from sys import version_info
+from typing import Any
+
+from platformdirs import user_cache_dir
+
+from simulator.errors import InputError
+from simulator.hardware import GPU
+from simulator.records import Trace
+from simulator.trace_file import load, save
+
+_PACKAGE = Path(__file__).parent.parent
+_SUFFIX = ".trace"
+LIMIT_BYTES = 500 * 10**6
+
+
+def key(network: str, gpu: GPU, **asked: Any) -> str:
+    """64 hexadecimal digits for one trace: `asked` is batch, seq, dtype, phase, sizes and the like,
+    any values whose `repr` tells them apart."""
+    parts: list[str] = [network, repr(gpu)]
+    parts += [f"{name}={_ordered(asked[name])!r}" for name in sorted(asked)]
+    parts += [*_versions(network), _own_source(), *_content(network)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+class TraceCache:
+    """A folder of traces, at most `limit_bytes` of them; those used longest ago go first."""
+
+    def __init__(self, folder: Path | str | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
+        place = user_cache_dir("ridgepoint", appauthor=False)
+        self.folder = Path(folder) if folder else Path(place) / "traces"
+        self.limit_bytes = limit_bytes
+
+    def get(self, name: str, make: Callable[[], Trace]) -> Trace:
+        """The trace stored under this key, else `make()`, stored.
+
+        A folder that cannot be written, or a full disk, costs the speed and nothing else.
+        """
+        path = self.folder / f"{name}{_SUFFIX}"
+        with suppress(InputError):
+            found = load(path)
+            with suppress(OSError):
+                path.touch()  # used now
+            return found
+        trace = make()
+        with suppress(InputError, OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save(trace, path)
+            self._evict(path)
+        return trace
+
+    def _evict(self, newest: Path) -> None:
+        files: list[tuple[float, int, Path]] = []
+        for path in self.folder.glob(f"*{_SUFFIX}"):
+            with suppress(OSError):  # gone since: another process evicts too
+                stat = path.stat()
+                files.append((stat.st_mtime, stat.st_size, path))
+        total = sum(size for _, size, _ in files)
+        for _, size, path in sorted(files, key=lambda file: file[0]):
+            if total <= self.limit_bytes:
+                return
+            if path != newest:
+                with suppress(OSError):
+                    path.unlink()
+                total -= size
+
+
+def _ordered(value: Any) -> Any:
+    """Mappings by key, so that equal ones read the same."""
+    return sorted(value.items()) if isinstance(value, Mapping) else value
+
+
+def _versions(network: str) -> Iterator[str]:
+    """What a trace depends on beside our own source; Python's calls are counted in traces."""
+    packages = ["ridgepoint", "torch"]
+    packages += {"hf": ["transformers"], "timm": ["timm"]}.get(network.partition(":")[0], [])
+    yield f"python {version_info.major}.{version_info.minor}"
+    for package in packages:
+        try:
+            yield f"{package} {version(package)}"
+        except PackageNotFoundError:  # run from its source
+            yield f"{package} none"
+
+
+@cache
+def _own_source() -> str:
+    """A digest of the code that traces and of the catalogue's networks."""
+    digest = hashlib.sha256()
+    folders = [_PACKAGE / "tracing", _PACKAGE / "networks"]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    for path in sorted([*files, _PACKAGE / "records.py"]):
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _content(network: str) -> list[str]:
+    """Digests of the user's files behind a network, of which the catalogue and timm have none."""
+    if network.startswith("hf:"):
+        path = Path(network.removeprefix("hf:"))
+        return [_digest(path / "config.json" if path.is_dir() else path)]
+    place = Path(network.rpartition(":")[0] if ".py:" in network else network)
+    if place.suffix != ".py":
+        return []
+    seen: dict[Path, str] = {}
+    _follow(place, place.parent, seen)
+    return [f"{path.relative_to(place.parent)} {digest}" for path, digest in sorted(seen.items())]
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "unreadable"
+
+
+def _follow(path: Path, folder: Path, seen: dict[Path, str]) -> None:
+    """The file and what it imports from its own folder, packages whole."""
+    if path in seen:
+        return
+    seen[path] = _digest(path)
+    try:
+        names = set(_imports(ast.parse(path.read_bytes())))
+    except (OSError, SyntaxError, ValueError):
+        return
+    for name in names:
+        package = folder / name
+        files = (
+            package.rglob("*.py")
+            if (package / "__init__.py").is_file()
+            else [package.with_suffix(".py")]
+        )
+        for file in files:
+            if file.is_file():
+                _follow(file, folder, seen)
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]

@@ -1,0 +1,92 @@
+"""Where one family holds: a box of batches and sequence lengths, and which lengths in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simulator.symbols.expressions import Point
+
+HIGHLY_COMPOSITE = 120_960
+"""2⁷·3³·5·7: a multiple of nearly all that a network pads or chunks to."""
+LARGEST_BATCH = 16_384
+
+_BETWEEN = (
+    (0.97, 37), (0.35, 5), (0.6, 22), (0.15, 12), (0.5, 40), (0.8, 21), (0.25, 53), (0.7, 48),
+)  # fmt: skip
+"""Shares of the way from end to end, in logarithms, and residues of 64 there: off the grid first,
+at none of the first four are ⌈S/8⌉·8, ⌈S/16⌉·16, ⌈S/32⌉·32 and ⌈S/64⌉·64 all the same."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Batches and sequence lengths, inclusive; of the lengths, only multiples of `modulus`
+    (`aligned`) or only others (not `aligned`); all where `modulus` is 1."""
+
+    batches: tuple[int, int]
+    seqs: tuple[int, int]
+    modulus: int = 1
+    aligned: bool = True
+
+    def holds(self, batch: int, seq: int) -> bool:
+        low, high = self.seqs
+        return self.batches[0] <= batch <= self.batches[1] and low <= seq <= high and self.fits(seq)
+
+    def fits(self, seq: int) -> bool:
+        return (seq % self.modulus == 0) == self.aligned
+
+    def lengths(self) -> list[int]:
+        """The ends first, then lengths between them off and on the grids that kernels pad to."""
+        unit = self.modulus if self.aligned else 1
+        low, high = -(-self.seqs[0] // unit), self.seqs[1] // unit
+        ladder = [s for s in range(low, high + 1) if unit > 1 or self.fits(s)]
+        if not ladder:
+            return []
+        found = [ladder[0], ladder[-1], *self._rich(high)]
+        for share, residue in _BETWEEN:
+            place = bisect_left(ladder, round(low * (high / low) ** share))
+            near = ladder[max(0, place - 64) : place + 64]
+            like = [s for s in near if s % 64 == residue]
+            found += sorted(like, key=lambda s: abs(s - ladder[min(place, len(ladder) - 1)]))[:1]
+        return [unit * s for s in dict.fromkeys([*found, *ladder[:64]])]
+
+    def _rich(self, high: int) -> list[int]:
+        """Lengths of many divisors that are still no multiple of the modulus: where an end is not
+        a multiple of all, another modulus would show here."""
+        if self.aligned and (self.modulus > 1 or high % HIGHLY_COMPOSITE == 0):
+            return []
+        found: list[int] = []
+        for unit in (7_560, 4_480, 1_680, 840, 240, 336, 48, 12):
+            fits = (s for s in range(high // unit * unit, 0, -unit) if self.fits(s))
+            rich = next(fits, 0)
+            if rich >= self.seqs[0] and rich not in found:
+                found.append(rich)
+        return found[:2]
+
+    def points(self, count: int) -> list[Point]:
+        """At most `count` points: the corners of the box, then others in it."""
+        low, high = self.batches
+        inner = [b for b in (7, 41, 3, 211, 5, 23) if low < b < high]
+        lengths = self.lengths()
+        if low == high:
+            return [(low, s) for s in lengths[:count]]
+        if len(lengths) == 1:
+            return [(b, lengths[0]) for b in [low, high, *inner][:count]]
+        batches = [low, high, high, low, *inner, *inner]
+        places = [0, 1, 0, 2, 3, 4, 5, 6, 7, 8]
+        pairs = [(b, lengths[p % len(lengths)]) for b, p in zip(batches, places, strict=False)]
+        return list(dict.fromkeys(pairs))[:count]
+
+
+def edge(same: Callable[[int], bool], low: int, high: int) -> int:
+    """The last place up from `low` with the program there, where `high` has another: by steps that
+    double, then by halves."""
+    good, step = low, 1
+    while good + step < high and same(good + step):
+        good, step = good + step, 2 * step
+    bad = min(good + step, high)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if same(middle) else (good, middle)
+    return good

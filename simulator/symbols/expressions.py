@@ -1,0 +1,180 @@
+"""Sizes as expressions of batch and sequence: found from their values at a few points, exactly.
+
+A size is a sum of at most three monomials with integer coefficients, in the batch B, the sequence
+S, and ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m: 768·B·S, 4·B·S²,
+32·⌈S/32⌉, 64·⌈S/64⌉ − S. The simplest that agrees at every point is taken; each term needs two
+points more than there are unknowns, so an expression is never just a curve through its data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Point = tuple[int, int]
+"""A batch and a sequence length; the latter is 1 where a network has none."""
+
+LARGEST_MODULUS = 256
+_MOST_TERMS = 3
+_SPARE = 2  # points beyond the unknowns
+
+
+class Atom(NamedTuple):
+    """⌈axis / divisor⌉; axis 0 is the batch, 1 the sequence."""
+
+    axis: int
+    divisor: int = 1
+
+    def at(self, batch: Any, seq: Any) -> Any:
+        return -(-(seq if self.axis else batch) // self.divisor)
+
+
+BATCH, SEQ = Atom(0), Atom(1)
+Monomial = tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Σ coefficient · product of atoms; the empty product is 1."""
+
+    terms: tuple[tuple[int, Monomial], ...]
+
+    def at(self, batch: Any, seq: Any) -> Any:
+        """The value, for two integers or for two integer arrays of one shape."""
+        return sum(c * prod(a.at(batch, seq) for a in atoms) for c, atoms in self.terms)
+
+    @property
+    def moduli(self) -> set[Atom]:
+        """The atoms that round up."""
+        return {atom for _, atoms in self.terms for atom in atoms if atom.divisor > 1}
+
+    def __str__(self) -> str:
+        def word(atom: Atom) -> str:
+            letter = "BS"[atom.axis]
+            return letter if atom.divisor == 1 else f"⌈{letter}/{atom.divisor}⌉"
+
+        parts = ["·".join([str(c), *map(word, atoms)]) for c, atoms in self.terms]
+        return " + ".join(parts).replace("+ -", "− ") or "0"
+
+
+def constant(value: int) -> Expression:
+    """A size that is the same everywhere."""
+    return Expression(((value, ()),))
+
+
+class Search:
+    """Expressions for vectors of values at fixed points.
+
+    Atoms found once are tried first for what follows, and sums are made of them alone: what pads
+    shows itself in a size of its own before it appears in a sum.
+    """
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self.points = list(points)
+        self.batch = np.array([b for b, _ in points], np.int64)
+        self.seq = np.array([s for _, s in points], np.int64)
+        self.found: set[Atom] = set()
+        self._singles = _singles()
+        self._values = np.array([self._value(m) for m in self._singles])
+
+    def expressions(self, vectors: Sequence[tuple[int, ...]]) -> list[Expression | None]:
+        """One for each vector of values; None where none of this form has these values."""
+        found = [self._single(vector) for vector in vectors]
+        self.found |= {atom for one in found if one for atom in one.moduli}
+        return [one or self._sum(vector) for one, vector in zip(found, vectors, strict=True)]
+
+    def _value(self, monomial: Monomial) -> NDArray[np.int64]:
+        ones = np.ones_like(self.batch)
+        return prod((a.at(self.batch, self.seq) for a in monomial), start=ones)
+
+    def _single(self, vector: tuple[int, ...]) -> Expression | None:
+        if len(set(vector)) == 1:
+            return constant(vector[0])
+        if len(vector) < 1 + _SPARE or not all(vector):
+            return None
+        if max(map(abs, vector)) < 2**62:
+            values = np.array(vector, np.int64)
+            factors = values[0] // self._values[:, 0]
+            fits = (self._values * factors[:, None] == values).all(axis=1)
+            places = np.flatnonzero(fits)
+        else:
+            places = range(len(self._singles))  # one by one, in integers of any size
+        chosen: Expression | None = None
+        for place in places:
+            monomial = self._singles[place]
+            over = prod(a.at(*self.points[0]) for a in monomial)
+            one = Expression(((vector[0] // over, monomial),))
+            if all(one.at(*p) == v for p, v in zip(self.points, vector, strict=True)):
+                if one.moduli <= self.found:
+                    return one
+                chosen = chosen or one
+        return chosen
+
+    def _sum(self, vector: tuple[int, ...]) -> Expression | None:
+        for count in range(2, 1 + min(_MOST_TERMS, len(vector) - _SPARE)):
+            for padded in ((), *((atom,) for atom in sorted(self.found))):
+                basis = [
+                    (m, [prod(a.at(*point) for a in m) for point in self.points])
+                    for m in _monomials(padded)
+                ]
+                for chosen in combinations(basis, count):
+                    solved = _solve([column for _, column in chosen], vector)
+                    if solved is not None:
+                        pairs = zip(solved, (m for m, _ in chosen), strict=True)
+                        return Expression(tuple(pairs))
+        return None
+
+
+def _monomials(padded: Sequence[Atom]) -> list[Monomial]:
+    """Degree two at most in the batch and in the sequence, the simplest first."""
+
+    def degree(axis: int) -> list[Monomial]:
+        atoms = [Atom(axis), *(a for a in padded if a.axis == axis)]
+        squares = [(a, b) for i, a in enumerate(atoms) for b in atoms[i:]]
+        return [(), *((a,) for a in atoms), *squares]
+
+    return sorted(((*b, *s) for b in degree(0) for s in degree(1)), key=len)
+
+
+@cache
+def _singles() -> list[Monomial]:
+    """Every monomial with one atom that rounds up at most; powers of two before other moduli."""
+    powers = [2**k for k in range(1, LARGEST_MODULUS.bit_length())]
+    others = [m for m in range(3, LARGEST_MODULUS) if m not in powers]
+    found = dict.fromkeys(_monomials([]))
+    for modulus in powers + others:
+        for axis in (1, 0):
+            found |= dict.fromkeys(_monomials([Atom(axis, modulus)]))
+    return list(found)
+
+
+def _solve(columns: list[list[int]], vector: tuple[int, ...]) -> list[int] | None:
+    """Nonzero integers c with Σ c·column = vector, by elimination in exact integers; else None."""
+    rows = [[*row, v] for *row, v in zip(*columns, vector, strict=True)]
+    size = len(columns)
+    for k in range(size):
+        pivot = next((r for r in range(k, len(rows)) if rows[r][k]), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        top = rows[k]
+        for r in range(k + 1, len(rows)):
+            row = rows[r]
+            if row[k]:
+                rows[r] = [top[k] * x - row[k] * y for x, y in zip(row, top, strict=True)]
+    if any(row[size] for row in rows[size:]):
+        return None
+    solved: list[int] = [0] * size
+    for k in reversed(range(size)):
+        rest = rows[k][size] - sum(rows[k][j] * solved[j] for j in range(k + 1, size))
+        solved[k], remainder = divmod(rest, rows[k][k])
+        if remainder or not solved[k]:
+            return None
+    return solved

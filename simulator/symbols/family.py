@@ -1,0 +1,162 @@
+"""A family of traces: one program whose sizes are expressions of batch and sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.records import Assumption, Op, Signature, Storage, Tensor, Trace
+from simulator.symbols.expressions import Expression, Point, Search
+from simulator.symbols.templates import Slots, Template, fill, template
+
+TensorTemplate = tuple[tuple[int, ...], tuple[int, ...], str, str]
+"""Slots of the shape, slots of the stride, dtype, device."""
+
+
+@dataclass(frozen=True)
+class SignatureTemplate:
+    """A signature whose tensors are numbers into the family's `tensors`."""
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    names: tuple[str, ...]
+    args: Template
+    aliases: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The traces of one program. `expressions` holds every distinct size once, by slot;
+    `tensors` and `signatures` every distinct one; `rows` the signature of each op."""
+
+    expressions: list[Expression]
+    tensors: list[TensorTemplate]
+    signatures: list[SignatureTemplate]
+    rows: list[int]
+    storages: list[int]
+    header: Template
+    assumptions: list[tuple[int, str, Template]]
+    _columns: tuple[list[Any], ...]
+
+    @staticmethod
+    def fit(points: Sequence[Point], traces: Sequence[Trace]) -> Family:
+        """The family of traces with equal programs. UnlikeError where a size has no expression."""
+        first, slots = traces[0], Slots()
+        found = [trace.signatures[0] for trace in traces]
+        # Ops may share a signature at one point by accident, where B·S happens to equal a width.
+        joint: dict[tuple[int, ...], int] = {}
+        rows = [
+            joint.setdefault(kinds, len(joint))
+            for kinds in zip(*(trace.signatures[1] for trace in traces), strict=True)
+        ]
+        tensors: dict[TensorTemplate, int] = {}
+
+        def number(parts: tuple[Tensor, ...]) -> int:
+            form = (
+                tuple(slots.slot(sizes) for sizes in zip(*(t.shape for t in parts), strict=True)),
+                tuple(slots.slot(steps) for steps in zip(*(t.stride for t in parts), strict=True)),
+                parts[0].dtype,
+                parts[0].device,
+            )
+            return tensors.setdefault(form, len(tensors))
+
+        signatures: list[SignatureTemplate] = []
+        for kinds in joint:
+            each = [found[place][kind] for place, kind in enumerate(kinds)]
+            one = each[0]
+            signatures.append(
+                SignatureTemplate(
+                    one.name,
+                    tuple(map(number, zip(*(s.inputs for s in each), strict=True))),
+                    tuple(map(number, zip(*(s.outputs for s in each), strict=True))),
+                    one.names,
+                    template([s.args for s in each], slots),
+                    one.aliases,
+                )
+            )
+        storages = [
+            slots.slot([s.nbytes for s in alike])
+            for alike in zip(*(trace.storages for trace in traces), strict=True)
+        ]
+        assumptions = [
+            (alike[0].op, alike[0].name, template([a.taken for a in alike], slots))
+            for alike in zip(*(trace.assumptions for trace in traces), strict=True)
+        ]
+        header = template([_header(trace) for trace in traces], slots)
+        columns = (
+            [op.module for op in first.ops],
+            [op.phase for op in first.ops],
+            [op.storages for op in first.ops],
+            [op.python_calls for op in first.ops],
+            [op.module_calls for op in first.ops],
+            [op.autograd_nodes for op in first.ops],
+            [s.born for s in first.storages],
+            [s.freed for s in first.storages],
+            [s.role for s in first.storages],
+            [s.device for s in first.storages],
+        )
+        return Family(
+            slots.expressions(Search(points)), list(tensors), signatures, rows, storages, header,
+            assumptions, columns,
+        )  # fmt: skip
+
+    def at(self, batch: int, seq: int) -> Trace:
+        """The trace at one point, its distinct signatures already told apart."""
+        sizes = [expression.at(batch, seq) for expression in self.expressions]
+        kinds: dict[Tensor, Tensor] = {}
+        tensors: list[Tensor] = []
+        for shape, stride, dtype, device in self.tensors:
+            tensor = Tensor(
+                tuple([sizes[i] for i in shape]), dtype, tuple([sizes[i] for i in stride]), device
+            )
+            tensors.append(kinds.setdefault(tensor, tensor))
+        unique: dict[Any, int] = {}
+        signatures: list[Signature] = []
+        places: list[int] = []
+        for form in self.signatures:
+            inputs = tuple([tensors[i] for i in form.inputs])
+            outputs = tuple([tensors[i] for i in form.outputs])
+            args = fill(form.args, sizes)
+            key = (form.name, *map(id, inputs), 0, *map(id, outputs), form.names, repr(args),
+                   form.aliases)  # fmt: skip
+            place = unique.setdefault(key, len(signatures))
+            if place == len(signatures):
+                signatures.append(
+                    Signature(form.name, inputs, outputs, form.names, args, form.aliases)
+                )
+            places.append(place)
+        rows = self.rows
+        if len(signatures) < len(places):  # sizes that differ elsewhere coincide here
+            rows = [places[row] for row in rows]
+        ops, lives = self._columns[:6], self._columns[6:]
+        header = fill(self.header, sizes)
+        trace = Trace(
+            ops=list(map(Op, map(signatures.__getitem__, rows), *ops)),
+            storages=list(map(Storage, map(sizes.__getitem__, self.storages), *lives)),
+            assumptions=[
+                Assumption(op, name, fill(taken, sizes)) for op, name, taken in self.assumptions
+            ],
+            **header,
+        )
+        cast("dict[str, Any]", trace.__dict__)["signatures"] = (
+            signatures,
+            list(rows),
+        )  # what it would find itself
+        return trace
+
+    def sizes(self, batches: NDArray[np.int64], seqs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Every distinct size at every point, [slots, points]."""
+        table = np.empty((len(self.expressions), batches.size), np.int64)
+        for row, expression in zip(table, self.expressions, strict=True):
+            row[:] = expression.at(batches, seqs)
+        return table
+
+
+def _header(trace: Trace) -> dict[str, Any]:
+    held = ("ops", "storages", "assumptions")
+    return {name: getattr(trace, name) for name in trace.__struct_fields__ if name not in held}

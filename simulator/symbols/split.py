@@ -1,0 +1,145 @@
+"""The plane of batches and sequence lengths, split where a network runs another program.
+
+Batch 1 and sequence 1 are cells of their own: a dimension of size 1 is contiguous in any layout,
+so copies come and go. Beyond them three causes are looked for: lengths that need no padding
+(multiples of a modulus), short lengths (one chunk, fewer frames than a kernel), and a largest
+length. A cause that stays unfound leaves a cell whose points disagree, and that cell no family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from simulator.errors import InputError
+from simulator.symbols.cells import HIGHLY_COMPOSITE, LARGEST_BATCH, Cell, edge
+from simulator.symbols.expressions import LARGEST_MODULUS
+from simulator.symbols.probes import Probes
+
+_BATCH = 3  # at which lengths are compared
+_LADDER = tuple(2**k for k in range(1, 9))
+
+
+class Limits(NamedTuple):
+    """Where to start, and how far to go; None goes as far as the network admits."""
+
+    batch: int
+    seq: int | None
+    largest_batch: int | None
+    largest_seq: int | None
+
+
+def split(probes: Probes, limits: Limits) -> list[Cell]:
+    """Cells, the widest first; together they may leave lengths and batches out."""
+    spans: list[Span] = [((1, 1), 1, True)]
+    if limits.seq is not None:
+        found = _lengths(probes, limits.seq, limits.largest_seq)
+        spans = [part for span in found for part in _parts(span)] + spans
+    high = limits.largest_batch or max(LARGEST_BATCH, 4 * limits.batch)
+    long = max(end for (_, end), _, _ in spans)
+    while high > _BATCH and not _admitted(probes, high, long):
+        high //= 4  # more elements than a tensor can have
+    if high > _BATCH and not probes.same((_BATCH, long), (high, long)):
+        high = edge(lambda b: probes.same((_BATCH, long), (b, long)), _BATCH, high)
+    batches = (2, high), (1, 1)
+    return [Cell(box, *span) for box in batches if box[1] >= box[0] for span in spans]
+
+
+Span = tuple[tuple[int, int], int, bool]
+"""Lengths from and to, modulus, aligned: what a cell says of the sequence."""
+
+
+def _parts(span: Span) -> list[Span]:
+    """A span of too few lengths to fit to, as one for each length."""
+    lengths = Cell((1, 1), *span).lengths()
+    return [span] if len(lengths) > 4 else [((s, s), 1, True) for s in lengths]
+
+
+def _lengths(probes: Probes, start: int, largest: int | None) -> list[Span]:
+    def same(one: int, other: int) -> bool:
+        return probes.same((_BATCH, one), (_BATCH, other))
+
+    if start < 5:
+        start = next((s for s in (64, 16, 8) if _admitted(probes, _BATCH, s)), 1)
+        if start == 1:
+            return []
+    near = max(3, start // 2 - 1) | 1, (start - 1) | 1
+    further = (2 * start - 1) | 1
+    if not same(*near) and not (_admitted(probes, _BATCH, further) and same(near[1], further)):
+        # A loop over the sequence in Python, say: no length speaks for another.
+        return [((start, start), 1, True)]
+    end = _end(probes, start, largest or HIGHLY_COMPOSITE)
+    odd, whole = _odd(end), end if end % 64 == 0 else end // 64 * 64 or end // 2 * 2
+    if not same(near[1], odd):
+        end = edge(lambda s: same(near[1], s | 1), near[1], odd)
+        odd, whole = end, end // 64 * 64 or end - 1
+    modulus = 1 if same(odd, whole) else _modulus(same, whole)
+    if modulus is None:
+        return [((2, end), 1, True)]  # its points disagree, and say so
+    spans: list[Span] = []
+    short = 1
+    if modulus == 1:
+        if not same(2, odd):
+            short = edge(lambda s: same(2, s), 2, near[1])
+            spans.append(((2, short), 1, True))
+        return [((short + 1, end), 1, True), *spans]
+    if not same(3, odd):
+        beyond = modulus + 1 if (modulus + 1) % 2 else modulus + 3
+        one_chunk = modulus > 3 and same(3, modulus - 1) and same(beyond, odd)
+        short = modulus if one_chunk else edge(lambda s: same(3, s | 1), 3, odd)
+        spans.append(((2, short), modulus, False))
+    first = modulus
+    if not same(modulus, whole):
+        spans.append(((modulus, modulus), modulus, True))
+        first = 2 * modulus
+    return [((short + 1, end), modulus, False), ((first, end), modulus, True), *spans]
+
+
+def _end(probes: Probes, start: int, largest: int) -> int:
+    """The largest length that the network admits."""
+
+    def admitted(seq: int) -> bool:
+        return _admitted(probes, _BATCH, seq)
+
+    if largest <= start or admitted(largest):
+        return max(largest, start)
+    good, bad = start, largest
+    while 2 * good < bad and admitted(2 * good):
+        good *= 2
+    bad = min(bad, 2 * good)
+    while bad - good > 1 and admitted(good + 1):  # limits are mostly where doubling leads
+        middle = (good + 1 + bad) // 2
+        good, bad = (middle, bad) if admitted(middle) else (good + 1, middle)
+    return good
+
+
+def _admitted(probes: Probes, batch: int, seq: int) -> bool:
+    try:
+        probes.program(batch, seq)
+    except InputError:
+        return False
+    return True
+
+
+def _odd(end: int) -> int:
+    """An odd length near the end, off every grid."""
+    return end - (end - 37) % 64 if end > 128 else end - 1 + end % 2
+
+
+def _modulus(same: Callable[[int, int], bool], whole: int) -> int | None:
+    """The smallest divisor of `whole` whose multiples run its program: a power of two, or what is
+    left when every prime factor without effect is taken out."""
+    low, high = 0, len(_LADDER)
+    while low < high:
+        middle = (low + high) // 2
+        step = _LADDER[middle]
+        primes = (p for p in (101, 53, 29, 13, 11) if p * step <= whole and whole % p)
+        good = step <= whole and same(next(primes, 1) * step, whole)
+        low, high = (low, middle) if good else (middle + 1, high)
+    if low < len(_LADDER):
+        return _LADDER[low]
+    left = whole
+    for prime in (2, 3, 5, 7, 11, 13):
+        while left % prime == 0 and same(left // prime, whole):
+            left //= prime
+    return left if left <= LARGEST_MODULUS else None

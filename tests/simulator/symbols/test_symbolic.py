@@ -1,0 +1,252 @@
+"""The symbolic answer is a fresh trace, or says that it traced."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from simulator.errors import InputError
+from simulator.hardware import gpu
+from simulator.lowering import lower
+from simulator.networks.catalogue import CATALOGUE
+from simulator.networks.loading import load
+from simulator.records import Trace
+from simulator.symbols import Symbolic
+from simulator.symbols.probes import Tracer
+from simulator.tracing import trace
+from tests.simulator.conftest import SMALL, Calls
+
+SEQ = 16
+H200 = gpu("h200")
+
+
+def tracer(name: str, training: bool, dtype: str) -> Tracer:
+    """A small network of the catalogue."""
+    plain = "fp32" if dtype == "autocast" else dtype
+    has_seq = CATALOGUE[name].seq is not None
+
+    def traced(batch: int, seq: int) -> Trace:
+        made = load(
+            name, batch=batch, seq=seq if has_seq else None, dtype=plain, training=training,
+            sizes=SMALL[name],
+        )  # fmt: skip
+        return trace(
+            made.module, made.args, made.kwargs, phase="training" if training else "inference",
+            autocast="bf16" if dtype == "autocast" else None,
+        )  # fmt: skip
+
+    return traced
+
+
+def fitted(name: str, training: bool, dtype: str, **limits: Any) -> Symbolic:
+    seq = SEQ if CATALOGUE[name].seq else None
+    return Symbolic.fit(tracer(name, training, dtype), batch=4, seq=seq, **limits)
+
+
+def kernels(found: Trace) -> list[tuple[str, float, float]]:
+    lowered = lower(found, H200)
+    each = [(w.family, float(w.flops), float(w.bytes)) for w in lowered.works]
+    return [each[k] for k in lowered.work_of]
+
+
+def alike(ours: Trace, fresh: Trace) -> bool:
+    """Equal, and ops share signatures in one as in the other. A bool: two traces that differ would
+    be printed whole."""
+    return ours == fresh and ours.signatures[1] == fresh.signatures[1]
+
+
+def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) -> int:
+    """Compare at random points; how many of them were answered without a trace."""
+    answered = 0
+    for _ in range(points):
+        batch = draw.choice([1, 2, draw.randint(3, 64), draw.randint(65, 4000)])
+        seq = draw.choice(
+            [1, 2, draw.randint(1, longest), draw.randint(1, longest) // 16 * 16 or 3]
+        )
+        point = (batch, seq) if symbolic.has_seq else (batch,)
+        if symbolic.reason_to_retrace(*point) is not None:
+            continue
+        answered += 1
+        ours, fresh = symbolic.at(*point), symbolic.tracer(batch, seq)
+        assert alike(ours, fresh), f"at {point}"
+        assert kernels(ours) == kernels(fresh)
+    return answered
+
+
+# One phase and precision for each network, so that all are met in a minute.
+QUICK = [
+    ("mlp-tiny", True, "fp32"), ("bert-base", False, "fp32"), ("gpt2", False, "fp16"),
+    ("llama3-1b", True, "bf16"), ("t5-base", False, "bf16"), ("vit-b16", True, "bf16"),
+    ("swin-t", False, "autocast"), ("resnet18", True, "fp32"), ("convnext-t", True, "bf16"),
+    ("convnet-tiny", True, "autocast"), ("dlrm", True, "fp32"),
+    ("whisper-encoder", False, "autocast"), ("lstm", True, "fp32"),
+    ("mamba2-130m", False, "fp32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "training", "dtype"), QUICK)
+def test_any_point_is_a_fresh_trace(name: str, training: bool, dtype: str) -> None:
+    longest = 32 if name == "whisper-encoder" else 512
+    symbolic = fitted(name, training, dtype, largest_seq=longest if name == "t5-base" else None)
+    assert symbolic.failures == []
+    assert check(symbolic, random.Random(name), 6, longest) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "autocast"])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", sorted(set(SMALL)))
+def test_any_point_of_every_network(name: str, training: bool, dtype: str) -> None:
+    """18 networks · 2 phases · 3 precisions · 8 points = 864."""
+    longest = 32 if name == "whisper-encoder" else 512
+    symbolic = fitted(name, training, dtype)
+    assert symbolic.failures == []
+    assert check(symbolic, random.Random(f"{name}{training}{dtype}"), 8, longest) == 8
+
+
+# -- where the program changes ------------------------------------------------------------------
+
+
+def of(function: Callable[..., Tensor]) -> Tracer:
+    """A network of one function of ids [batch, seq, 4]."""
+    return lambda batch, seq: trace(
+        Calls(lambda net, x: function(x @ net.w)), (torch.empty(batch, seq, 4, device="meta"),)
+    )
+
+
+def agree(symbolic: Symbolic, points: list[tuple[int, int]]) -> list[bool]:
+    """Each answer is a fresh one; which of them were symbolic?"""
+    for point in points:
+        assert alike(symbolic.at(*point), symbolic.tracer(*point)), f"at {point}"
+    return [symbolic.reason_to_retrace(*point) is None for point in points]
+
+
+def test_padding_to_a_multiple_splits_by_it() -> None:
+    def pads(x: Tensor) -> Tensor:
+        missing = -x.shape[1] % 48
+        return F.pad(x, (0, 0, 0, missing)) if missing else x
+
+    symbolic = Symbolic.fit(of(pads), seq=100)
+    assert agree(symbolic, [(5, 48), (5, 96), (5, 97), (2, 1000), (1, 95), (3, 960)]) == [True] * 6
+
+
+def test_a_branch_on_a_multiple_is_found() -> None:
+    symbolic = Symbolic.fit(of(lambda x: x.exp() if x.shape[1] % 8 == 0 else x), seq=64)
+    assert agree(symbolic, [(5, 8), (5, 12), (2, 1000), (1, 64), (1, 63)]) == [True] * 5
+
+
+def test_a_branch_on_length_ends_the_cell() -> None:
+    symbolic = Symbolic.fit(of(lambda x: x.exp() if x.shape[1] > 300 else x), seq=100)
+    assert agree(symbolic, [(5, 20), (5, 299), (5, 301), (5, 9000)]) == [True, True, False, False]
+    assert (
+        symbolic.reason_to_retrace(5, 9000) == "batch 5, seq 9000 is outside of what was verified"
+    )
+
+
+def test_a_branch_on_batch_ends_the_cell() -> None:
+    symbolic = Symbolic.fit(of(lambda x: x.exp() if x.shape[0] > 40 else x), seq=64)
+    assert agree(symbolic, [(40, 20), (41, 20)]) == [True, False]
+
+
+def test_a_loop_over_the_sequence_is_traced_for_each_length() -> None:
+    def loops(x: Tensor) -> Tensor:
+        for _ in range(x.shape[1]):
+            x = x.exp()
+        return x
+
+    symbolic = Symbolic.fit(of(loops), seq=12)
+    assert agree(symbolic, [(5, 12), (9, 12), (5, 13)]) == [True, True, False]
+
+
+def test_a_size_without_an_expression_is_traced() -> None:
+    symbolic = Symbolic.fit(of(lambda x: x[:, : x.shape[1].bit_length()]), seq=64)
+    assert agree(symbolic, [(5, 70)]) == [False]
+    reason = symbolic.reason_to_retrace(5, 70) or ""
+    assert reason.startswith("batch 5, seq 70: a size is") and reason.endswith("which no sum fits")
+
+
+def test_numbers_in_arguments_and_words_follow() -> None:
+    def scaled(x: Tensor) -> Tensor:
+        kept = x[x > 0]  # half of its elements: assumed, and said in words
+        return kept * (1 / x.shape[1]) + float(x.shape[0]) + x.mean()
+
+    symbolic = Symbolic.fit(of(scaled), seq=64)
+    assert agree(symbolic, [(5, 70), (3, 33)]) == [True, True]
+    (said,) = {a.taken for a in symbolic.at(3, 33).assumptions}
+    assert said == "198 rows: half of 396 elements"  # 3·33·4 = 396
+
+
+def test_a_program_met_in_between_is_caught_by_a_look() -> None:
+    symbolic = Symbolic.fit(of(lambda x: x.exp() if 601 < x.shape[1] < 609 else x), seq=64)
+    assert symbolic.verify(5, 600)
+    assert symbolic.reason_to_retrace(5, 605) is None  # nobody looked there
+    assert not symbolic.verify(5, 605)
+    assert symbolic.reason_to_retrace(5, 605) == "batch 5, seq 605: a trace at 5 × 605 was another"
+    assert agree(symbolic, [(5, 605), (5, 600)]) == [False, False]
+
+
+def test_counts_of_what_a_process_does_once_are_taken_again() -> None:
+    seen: list[int] = []
+
+    def once(x: Tensor) -> Tensor:
+        if not seen:
+            (lambda: seen.append(1))()
+        return x
+
+    symbolic = Symbolic.fit(of(once), seq=64)
+    assert agree(symbolic, [(5, 70)]) == [True]
+
+
+# -- limits and questions -----------------------------------------------------------------------
+
+
+def test_the_last_position_is_found_and_refused_beyond() -> None:
+    symbolic = fitted("gpt2", False, "fp32")  # 1024 positions
+    assert agree(symbolic, [(3, 1024)]) == [True]
+    with pytest.raises(InputError, match="expected seq 1024 at most, got 1025"):
+        symbolic.at(3, 1025)
+
+
+def test_a_sequence_is_given_where_there_is_one() -> None:
+    with pytest.raises(InputError, match="has a sequence: give its length as seq"):
+        Symbolic.fit(of(torch.exp), seq=64).at(3)
+    images = fitted("convnet-tiny", False, "fp32")
+    with pytest.raises(InputError, match="has no sequence: leave seq out"):
+        images.at(3, 4)
+    assert images.at(3).samples == 3
+
+
+def test_past_the_largest_batch_it_traces() -> None:
+    symbolic = fitted("convnet-tiny", False, "fp32", largest_batch=64)
+    assert alike(symbolic.at(65), symbolic.tracer(65, 1))
+    assert symbolic.reason_to_retrace(65) == "batch 65 is outside of what was verified"
+    assert symbolic.at(65) is symbolic.at(65)  # and keeps it
+
+
+def test_many_points_at_once() -> None:
+    symbolic = fitted("bert-base", False, "fp32")
+    batches = np.array([1, 2, 3, 64, 3, 5, 99_999])
+    seqs = np.array([7, 16, 17, 512, 1, 48, 7])
+    found = symbolic.evaluate(batches, seqs)
+    assert found.retrace.tolist() == [6]
+    assert sorted(p for part in found.parts for p in part.places.tolist()) == [0, 1, 2, 3, 4, 5]
+    for family, places, values in found.parts:
+        for place, sizes in zip(places, values.T.tolist(), strict=True):
+            point = int(batches[place]), int(seqs[place])
+            ours = {tuple(sizes[slot] for slot in shape) for shape, _, _, _ in family.tensors}
+            fresh = symbolic.tracer(*point)
+            assert ours == {t.shape for s in fresh.signatures[0] for t in (*s.inputs, *s.outputs)}
+
+
+def test_ops_that_coincide_share_a_signature_as_in_a_trace() -> None:
+    # at 4 × 4 two products have one shape, elsewhere they have not
+    symbolic = Symbolic.fit(of(lambda x: x.flatten(0, 1).t() @ x.flatten(0, 1)), seq=64)
+    for point in [(4, 4), (2, 2), (5, 9)]:
+        assert alike(symbolic.at(*point), symbolic.tracer(*point))
