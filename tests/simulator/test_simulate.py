@@ -22,7 +22,7 @@ from simulator.networks.catalogue import build
 from simulator.prediction import REGIMES, Prediction
 from simulator.profiles import Profile, Tiles, Traffic, profile
 from simulator.records import Trace
-from simulator.roofline import l2_bytes_per_s
+from simulator.engines import l2_bytes_per_s
 from simulator.simulate import simulate
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls, small

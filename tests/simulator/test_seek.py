@@ -1,0 +1,67 @@
+"""Goals: found, verified by a forward run, and missed by the neighbour."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.scenario import predict
+from simulator.seek import (
+    batch_for_latency,
+    batch_for_throughput,
+    batch_out_of_overhead,
+    flip,
+    largest_batch,
+)
+from simulator.whatif import apply
+from tests.simulator.whatif.conftest import asked
+
+BASE = asked("mlp-tiny", sizes=dict(width=1024, depth=2), dtype="fp16")
+
+
+def at(batch: float):
+    return predict(apply(BASE, "batch", {"samples": int(batch)}))
+
+
+def test_the_largest_batch_fits_and_the_next_does_not():
+    small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
+    found = largest_batch(small)
+    assert found.prediction.fits
+    assert found.beyond == found.value + 1
+    assert not predict(apply(small, "batch", {"samples": int(found.beyond)})).fits
+    tight = apply(BASE, "figure", {"of": "memory_bytes", "value": 2**20})
+    with pytest.raises(InputError, match="batch 1 misses the goal, the batch fits"):
+        largest_batch(tight)
+
+
+def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
+    target = at(64).latency_s * 1.5
+    found = batch_for_latency(BASE, target)
+    assert found.value >= 64
+    assert at(found.value).latency_s <= target < at(found.value + 1).latency_s
+    with pytest.raises(InputError, match="latency is -1: expected more than 0 seconds"):
+        batch_for_latency(BASE, -1)
+
+
+def test_a_throughput_is_reached_by_the_batch_and_not_by_the_one_before():
+    rate = 100 / at(100).period_s
+    found = batch_for_throughput(BASE, rate)
+    assert found.value <= 100
+    assert found.value / at(found.value).period_s >= rate
+    assert (found.value - 1) / at(found.value - 1).period_s < rate
+    with pytest.raises(InputError, match="no batch reaches the goal, 1e\\+15 samples/s"):
+        batch_for_throughput(BASE, 1e15)
+
+
+def test_overhead_is_left_at_a_batch():
+    found = batch_out_of_overhead(BASE)
+    assert at(found.value).regime != "overhead" == at(found.value - 1).regime
+
+
+def test_a_flip_is_seen_in_its_forward_run():
+    wide = asked("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
+    found = flip(wide, "host_speed")
+    assert found.prediction.regime != predict(wide).regime == "overhead"
+    assert predict(apply(wide, "host_speed", {"times": found.beyond})).regime == "overhead"
+    with pytest.raises(InputError, match="no flip: overhead-bound from bandwidth 1 on"):
+        flip(asked("mlp-tiny"), "bandwidth")

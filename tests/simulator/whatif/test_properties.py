@@ -1,0 +1,137 @@
+"""What always holds, whatever the what-ifs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.scenario import Scenario, predict
+from simulator.whatif import apply
+from simulator.whatif.setting import setting
+from tests.simulator.whatif.conftest import asked
+
+BASES = [
+    asked("bert-base", dtype="fp16", seq=16),
+    asked("mlp-tiny", sizes=dict(width=256), training=True),
+    asked("llama3-1b", dtype="bf16", seq=16, mode="cuda_graph"),
+]
+scales = st.floats(0.2, 5)
+bases = st.sampled_from(BASES)
+
+FREE: list[tuple[str, st.SearchStrategy[dict[str, Any]]]] = [
+    ("bandwidth", st.fixed_dictionaries({"times": scales})),
+    ("tensor_peak", st.fixed_dictionaries({"times": scales})),
+    ("vector_peak", st.fixed_dictionaries({"times": scales})),
+    ("l2", st.fixed_dictionaries({"times": scales})),
+    ("l2_bandwidth", st.fixed_dictionaries({"times": scales})),
+    ("host_speed", st.fixed_dictionaries({"times": scales})),
+    ("utilisation", st.fixed_dictionaries({"family": st.just("gemm"), "times": scales})),
+    ("rate", st.fixed_dictionaries({"of": st.just("memory"), "times": scales})),
+    ("queue_depth", st.fixed_dictionaries({"launches": st.integers(1, 4096)})),
+    ("cuda_graph", st.just({})),
+    ("no_syncs", st.just({})),
+    ("precision", st.just({"dtype": "bf16"})),
+    ("remove", st.sampled_from([{"op": "addmm"}, {"op": "mm"}, {"op": "relu"}])),
+]
+applied = st.sampled_from(FREE).flatmap(lambda pair: pair[1].map(lambda args: (pair[0], args)))
+
+
+@given(bases, st.lists(applied, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_undoing_restores_equality(base: Scenario, chosen: list[tuple[str, dict[str, Any]]]):
+    states = [base]
+    for name, arguments in chosen:
+        states.append(apply(states[-1], name, arguments))
+    for before, after in zip(reversed(states[:-1]), reversed(states[1:]), strict=True):
+        assert (after if after == before else after.undo()) == before
+    assert states[-1].asked == base
+
+
+@given(bases, applied, applied)
+@settings(max_examples=60, deadline=None)
+def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any, b: Any):
+    if a[0] == b[0] or {a[0], b[0]} & {"remove"}:
+        return  # twice the same is no independent pair; an op may be there in one order only
+    one, other = apply(apply(base, *a), *b), apply(apply(base, *b), *a)
+    assert predict(one).period_s == pytest.approx(predict(other).period_s, rel=1e-9)
+    assert setting(one).edits == setting(other).edits
+
+
+@given(bases, st.sampled_from(["bandwidth", "tensor_peak", "vector_peak", "l2", "l2_bandwidth",
+                               "sustained_clock"]),
+       st.floats(1, 2), st.floats(1, 2))  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_a_faster_card_of_the_same_kind_is_never_slower(
+    base: Scenario, name: str, some: float, more: float
+):
+    some, more = sorted((some, more))
+    slow = predict(apply(base, name, {"times": some})).period_s
+    fast = predict(apply(base, name, {"times": more})).period_s
+    assert fast <= slow * (1 + 1e-12)
+
+
+@given(bases, scales)
+@settings(max_examples=40, deadline=None)
+def test_every_rate_times_k_divides_the_time_by_k(base: Scenario, k: float):
+    before, after = predict(base), predict(apply(base, "rate", {"of": "all", "times": k}))
+    assert after.period_s == pytest.approx(before.period_s / k, rel=1e-9)
+    assert after.latency_s == pytest.approx(before.latency_s / k, rel=1e-9)
+    assert after.gpu_busy_s == pytest.approx(before.gpu_busy_s / k, rel=1e-9)
+    assert after.host_s == pytest.approx(before.host_s / k, rel=1e-9)
+
+
+@given(bases, st.lists(applied, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_shares_sum_to_one_and_the_interval_holds_the_point(base: Scenario, chosen: Any):
+    scenario = base
+    for name, arguments in chosen:
+        try:
+            scenario = apply(scenario, name, arguments)
+            p = predict(scenario)
+        except Exception as error:
+            assert "remove" in str(error) or "utilisation" in str(error)  # no such kernel any more
+            return
+        assert sum(p.shares.values()) == pytest.approx(1.0)
+        low, high = p.interval_s
+        assert low <= p.period_s <= high
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda s: s.network)
+@pytest.mark.parametrize("rate", ["compute", "memory", "overhead"])
+def test_shares_are_the_elasticities_of_the_rates(base: Scenario, rate: str):
+    p = predict(base)
+    nudge = 1e-5  # −∂ ln T / ∂ ln r, by a finite difference
+    up = predict(apply(base, "rate", {"of": rate, "times": 1 + nudge})).period_s
+    down = predict(apply(base, "rate", {"of": rate, "times": 1 - nudge})).period_s
+    assert (down - up) / (2 * nudge * p.period_s) == pytest.approx(p.shares[rate], abs=2e-3)  # pyright: ignore
+
+
+NOTHING = [
+    ("bandwidth", {"times": 1.0}), ("tensor_peak", {"times": 1.0}), ("vector_peak", {"times": 1}),
+    ("l2", {"times": 1.0}), ("memory", {"times": 1.0}), ("sustained_clock", {"times": 1.0}),
+    ("l2_bandwidth", {"times": 1.0}), ("host_speed", {"times": 1.0}), ("rate", {"times": 1.0}),
+    ("launch_cost", {"times": 1.0}), ("launch_latency", {"microseconds": 5.0}),
+    ("queue_depth", {"launches": 1024}), ("host", {"to": "xeon-h200"}), ("mode", {"to": "eager"}),
+    ("gpu", {"to": "H200 SXM"}), ("figure", {"of": "units", "value": 132}),
+    ("precision", {"dtype": "fp16"}), ("kv_cache", {"dtype": "fp16"}), ("batch", {"samples": 4}),
+    ("seq", {"tokens": 16}), ("size", {"parameter": "layers", "value": 2}),
+    ("network", {"to": "bert-base"}), ("sdpa", {"backend": "usual"}),
+    ("utilisation", {"family": "gemm", "times": 1.0}), ("training", {"on": False}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments"), NOTHING)
+def test_a_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[str, Any]):
+    base = BASES[0]
+    assert apply(base, name, arguments) is base
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("accumulate", {"steps": 1}), ("optimizer", {"to": "adamw"}), ("training", {"on": True})],
+)
+def test_a_training_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[str, Any]):
+    assert apply(BASES[1], name, arguments) is BASES[1]
