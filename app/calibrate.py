@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,3 +37,24 @@ def run(arguments: Sequence[str]) -> int:
         except KeyboardInterrupt:
             continue
     return status if status >= 0 else 128 - status
+
+
+def drawn(arguments: Sequence[str], png: Path | None, svg: Path | None, theme: str) -> int:
+    """Run the validation, and draw its outcomes."""
+    from app.plots.accuracy import AccuracyPicture
+    from app.theme import theme as themed
+    from simulator.hardware import gpu
+
+    look = themed(theme)
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = Path(folder) / "outcomes.json"
+        status = run(["validate", *arguments, "--json", str(outcomes)])
+        if status:
+            return status
+        rows = json.loads(outcomes.read_text())
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
+
+    pg.mkQApp()
+    AccuracyPicture(look, rows, gpu("h200")).write(png, svg)
+    return 0

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from simulator.errors import InputError, RidgepointError
-
-if TYPE_CHECKING:
-    from app.scenario import Scenario
-
-
-class Dtype(StrEnum):
-    """Precisions; "autocast" keeps fp32 weights and computes in bf16."""
-
-    fp32 = "fp32"
-    bf16 = "bf16"
-    fp16 = "fp16"
-    autocast = "autocast"
-    autocast_fp16 = "autocast-fp16"
-
-
-class Optimizer(StrEnum):
-    """Optimizers whose step can be predicted."""
-
-    adamw = "adamw"
-    adamw_fused = "adamw_fused"
-    sgd = "sgd"
-    none = "none"
-
-
-class Mode(StrEnum):
-    """How the host drives the GPU."""
-
-    eager = "eager"
-    cuda_graph = "cuda_graph"
-    compiled = "compiled"
+from app.commands.advise import advise
+from app.commands.compare import compare
+from app.commands.predict import predict, trace
+from app.commands.regime_map import regime_map
+from app.commands.seek import seek
+from app.commands.sweep import sweep
+from app.commands.whatif import whatif
+from app.commands.whatifs import whatifs
+from simulator.errors import RidgepointError
 
 
 class Commands(TyperGroup):
@@ -60,143 +37,22 @@ class Commands(TyperGroup):
 app = typer.Typer(
     name="ridgepoint", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False,
     add_completion=False, context_settings={"help_option_names": ["-h", "--help"]},
-    help="How long a PyTorch network takes on a GPU, and why. No GPU is needed.",
+    help="How long a PyTorch network takes on a GPU, why, and what would change it. No GPU is "
+    "needed.",
 )  # fmt: skip
 
-Network = Annotated[
-    str,
-    typer.Argument(
-        metavar="NETWORK",
-        help="A name (`ridgepoint networks`), file.py:factory, hf:folder, timm:name, or a saved "
-        "trace.",
-    ),
-]
-Gpu = Annotated[str, typer.Option(help="A name (`ridgepoint gpus`) or a TOML file.")]
-Batch = Annotated[int | None, typer.Option(help="Samples a step.", show_default="the network's")]
-Seq = Annotated[int | None, typer.Option(help="Tokens a sample.", show_default="the network's")]
-Precision = Annotated[Dtype | None, typer.Option("--dtype", show_default="fp32")]
-Train = Annotated[
-    bool | None, typer.Option("--train/--no-train", help="Training or inference.",
-                              show_default="no-train"),
-]  # fmt: skip
-OptimizerName = Annotated[Optimizer | None, typer.Option("--optimizer", show_default="adamw")]
-Sizes = Annotated[
-    list[str] | None,
-    typer.Option("--size", metavar="NAME=VALUE", help="A size of the network: 512, 2,2,6,2, true."),
-]
-DataSizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data-size", metavar="OP=N", help="What a data-dependent op gives: nonzero=640."
-    ),
-]
+_QUESTIONS = "Questions"
+for _name, _command in {
+    "predict": predict, "whatif": whatif, "advise": advise, "compare": compare, "sweep": sweep,
+    "map": regime_map, "seek": seek, "trace": trace,
+}.items():  # fmt: skip
+    app.command(_name, rich_help_panel=_QUESTIONS)(_command)
+
+_LISTS = "What there is"
+app.command("whatifs", rich_help_panel=_LISTS)(whatifs)
 
 
-def _scenario(
-    network: str, gpu: str, batch: int | None, seq: int | None, dtype: Dtype | None,
-    train: bool | None, optimizer: Optimizer | None, size: list[str] | None,
-    data_size: list[str] | None, host: str | None = None, mode: str = "eager",
-) -> Scenario:  # fmt: skip
-    from app.scenario import Scenario, data_sizes, sizes
-
-    return Scenario(
-        network, gpu, host, mode, batch, seq, dtype and dtype.value, train,
-        optimizer and optimizer.value, sizes(size or []), data_sizes(data_size or []),
-    )  # fmt: skip
-
-
-@app.command()
-def predict(
-    network: Network,
-    gpu: Gpu = "h200",
-    host: Annotated[str | None, typer.Option(help="A host (`ridgepoint hosts`).")] = None,
-    batch: Batch = None,
-    seq: Seq = None,
-    dtype: Precision = None,
-    train: Train = None,
-    optimizer: OptimizerName = None,
-    mode: Annotated[Mode, typer.Option(help="How the host drives the GPU.")] = Mode.eager,
-    size: Sizes = None,
-    data_size: DataSizes = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write it all.")] = None,
-    csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="One row a kernel.")] = None,
-    chrome_trace: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A timeline for ui.perfetto.dev.")
-    ] = None,
-    save_trace: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The ops: *.rpt.json, or *.rpt for msgpack.")
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Rows in each table.")] = 12,
-) -> None:
-    """How long a step takes, why, and whether it fits."""
-    from app import outputs, progress, scenario
-
-    if json == csv == outputs.STDOUT:
-        raise InputError("--json - and --csv - both: expected one on standard output; name a file")
-    for option, target in (("--json", json), ("--csv", csv), ("--chrome-trace", chrome_trace),
-                           ("--save-trace", save_trace)):  # fmt: skip
-        outputs.check(option, target)
-    asked = _scenario(
-        network, gpu, batch, seq, dtype, train, optimizer, size, data_size, host, mode.value
-    )
-    with progress.shown() as step:
-        with contextlib.redirect_stdout(sys.stderr):  # what the user's file prints is no answer
-            found = scenario.subject(asked, step)
-        p = scenario.predict(asked, found, step)
-    if json:
-        from app.exports import as_json
-
-        outputs.write("--json", json, as_json(p, found))
-    if csv:
-        from app.exports import as_csv
-
-        outputs.write("--csv", csv, as_csv(p))
-    if chrome_trace:
-        from app.chrome_trace import as_text
-
-        outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
-    if save_trace:
-        from simulator.trace_file import save
-
-        save(found.trace, save_trace)
-    if outputs.STDOUT not in (json, csv):
-        from rich.console import Console
-
-        from app.render import show
-
-        show(Console(highlight=False), p, found, top)
-
-
-@app.command()
-def trace(
-    network: Network,
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="*.rpt.json, or *.rpt.")
-    ],
-    gpu: Gpu = "h200",
-    batch: Batch = None,
-    seq: Seq = None,
-    dtype: Precision = None,
-    train: Train = None,
-    optimizer: OptimizerName = None,
-    size: Sizes = None,
-    data_size: DataSizes = None,
-) -> None:
-    """Write down a network's ops, to be predicted later without torch."""
-    from app import outputs, progress, scenario
-
-    outputs.check("--output", output)
-    asked = _scenario(network, gpu, batch, seq, dtype, train, optimizer, size, data_size)
-    with progress.shown() as step:
-        with contextlib.redirect_stdout(sys.stderr):  # what the user's file prints is no answer
-            found = scenario.subject(asked, step)
-        from simulator.trace_file import save
-
-        save(found.trace, output)
-    typer.echo(f"{output}: {len(found.trace.ops):,} ops of {found.name}, as on {found.trace.gpu}")
-
-
-@app.command()
+@app.command(rich_help_panel=_LISTS)
 def gpus(
     name: Annotated[str | None, typer.Argument(help="All figures of one, with sources.")] = None,
 ) -> None:
@@ -206,7 +62,7 @@ def gpus(
     listings.one_gpu(name) if name else listings.all_gpus()
 
 
-@app.command()
+@app.command(rich_help_panel=_LISTS)
 def networks() -> None:
     """The networks that are known by name."""
     from app import listings
@@ -214,7 +70,7 @@ def networks() -> None:
     listings.all_networks()
 
 
-@app.command()
+@app.command(rich_help_panel=_LISTS)
 def hosts() -> None:
     """The hosts that can drive a GPU."""
     from app import listings
@@ -222,12 +78,13 @@ def hosts() -> None:
     listings.all_hosts()
 
 
+_TRUST = "Trust"
 _PASSED_ON: dict[str, Any] = {
     "allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": [],
 }  # fmt: skip
 
 
-@app.command(context_settings=_PASSED_ON)
+@app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)
 def calibrate(ctx: typer.Context) -> None:
     """Measure a GPU and its host, fit, validate: measure, fit, validate or all."""
     from app.calibrate import run
@@ -235,15 +92,22 @@ def calibrate(ctx: typer.Context) -> None:
     raise typer.Exit(run(ctx.args or ["--help"]))
 
 
-@app.command(context_settings=_PASSED_ON)
-def validate(ctx: typer.Context) -> None:
+@app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)
+def validate(
+    ctx: typer.Context,
+    png: Annotated[Path | None, typer.Option(help="Draw it: predicted against measured.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="The same as a drawing.")] = None,
+    theme: Annotated[str, typer.Option(help="dark or light")] = "dark",
+) -> None:
     """Predictions held against measured networks; needs no GPU."""
-    from app.calibrate import run
+    from app.calibrate import drawn, run
 
-    raise typer.Exit(run(["validate", *ctx.args]))
+    if png is None and svg is None:
+        raise typer.Exit(run(["validate", *ctx.args]))
+    raise typer.Exit(drawn(ctx.args, png, svg, theme))
 
 
-@app.command()
+@app.command(rich_help_panel=_TRUST)
 def doctor() -> None:
     """What is installed, and what works."""
     from app.doctor import examine

@@ -17,7 +17,10 @@ from app.quantities import seconds
 from simulator.errors import RidgepointError
 
 PACKAGES = ("ridgepoint", "torch", "numpy", "msgspec", "typer", "rich", "platformdirs")
-EXTRAS = {"hf": ("transformers",), "timm": ("timm", "torchvision")}
+EXTRAS = {
+    "hf": ("transformers",), "timm": ("timm", "torchvision"),
+    "gui": ("PySide6_Essentials", "pyqtgraph"),
+}  # fmt: skip
 
 
 def examine() -> bool:
@@ -47,7 +50,11 @@ def examine() -> bool:
         missing = [package for package in packages if not _version(package)]
         remedy = f'{", ".join(missing)} not installed: pip install "ridgepoint[{extra}]"'
         text = remedy if missing else ", ".join(f"{p} {_version(p)}" for p in packages)
-        table.add_row(_state("absent" if missing else "works"), f"{extra}: networks", Text(text))
+        table.add_row(
+            _state("absent" if missing else "works"),
+            f"{extra}: {'pictures' if extra == 'gui' else 'networks'}",
+            Text(text),
+        )
     console.print(table)
     return works
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from app.report import totals
@@ -17,14 +19,19 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def document(p: Prediction, subject: Subject) -> dict[str, Any]:
     """Everything that a prediction says. A reader checks `format` and `version` first."""
+    head = {"format": FORMAT, "version": VERSION}
+    return head | summary(p, subject) | {"kernels": [row(k) for k in p.kernels]}
+
+
+def summary(p: Prediction, subject: Subject) -> dict[str, Any]:
+    """A prediction without its kernels."""
     t = totals(p, subject)
     return {
-        "format": FORMAT,
-        "version": VERSION,
         "scenario": {
             "network": subject.name, "batch": subject.batch, "seq": subject.seq,
             "dtype": subject.dtype, "phase": p.trace.phase, "optimizer": p.trace.optimizer,
             "mode": p.mode, "gpu": p.gpu.id, "gpu_name": p.gpu.name, "host": p.host.id,
+            "whatifs": list(subject.whatifs),
         },
         "period_s": p.period_s,
         "interval_s": list(p.interval_s),
@@ -58,7 +65,6 @@ def document(p: Prediction, subject: Subject) -> dict[str, Any]:
             "host_source": p.host.source, "torch_version": p.trace.torch_version,
             "traced_for": p.trace.gpu, "gpu_unsourced": list(p.gpu.unsourced),
         },
-        "kernels": [row(k) for k in p.kernels],
     }  # fmt: skip
 
 
@@ -84,19 +90,39 @@ COLUMNS = (
 
 def as_json(p: Prediction, subject: Subject) -> str:
     """The document as text."""
-    return json.dumps(document(p, subject), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(document(p, subject))
+
+
+def json_text(document: Any) -> str:
+    """A document as text; a figure that does not exist is null."""
+    return json.dumps(_finite(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def as_csv(p: Prediction) -> str:
     """One row a kernel, in launch order."""
+    return csv_text(COLUMNS, (row(k) for k in p.kernels))
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows under their columns' names; a figure that does not exist is left empty."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\r\n")
+    writer = csv.DictWriter(text, columns, lineterminator="\r\n")
     writer.writeheader()
-    for k in p.kernels:
-        writer.writerow({key: _cell(value) for key, value in row(k).items()})
+    for each in rows:
+        writer.writerow({key: _cell(value) for key, value in each.items()})
     return text.getvalue()
 
 
 def _cell(value: Any) -> Any:
     """A spreadsheet runs a text that begins like a formula: an apostrophe stops it."""
+    if isinstance(value, float) and not isfinite(value):
+        return ""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

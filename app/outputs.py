@@ -4,11 +4,45 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from simulator.errors import InputError
 
 STDOUT = "-"
+
+
+def check_all(texts: Mapping[str, str | None], pictures: Mapping[str, str | None]) -> None:
+    """Can all of these be written, by option? Pictures need a file; one text at most may take
+    standard output, and no two options one file."""
+    on_stdout = [option for option, target in texts.items() if target == STDOUT]
+    if len(on_stdout) > 1:
+        both = " and ".join(f"{option} -" for option in on_stdout)
+        raise InputError(f"{both} both: expected one on standard output; name a file")
+    for option, target in texts.items():
+        check(option, target)
+    for option, target in pictures.items():
+        if target == STDOUT:
+            raise InputError(f"{option} -: a picture needs a file: expected a name; give one")
+        check(option, target)
+        _check_suffix(option, target)
+    taken: dict[Path, str] = {}
+    for option, target in {**texts, **pictures}.items():
+        if target not in (None, STDOUT):
+            other = taken.setdefault(Path(target).resolve(), option)
+            if other != option:
+                raise InputError(
+                    f"{other} and {option} both write {target}: expected a file each; rename one"
+                )
+
+
+def _check_suffix(option: str, target: str | None) -> None:
+    suffix = Path(target).suffix.lower() if target else ""
+    if suffix in (".png", ".svg") and suffix != f".{option[2:]}":
+        raise InputError(
+            f"{option} {target}: ends in {suffix}: expected .{option[2:]}; use --{suffix[1:]}, or "
+            "rename it"
+        )
 
 
 def check(option: str, target: str | None) -> None:
@@ -20,7 +54,7 @@ def check(option: str, target: str | None) -> None:
     if path.is_dir():
         raise InputError(f"{option} {target}: is a folder: expected a file; add a file name")
     if path.exists() and not path.is_file():
-        raise InputError(f"{option} {target}: is no regular file: expected one, or - for stdout")
+        raise InputError(f"{option} {target}: is no regular file: expected one; name a file")
     if not folder.is_dir():
         raise InputError(f"{option} {target}: no folder {str(folder)!r}: create it first")
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
@@ -32,10 +66,15 @@ def write(option: str, target: str, text: str) -> None:
     if target == STDOUT:
         sys.stdout.write(text)
         return
+    put(option, target, lambda part: part.write_text(text, encoding="utf-8", newline=""))
+
+
+def put(option: str, target: str, writer: Callable[[Path], object]) -> None:
+    """Let `writer` write a file beside the target, then give it the target's name."""
     path = Path(target).resolve()
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
     try:
-        part.write_text(text, encoding="utf-8", newline="")
+        writer(part)
         part.replace(path)
     except OSError as error:
         raise InputError(f"{option} {target}: cannot be written: {error.strerror}") from error

@@ -4,16 +4,42 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.prediction import Prediction
+    from simulator.scenario import Scenario
+
+Step = Callable[[str], None]
 
 
 @contextmanager
-def shown() -> Generator[Callable[[str], None]]:
-    """A function that shows a step; it shows nothing where standard error is no terminal."""
+def shown() -> Generator[Step]:
+    """A function that shows a step; it shows nothing where standard error is no terminal.
+
+    Meanwhile standard output is standard error: what the user's own file prints is no answer.
+    """
     if not sys.stderr.isatty():
-        yield lambda step: None
+        with redirect_stdout(sys.stderr):
+            yield lambda step: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("starting") as status:
+    with Console(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
         yield lambda step: status.update(f"{step} …")
+
+
+def counted(step: Step, what: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
+    """`predict` that counts its answers aloud: "predicting 12 of 64 points"."""
+    from simulator.scenario import predict
+
+    done = 0
+
+    def answer(scenario: Scenario) -> Prediction:
+        nonlocal done
+        done += 1
+        step(f"predicting {done:,}{f' of {total:,}' if total else ''} {what}")
+        return predict(scenario)
+
+    return answer

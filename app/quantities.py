@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from math import floor, isfinite, log10
 
 _SI = ("", "k", "M", "G", "T", "P", "E")
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_LONG = ((730 * 86400.0, 365 * 86400.0, "years"), (48 * 3600.0, 86400.0, "days"),
+         (7200.0, 3600.0, "h"), (120.0, 60.0, "min"))  # fmt: skip
+"""From how many seconds on a longer unit is used, its seconds, its name."""
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -22,18 +26,45 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:,.{max(0, places)}f}".replace("-", "−")
 
 
+def plain(value: float) -> str:
+    """A number that was asked for: as few digits as it has, without an exponent where it can."""
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "−")
+    text = number(value, 5)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def trimmed(text: str) -> str:
+    """A quantity without the zeros after its point: "16.0 GiB" is "16 GiB"."""
+    return re.sub(r"(\.\d*?)0+(?=\D|$)", lambda m: "" if m[1] == "." else m[1], text)
+
+
 def seconds(value: float, digits: int = 3) -> str:
     """A duration, such as "7.93 ms"."""
     scale, unit = seconds_unit(value, digits)
     return f"{number(value / scale, digits)} {unit}"
 
 
+def signed_seconds(value: float, digits: int = 3) -> str:
+    """A change of a duration: "+1.20 ms", "−340 µs"."""
+    return ("+" if value > 0 else "") + seconds(value, digits)
+
+
 def seconds_unit(value: float, digits: int = 3) -> tuple[float, str]:
-    """The unit in which `value` is from 1 to 999, and its seconds."""
-    if value == 0:
+    """The unit in which `value` is from 1 to 999 (2 min is the first in minutes), its seconds."""
+    if value == 0 or not isfinite(value):
         return 1.0, "s"
     shown = float(f"{abs(value):.{digits - 1}e}")
+    for least, scale, unit in _LONG:
+        if shown >= least:
+            return scale, unit
     return next((found for found in _SECONDS if shown >= found[0]), _SECONDS[-1])
+
+
+def between(low_s: float, high_s: float, of_s: float, digits: int = 2) -> str:
+    """An interval in the unit of what it is of: "4.7 to 5.3"."""
+    scale, _ = seconds_unit(of_s, digits)
+    return f"{number(low_s / scale, digits)} to {number(high_s / scale, digits)}"
 
 
 def scaled(value: float, unit: str, digits: int = 3) -> str:
@@ -44,11 +75,18 @@ def scaled(value: float, unit: str, digits: int = 3) -> str:
     return f"{number(value, digits)} {_SI[power]}{unit}"
 
 
+def count_of(value: float, unit: str) -> str:
+    """A rate of things, such as "1,360 samples/s"."""
+    return f"{number(value)} {unit}".strip() if value < 1e6 else scaled(value, unit)
+
+
 def data(value: float, digits: int = 3) -> str:
     """Bytes as the allocator and the data sheets count them, such as "420 MiB"."""
     power = 0
     while abs(float(f"{value:.{digits - 1}e}")) >= 1000 and power < len(_BINARY) - 1:
         value, power = value / 1024, power + 1
+    if power == 0:
+        return f"{value:.0f} B"
     return f"{number(value, digits)} {_BINARY[power]}"
 
 
@@ -57,3 +95,27 @@ def percent(share: float) -> str:
     if 0 < share < 0.005:
         return "<1%"
     return f"{100 * share:,.0f}%".replace("-", "−")
+
+
+def change(before: float, after: float) -> str:
+    """By how much something grew: "−59%", "+3%", "2.4×" from twice as much on, "0%"."""
+    if not before:
+        return "0%" if not after else "new"
+    ratio = after / before
+    if ratio >= 2:
+        return f"{number(ratio, 2)}×"
+    share = ratio - 1
+    if abs(share) < 0.0005:
+        return "0%"
+    digits = 1 if abs(share) < 0.01 or -1 < share < -0.995 else 0
+    return f"{100 * share:+.{digits}f}%".replace("-", "−")
+
+
+def faster(before: float, after: float) -> str:
+    """ "1.92 times faster", "1.30 times slower", "as fast"."""
+    if not before or not after or abs(after / before - 1) < 0.0005:
+        return "as fast"
+    ratio = before / after
+    if ratio < 1:
+        return f"{number(1 / ratio)} times slower"
+    return f"{number(ratio)} times faster"

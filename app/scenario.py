@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+from simulator.scenario import Scenario
 
 if TYPE_CHECKING:
+    from simulator.compare import Waterfall
     from simulator.prediction import Prediction
     from simulator.records import Trace
+    from simulator.scenario import Applied
+
+__all__ = [
+    "DATA_SIZES", "Scenario", "Subject", "answered", "data_sizes", "heading_of", "predict",
+    "relabelled", "sizes", "subject", "takes_sequence", "worded",
+]  # fmt: skip
 
 DATA_SIZES = (
     "bincount", "index", "item", "masked_select", "nonzero", "repeat_interleave", "unique",
@@ -22,43 +30,17 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """A question. None leaves a choice to the network, or to what its saved trace says."""
-
-    network: str
-    gpu: str = "h200"
-    host: str | None = None
-    mode: str = "eager"
-    batch: int | None = None
-    seq: int | None = None
-    dtype: str | None = None
-    training: bool | None = None
-    optimizer: str | None = None
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-    data_sizes: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def trace_file(self) -> Path | None:
-        """The saved trace that stands for the network, if it is one."""
-        from simulator.networks.catalogue import CATALOGUE
-
-        path = Path(self.network)
-        foreign = self.network.startswith(("hf:", "timm:")) or ":" in path.name
-        if self.network in CATALOGUE or foreign or path.suffix == ".py":
-            return None
-        named = path.suffix in (".json", ".rpt", ".msgpack")
-        return path if named or path.is_file() else None
-
-
-@dataclass(frozen=True)
 class Subject:
-    """What is predicted: its trace, and how to speak of it."""
+    """What is predicted: its trace, and how to speak of it. `whatifs` are spelled as commands
+    write them; a step takes `forwards` batches (gradient accumulation)."""
 
     trace: Trace
     name: str
     batch: int
     seq: int | None
     dtype: str
+    whatifs: tuple[str, ...] = ()
+    forwards: int = 1
 
 
 Progress = Callable[[str], None]
@@ -66,50 +48,99 @@ Progress = Callable[[str], None]
 
 def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     """Load and trace the network, or read its saved trace."""
-    from simulator.hardware import gpu
-    from simulator.hosts import host
+    from app.given_sizes import check_data_sizes, check_sizes
+    from simulator.networks.catalogue import CATALOGUE
+    from simulator.whatif.setting import setting
+    from simulator.whatif.tracing_ask import facts, plain, traced
 
-    card = gpu(scenario.gpu)  # a mistyped name is answered before anything slow
-    host(scenario.host)
     if scenario.trace_file is not None:
-        return _saved(scenario, scenario.trace_file)
-    from simulator.networks.catalogue import network
+        _refuse_fixed(scenario, scenario.trace_file)
+    found = setting(scenario)  # a mistyped name is answered before anything slow
+    if not found.ask.saved:
+        check_sizes(found)
+        progress("importing torch")
+        import simulator.tracing  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
-    if ":" not in scenario.network and not scenario.network.endswith(".py"):
-        network(scenario.network)
-    progress("importing torch")
-    from simulator import trace
-    from simulator.networks.loading import load
+        progress(f"tracing {found.ask.network}")
+    as_traced = plain(found.ask, found.gpu)
+    check_data_sizes(scenario.data_sizes, as_traced)
+    name, batch, seq = facts(found.ask, found.gpu)
+    trace = traced(found)
+    dtype = _dtype(as_traced) if found.ask.saved else found.ask.dtype
+    theirs = not (found.ask.saved or found.ask.network in CATALOGUE)
+    if theirs and seq is not None and not takes_sequence(as_traced, seq):
+        seq = None
+    words = tuple(worded(applied) for applied in scenario.whatifs)
+    forwards = max(1, trace.samples // max(1, as_traced.samples))
+    return Subject(trace, name, batch or as_traced.samples, seq, dtype, words, forwards)
 
-    dtype = scenario.dtype or "fp32"
-    autocast = {"autocast": "bf16", "autocast-fp16": "fp16"}.get(dtype)
-    training = bool(scenario.training)
-    loaded = load(
-        scenario.network, batch=scenario.batch, seq=scenario.seq, training=training,
-        dtype="fp32" if autocast else dtype, sizes=scenario.sizes,
-    )  # fmt: skip
-    progress(f"tracing {loaded.facts.name}")
-    optimizer = scenario.optimizer or "adamw"
-    traced = trace(
-        loaded.module, loaded.args, loaded.kwargs, gpu=card, autocast=autocast,
-        phase="training" if training else "inference", sizes=scenario.data_sizes,
-        optimizer=None if optimizer == "none" else optimizer,
-    )  # fmt: skip
-    facts = loaded.facts
-    return Subject(traced, facts.name, facts.batch or traced.samples, facts.seq, dtype)
+
+def worded(applied: Applied) -> str:
+    """A what-if as a command writes it, with the value that it is about: +precision=bf16."""
+    from simulator.whatif import spelled
+    from simulator.whatif.module_pattern import ALL
+    from simulator.whatif.registry import named
+
+    text, known = spelled(applied), named(applied.name).parameters
+    if "=" in text or not known or known[0].default in (None, ALL):
+        return text
+    value = known[0].default
+    word = str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(
+        value, float) else str(value)  # fmt: skip
+    return f"{text}={word}"
+
+
+def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
+    """A waterfall whose steps name the values that their what-ifs are about."""
+    from simulator.whatif import spelled
+
+    full = {spelled(a): worded(a) for s in scenarios for a in s.whatifs}
+    full |= {f"without {short}": f"without {long}" for short, long in full.items()}
+    steps = tuple(replace(s, label=full.get(s.label, s.label)) for s in fall.steps)
+    return replace(fall, steps=steps)
+
+
+def heading_of(found: Subject, scenario: Scenario, varied: tuple[str, ...]) -> str:
+    """What is predicted, without what varies: "bert-base, seq 128, bf16, inference on H200"."""
+    from simulator.whatif.setting import setting
+
+    values = {"batch": found.batch, "seq": found.seq}
+    parts = [found.name]
+    parts += [f"{name} {value}" for name, value in values.items() if value and name not in varied]
+    parts += [] if "precision" in varied else [found.dtype]
+    parts += [] if "training" in varied else [found.trace.phase]
+    parts += found.whatifs
+    card = setting(scenario).gpu.name
+    return ", ".join(parts) + ("" if "gpu" in varied else f" on {card}")
+
+
+def takes_sequence(trace: Trace, seq: int) -> bool:
+    """Does an input of a trace have an axis of this length: any axis after the samples' of whole
+    numbers (tokens), or one between samples and features?"""
+    for op in trace.ops:
+        for tensor, storage in zip(op.inputs, op.storages, strict=False):
+            after = tensor.shape[1:] if "int" in tensor.dtype else tensor.shape[1:-1]
+            if seq in after and trace.storages[storage].role == "input":
+                return True
+    return False
 
 
 def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: None) -> Prediction:
     """The answer for a subject."""
     progress("predicting")
-    from simulator import predict_trace
+    from simulator.whatif.answer import predicted
+    from simulator.whatif.setting import setting
 
-    return predict_trace(found.trace, gpu=scenario.gpu, host=scenario.host, mode=scenario.mode)
+    return predicted(found.trace, setting(scenario))
 
 
-def _saved(scenario: Scenario, path: Path) -> Subject:
-    from simulator.trace_file import load
+def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:
+    """A scenario's subject and its answer."""
+    found = subject(scenario, progress)
+    return found, predict(scenario, found, progress)
 
+
+def _refuse_fixed(scenario: Scenario, path: Path) -> None:
     fixed = {
         "--batch": scenario.batch, "--seq": scenario.seq, "--dtype": scenario.dtype,
         "--train/--no-train": scenario.training, "--optimizer": scenario.optimizer,
@@ -121,10 +152,6 @@ def _saved(scenario: Scenario, path: Path) -> Subject:
             f"{path} is a saved trace, in which this is fixed: leave {', '.join(given)} out, or "
             "name the network instead"
         )
-    trace = load(path)
-    name = path.name.removesuffix(".json").removesuffix(".msgpack").removesuffix(".rpt")
-    each = divmod(trace.tokens, trace.samples) if trace.tokens and trace.samples else (0, 1)
-    return Subject(trace, name, trace.samples, each[0] if each[1] == 0 else None, _dtype(trace))
 
 
 def _dtype(trace: Trace) -> str:

@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     measure.add_argument("--host-only", action="store_true",
                          help="time Python and dispatch on the CPU alone; no GPU")  # fmt: skip
     commands.add_parser("measure", parents=[measure], help="time calls; goes on where it ended")
-    for name, text in (("fit", "profiles from the packaged measurements"),
+    for name, text in (("fit", "profiles from FOLDER, or again from the packaged measurements"),
                        ("validate", "predicted against measured; options go through")):  # fmt: skip
         commands.add_parser(name, help=text, add_help=False)
     commands.add_parser("all", parents=[measure], help="measure, fit and validate")
@@ -163,9 +163,13 @@ def run(arguments: Sequence[str]) -> None:
             parser().error(f"unknown: {' '.join(rest)}")
         measure(options)
         rest = []
-    if options.command in ("fit", "all"):
-        pass_on("fit_host", rest)
-        pass_on("fit", rest)
+    if options.command == "all":
+        pass_on("fit_folder", [str(options.folder)])
+    elif options.command == "fit" and rest:
+        pass_on("fit_folder", rest)
+    elif options.command == "fit":
+        pass_on("fit_host", [])
+        pass_on("fit", [])
     if options.command in ("validate", "all"):
         pass_on("validation", rest)
 

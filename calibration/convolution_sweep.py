@@ -22,8 +22,8 @@ _NAMES = {
 }
 
 
-def cases(gpu: str = "h200_sxm") -> Iterator[tuple[Signature, list[float]]]:
-    """Each recorded convolution and the seconds of its kernels, in launch order."""
+def cases(gpu: str = "h200_sxm") -> Iterator[tuple[Signature, list[tuple[str, float]]]]:
+    """Each recorded convolution and its kernels as (name, seconds), in launch order."""
     with gzip.open(MEASUREMENTS / gpu / "convolution_sweep.json.gz", "rt") as file:
         rows: list[list[Any]] = json.load(file)
     case: list[Any] = []
@@ -33,7 +33,7 @@ def cases(gpu: str = "h200_sxm") -> Iterator[tuple[Signature, list[float]]]:
         elif name in _NAMES and kernels:
             yield (
                 _signature(name, inputs, outputs, case),
-                [duration_ns * 1e-9 for _, duration_ns in kernels],
+                [(kernel, duration_ns * 1e-9) for kernel, duration_ns in kernels],
             )
 
 

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 
 from calibration.fidelity import retrace
 from calibration.host_cases import MICRO
-from calibration.recordings import Recording, recordings
+from calibration.recordings import Recording, host_index, recordings
 from simulator.hardware import gpu as find_gpu
 from simulator.hosts import COUNTS, FOLDER, Host, counts, syncs
 from simulator.lowering import lower
@@ -93,6 +93,7 @@ def write(names: list[str], totals: np.ndarray, seconds: np.ndarray) -> None:
         latency_s=5e-6,
         sync_s=8e-6,
         depth=1024,
+        reference=host_index("host"),
     )
     text = msgspec.json.format(msgspec.json.encode(host), indent=1)
     (FOLDER / "xeon-h200.json").write_bytes(text + b"\n")

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, get_args
 
 import torch
 
@@ -17,7 +17,7 @@ from calibration.log import Log
 from calibration.sweeps.registry import OPERATIONS, Kind, Operation, Point
 from simulator.errors import InputError, RidgepointError
 
-PACKAGES: dict[Kind, str] = {
+PACKAGES: dict[str, str] = {
     "library": "calibration.sweeps", "cuda": "calibration.cuda", "triton": "calibration.fused",
 }  # fmt: skip
 BLOCK = 20
@@ -37,7 +37,8 @@ def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
             importlib.import_module(package)
         except ImportError as error:
             say(f"{each} points are left out: {error}")
-    found = [each for each in OPERATIONS.values() if kind in (None, each.kind)]
+    kinds = {"triton": ("triton", "chain"), None: get_args(Kind)}.get(kind, (kind,))
+    found = [each for each in OPERATIONS.values() if each.kind in kinds]
     if not found:
         raise InputError(
             f"there is nothing to measure: expected {kind or 'library, cuda or triton'} points, "

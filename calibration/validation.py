@@ -1,105 +1,95 @@
-"""Predicted against measured, on steps that were never fitted.
+"""Predicted against measured, on steps and calls that were never fitted.
 
 `python -m calibration.validation` prints a line for each case and the summary that the README
-shows.
+shows; `--readme` puts that there, `--json FILE` writes every outcome.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
+from calibration import leaving_overhead, single_ops
 from calibration.fidelity import retrace
-from calibration.recordings import Recording, recordings
+from calibration.host_index import index
+from calibration.outcome import Outcome, Summary, summarised, summary, table
+from calibration.recordings import Recording, host_index, recordings
+from calibration.swept import Swept, swept
 from simulator import predict_trace
+from simulator.hardware import gpu as find_gpu
+from simulator.hosts import Host
+from simulator.hosts import host as find_host
+from simulator.memory import memory
+from simulator.profiles import profile
 from simulator.records import Trace
 
 README = Path(__file__).parent.parent / "README.md"
+HOST_BOUND = 1.25
+"""Period over GPU-busy time from which a step counts as ruled by its host."""
+
 _BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """One figure of one case: predicted over measured; `covered` where the truth lies in the
-    prediction's interval (None for a figure that has none)."""
-
-    case: str
-    group: str
-    figure: str
-    ratio: float
-    covered: bool | None = None
+def host_of(suite: str) -> Host:
+    """The calibrated host as fast as the one that recorded a suite was."""
+    host = find_host()
+    return host.slower(index(host_index(suite), host.reference))
 
 
-def outcomes(recording: Recording, traced: Trace) -> list[Outcome]:
+def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
     """Every figure of a recorded case."""
-    eager = predict_trace(traced)
+    eager = predict_trace(traced, host=host)
     group = f"{recording.case['phase']}, eager"
-
-    def outcome(figure: str, predicted: float, measured: float) -> Outcome:
-        return Outcome(recording.name, group, figure, predicted / measured)
-
     low, high = eager.interval_s
+    period = eager.period_s / recording.period_s
+    covered = low <= recording.period_s <= high
+
+    def outcome(figure: str, ratio: float) -> Outcome:
+        return Outcome(recording.name, group, figure, ratio)
+
     found = [
-        Outcome(
-            recording.name,
-            group,
-            "period",
-            eager.period_s / recording.period_s,
-            low <= recording.period_s <= high,
-        ),
-        outcome("latency", eager.latency_s, recording.latency_s),
-        outcome("GPU busy", eager.gpu_busy_s, recording.gpu_busy_s),
-        outcome("kernels", eager.kernel_count, recording.kernel_count),
+        Outcome(recording.name, group, "period", period, covered, measured_s=recording.period_s),
+        outcome("latency", eager.latency_s / recording.latency_s),
+        outcome("GPU busy", eager.gpu_busy_s / recording.gpu_busy_s),
+        outcome("kernels", eager.kernel_count / recording.kernel_count),
+        outcome("peak memory", _peak_ratio(recording, traced)),
     ]
+    if recording.period_s > HOST_BOUND * recording.gpu_busy_s:
+        spread = recording.period_iqr
+        found.append(
+            Outcome(recording.name, "overhead-bound, eager", "period", period, covered, spread)
+        )
     if recording.graph and "period" in recording.graph:
         graph = predict_trace(traced, mode="cuda_graph")
         measured = recording.graph["period"]["median_s"]
         low, high = graph.interval_s
-        found.append(
-            Outcome(
-                recording.name,
-                "inference, CUDA graph",
-                "period",
-                graph.period_s / measured,
-                low <= measured <= high,
-            )
-        )
+        ratio, inside = graph.period_s / measured, low <= measured <= high
+        name = "inference, CUDA graph"
+        found.append(Outcome(recording.name, name, "period", ratio, inside, measured_s=measured))
     return found
+
+
+def _peak_ratio(recording: Recording, traced: Trace) -> float:
+    """Predicted peak over what the step holds before it begins plus the growth that was measured:
+    the process held other cases' leftovers and workspaces too."""
+    standing = sum(
+        -(-s.nbytes // 512) * 512
+        for s in traced.storages
+        if s.device == "cuda" and s.role in ("weight", "buffer", "input", "optimizer")
+    )
+    grown = recording.peak_bytes - recording.before_bytes
+    return memory(traced).peak_bytes / (standing + grown)
 
 
 def validate(suite: str = "validation") -> list[Outcome]:
     """Every figure of every case of a suite."""
-    return [o for r in recordings(suite) for o in outcomes(r, retrace(r.case))]
-
-
-def summary(found: Iterable[Outcome]) -> list[tuple[str, str, int, float, float, float, float]]:
-    """By group and figure: cases, median and 90th percentile of the error, how far it leans, and
-    the share of truths inside the interval (NaN where there is none)."""
-    groups: dict[tuple[str, str], list[Outcome]] = {}
-    for outcome in found:
-        groups.setdefault((outcome.group, outcome.figure), []).append(outcome)
-    rows: list[tuple[str, str, int, float, float, float, float]] = []
-    for (group, figure), each in groups.items():
-        ratios = np.array([o.ratio for o in each])
-        off = np.abs(ratios - 1)
-        inside = [o.covered for o in each if o.covered is not None]
-        covered = float(np.mean(inside)) if inside else float("nan")
-        rows.append(
-            (
-                group,
-                figure,
-                len(each),
-                float(np.median(off)),
-                float(np.quantile(off, 0.9)),
-                float(np.median(ratios) - 1),
-                covered,
-            )
-        )
-    return rows
+    host = host_of(suite)
+    return [o for r in recordings(suite) for o in outcomes(r, retrace(r.case), host)]
 
 
 def interval(found: Sequence[Outcome]) -> tuple[float, float]:
@@ -109,17 +99,12 @@ def interval(found: Sequence[Outcome]) -> tuple[float, float]:
     return float(f"{low:.3f}"), float(f"{high:.3f}")
 
 
-def table(found: Iterable[Outcome]) -> str:
-    """The summary in Markdown."""
-    lines = [
-        "| what | figure | cases | median error | p90 | leans | in the 80% interval |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for group, figure, cases, median, worst, lean, covered in summary(found):
-        inside = "" if np.isnan(covered) else f"{covered:.0%}"
-        cells = (group, figure, cases, f"{median:.1%}", f"{worst:.1%}", f"{lean:+.1%}", inside)
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summary]:
+    """The rows of the table: whole steps by group and figure, and single calls together."""
+    found = summary(steps)
+    for group in dict.fromkeys(o.group for o in calls):
+        found.append(summarised(group, "GPU time", [o for o in calls if o.group == group]))
+    return sorted(found, key=lambda s: not s.group.startswith("single"))
 
 
 def put(readme: str, lines: str) -> str:
@@ -129,15 +114,52 @@ def put(readme: str, lines: str) -> str:
     return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"
 
 
+def sweep_report(found: Iterable[leaving_overhead.Sweep]) -> str:
+    """Where each sweep leaves the overhead regime, and how often the regimes agree."""
+    lines: list[str] = []
+    agreed: list[bool] = []
+    factors: list[float] = []
+    for sweep in found:
+        measured, predicted = sweep.crossings
+        agreed += sweep.agreement
+        if measured and predicted:
+            factors.append(max(measured / predicted, predicted / measured))
+        ends = " / ".join("none" if end is None else f"{end:.1f}" for end in (measured, predicted))
+        lines.append(f"{sweep.name:42} leaves overhead at batch {ends} (measured / predicted)")
+    lines.append(
+        f"regimes agree in {np.mean(agreed):.1%} of {len(agreed)} doublings; the batch that leaves "
+        f"overhead is off by a factor of {np.median(factors):.2f} in the median, "
+        f"{max(factors):.2f} at most ({len(factors)} sweeps)"
+    )
+    return "\n".join(lines)
+
+
+def calls(found: Iterable[Swept]) -> list[Outcome]:
+    """Outcomes of the held-out calls."""
+    return single_ops.outcomes(found, find_gpu("h200"), profile())
+
+
 def main() -> None:
     """Print every case, then the table; with --readme put the table into the README."""
-    found = validate()
-    if "--readme" in sys.argv[1:]:
-        README.write_text(put(README.read_text(), table(found)))
-    for o in found:
-        print(f"{o.ratio:6.2f}  {o.figure:8}  {o.group:22}  {o.case}")
-    print(table(found))
-    print("interval of measured over predicted period:", interval(found))
+    parser = argparse.ArgumentParser(prog="validate", description=__doc__)
+    parser.add_argument("--readme", action="store_true", help="put the table into the README")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
+    options = parser.parse_args()
+    steps = validate()
+    ops = calls(swept(find_gpu("h200"), held_out=True))
+    lines = table(summaries(steps, ops))
+    if options.readme:
+        README.write_text(put(README.read_text(), lines))
+    if options.json:
+        rows = [asdict(o) for o in (*steps, *ops)]
+        options.json.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n")
+    for o in steps:
+        print(f"{o.ratio:6.2f}  {o.figure:11}  {o.group:22}  {o.case}")
+    for each in summary(ops):
+        print("  ".join((*each.cells()[:6],)))
+    print(sweep_report(leaving_overhead.sweeps(host_of("batches"))))
+    print(lines)
+    print("interval of measured over predicted period:", interval(steps))
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def variant(
     matrix: bool = False,
 ) -> Callable[[Function], Function]:
     """Register a file's `fused` under the file's name, and two operations to be timed: the kernel
-    (kind "triton") and the chain (kind "library"), at the same points."""
+    (kind "triton") and the chain (kind "chain"), at the same points."""
 
     def decorate(fused: Function) -> Function:
         name = fused.__module__.rpartition(".")[2]
@@ -120,7 +120,7 @@ def variant(
             matrix,
         )
         _register(found, found.fused_operation, fused, "triton")
-        _register(found, found.unfused_operation, unfused, "library")
+        _register(found, found.unfused_operation, unfused, "chain")
         VARIANTS[name] = found
         return fused
 

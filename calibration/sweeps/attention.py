@@ -58,7 +58,7 @@ def _layer(rng: Random, training: bool) -> Params | None:
             "causal": causal, "masked": masked, "interleaved": rng.random() < 0.7}  # fmt: skip
 
 
-@operation(sweep("attention", 435, lambda rng: _layer(rng, training=False)))
+@operation(sweep("attention", 700, lambda rng: _layer(rng, training=False)))
 def attention(
     backend: str, dtype: str, batch: int, heads: int, kv_heads: int, queries: int, keys: int,
     width: int, causal: bool, masked: bool, interleaved: bool,
@@ -71,7 +71,7 @@ def attention(
     return lambda: _run(backend, q, k, v, mask, causal)
 
 
-@operation(sweep("attention_backward", 330, lambda rng: _layer(rng, training=True)))
+@operation(sweep("attention_backward", 500, lambda rng: _layer(rng, training=True)))
 def attention_backward(
     backend: str, dtype: str, batch: int, heads: int, kv_heads: int, queries: int, keys: int,
     width: int, causal: bool, masked: bool, interleaved: bool,

@@ -96,7 +96,7 @@ def gradient_norm(dtype: str, network: str, d: int, layers: int) -> Call:
         norms = torch.ops.aten._foreach_norm(gradients)
         total = torch.linalg.vector_norm(torch.stack(norms))
         factor = torch.clamp(1.0 / (total + 1e-6), max=1.0)
-        return torch.ops.aten._foreach_mul_(gradients, factor)
+        return torch.ops.aten._foreach_mul_.Tensor(gradients, factor)
 
     return clipped
 

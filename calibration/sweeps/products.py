@@ -44,7 +44,7 @@ def _linear(rng: Random) -> Params | None:
     )
 
 
-@operation(sweep("linear", 900, _linear))
+@operation(sweep("linear", 2400, _linear))
 def linear(dtype: str, m: int, n: int, k: int, bias: bool) -> Call:
     """[m, k] by weights [n, k] and maybe a bias [n]: the forward pass of nn.Linear."""
     x, w = random(m, k, dtype=dtype), random(n, k, dtype=dtype)
@@ -64,7 +64,7 @@ def _product(rng: Random) -> Params | None:
     return {"dtype": kind, "layout": layout, "m": m, "n": n, "k": k}
 
 
-@operation(sweep("product", 690, _product))
+@operation(sweep("product", 1700, _product))
 def product(dtype: str, layout: str, m: int, n: int, k: int) -> Call:
     """[m, k] @ [k, n]; "t" where an operand is stored transposed. "nn" makes the gradient of a
     linear layer's input, "tn" that of its weights."""
@@ -79,7 +79,7 @@ def _near_squares(rng: Random) -> Params | None:
     return {"dtype": kind, "m": m, "n": n, "k": k} if _fits(kind, 1, m, n, k) else None
 
 
-@operation(sweep("square_product", 120, _near_squares))
+@operation(sweep("square_product", 240, _near_squares))
 def square_product(dtype: str, m: int, n: int, k: int) -> Call:
     """[m, k] @ [k, n] with sides of about one size, row by row."""
     a, b = random(m, k, dtype=dtype), random(k, n, dtype=dtype)
@@ -120,7 +120,7 @@ def _batched(rng: Random) -> Params | None:
     return {"dtype": kind, "layout": layout, "b": b, "m": m, "n": n, "k": k}
 
 
-@operation(sweep("batched_product", 390, _batched))
+@operation(sweep("batched_product", 1000, _batched))
 def batched_product(dtype: str, layout: str, b: int, m: int, n: int, k: int) -> Call:
     """[b, m, k] @ [b, k, n]; "t" where an operand's matrices are stored transposed."""
     x, y = _stored(layout[0], b, m, k, dtype=dtype), _stored(layout[1], b, k, n, dtype=dtype)

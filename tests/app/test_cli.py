@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from app.scenario import DATA_SIZES, data_sizes, sizes
+from simulator.errors import InputError
+from simulator.hosts import host
 from simulator.trace_file import load
 
 Run = Callable[..., Any]
@@ -60,13 +62,13 @@ def test_options_reach_the_prediction(run: Run, tmp_path: Path) -> None:
     assert scenario == {
         "network": "gpt2", "batch": 2, "seq": 64, "dtype": "autocast", "phase": "training",
         "optimizer": "sgd", "mode": "eager", "gpu": "a100_sxm_80", "gpu_name": "A100 SXM4 80GB",
-        "host": scenario["host"],
+        "host": scenario["host"], "whatifs": [],
     }  # fmt: skip
 
 
 def test_what_does_not_fit_is_said_first(run: Run) -> None:
     text = lines(run("predict", "mlp-wide", "--gpu", "t4", "--size", "depth=64"))
-    assert "It does not fit: " in " ".join(text.split())[:400] and "GiB of 16.0" in text
+    assert "It does not fit: " in " ".join(text.split())[:400] and "of 16.0 GiB" in text
 
 
 def test_assumptions_are_listed_once(run: Run) -> None:
@@ -130,6 +132,12 @@ def test_doctor(run: Run) -> None:
     assert "does not work" not in text
 
 
+def unknown_host() -> str:
+    with pytest.raises(InputError) as caught:
+        host("nope")
+    return str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -138,7 +146,8 @@ def test_doctor(run: Run) -> None:
          "`ridgepoint networks` lists all"),
         (["nope.py:make"], "no such file 'nope.py': expected FILE.py:FACTORY; check the path"),
         (["nope.rpt.json"], "cannot read the trace nope.rpt.json: No such file or directory"),
-        (["mlp-tiny", "--host", "nope"], "unknown host 'nope': expected one of xeon-h200"),
+        (["mlp-tiny", "--host", "nope"],
+         unknown_host()),
         (["mlp-tiny", "--batch", "0"], "batch is 0: expected 1 or more"),
         (["mlp-tiny", "--seq", "0"], "seq is 0: expected 1 or more"),
         (["mlp-tiny", "--seq", "8"], "network 'mlp-tiny' has no sequence: leave seq out"),
@@ -156,6 +165,31 @@ def test_doctor(run: Run) -> None:
          "--data-size nonzero=-3: expected a whole number, 0 or more"),
         (["mlp-tiny", "--json", "-", "--csv", "-"],
          "--json - and --csv - both: expected one on standard output; name a file"),
+        (["mlp-tiny", "--chrome-trace", "-", "--save-trace", "-"],
+         "--chrome-trace - and --save-trace - both: expected one on standard output; name a file"),
+        (["mlp-tiny", "--json", "a.json", "--csv", "./a.json"],
+         "--json and --csv both write ./a.json: expected a file each; rename one"),
+        (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
+         "whole number from 1 on, such as 128; correct it"),
+        (["mlp-tiny", "--size", "depth=2.5"], "size depth of network 'mlp-tiny' is 2.5: expected "
+         "a whole number from 1 on, such as 8; correct it"),
+        (["resnet18", "--size", "depths=2,0"], "size depths of network 'resnet18' is 2,0: "
+         "expected whole numbers from 1 on, such as 2,2,2,2; correct it"),
+        (["resnet18", "--size", "bottleneck=3"], "size bottleneck of network 'resnet18' is 3: "
+         "expected true or false; correct it"),
+        (["lstm", "--size", "cell=4"], "size cell of network 'lstm' is 4: expected a word, such "
+         "as lstm; correct it"),
+        (["lstm", "--size", "dropout=-1"], "size dropout of network 'lstm' is -1: expected a "
+         "number, 0 or more, such as 0.1; correct it"),
+        (["mlp-tiny", "--data-size", "nonzero=3"], "--data-size nonzero=3: no op of the network "
+         "takes it: expected an op whose result depends on data, and it has none; leave it out"),
+        (["mlp-tiny", "--mode", "compiled"], "mode 'compiled' cannot be predicted yet: expected "
+         "'eager' or 'cuda_graph'"),
+        (["mlp-tiny", "cuda_graph"], "'cuda_graph' after the network 'mlp-tiny': expected one "
+         "network, then what-ifs such as +cuda_graph; remove it, or write +cuda_graph"),
+        (["mlp-tiny", "+cuda_grap"], "unknown what-if 'cuda_grap': did you mean 'cuda_graph'?"),
+        (["+cuda_graph"], "no network: expected a NETWORK, such as bert-base, or --scenario FILE; "
+         "`ridgepoint networks` lists them"),
         (["mlp-tiny", "--json", "nowhere/x.json"],
          f"--json nowhere/x.json: no folder {str(Path.cwd() / 'nowhere')!r}: create it first"),
         (["mlp-tiny", "--csv", "/"], "--csv /: is a folder: expected a file; add a file name"),
@@ -178,7 +212,7 @@ def test_a_device_is_not_replaced(run: Run) -> None:
     result = run("predict", "mlp-tiny", "--save-trace", "/dev/null")
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: --save-trace /dev/null: is no regular file: expected one, or - for stdout\n"
+        "error: --save-trace /dev/null: is no regular file: expected one; name a file\n"
     )
 
 
@@ -235,22 +269,101 @@ def test_every_data_dependent_op_can_be_given() -> None:
     assert set(DATA_SIZES) == rules - {"equal", "index_put"}  # theirs is known from shapes
 
 
+def test_a_data_size_that_no_op_could_give(run: Run) -> None:
+    result = run("predict", "mixtral-small", "--size", "layers=1", "--batch", 1, "--seq", 8,
+                 "--data-size", "nonzero=9999")  # fmt: skip
+    assert result.exit_code == 2
+    # 8 tokens of 2 choices each: 16 elements
+    assert result.stderr == (
+        "error: --data-size nonzero=9999: its op sees 16 elements at most: expected 16 or fewer; "
+        "give a smaller number\n"
+    )
+    result = run("predict", "mixtral-small", "--size", "layers=1", "--batch", 1, "--seq", 8,
+                 "--data-size", "unique=3")  # fmt: skip
+    assert "its data-dependent ops are nonzero" in result.stderr
+
+
+def test_traces_go_to_standard_output(run: Run, tmp_path: Path) -> None:
+    assert "traceEvents" in json.loads(lines(run("predict", "mlp-tiny", "--chrome-trace", "-")))
+    for command, option in (("predict", "--save-trace"), ("trace", "-o")):
+        target = tmp_path / "t.rpt.json"
+        target.write_text(lines(run(command, "mlp-tiny", option, "-")), "utf-8")
+        assert load(target).samples == 32
+
+
+def test_a_sequence_that_is_ignored_is_not_shown(run: Run, tmp_path: Path) -> None:
+    code = """
+import torch
+class Made(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(48, 8)
+    def forward(self, x):
+        return self.up(x)
+    def example_inputs(self, batch, seq):
+        return (torch.empty({shape}),)
+"""
+    for name, shape, shown in (("ignores", "batch, 48", "batch 1, fp32"),
+                               ("uses", "batch, seq, 48", "batch 1 × 128, fp32")):  # fmt: skip
+        path = tmp_path / f"{name}.py"
+        path.write_text(code.format(shape=shape))
+        assert shown in lines(run("predict", f"{path}:Made"))
+
+
+def test_the_loss_is_stated_in_training(run: Run, tmp_path: Path) -> None:
+    assert "the network's own (.loss of what it returns)" in lines(
+        run("predict", "mlp-tiny", "--train")
+    )
+    path = tmp_path / "plain.py"
+    path.write_text("import torch\ndef make():\n    return torch.nn.Linear(4, 4), "
+                    "(torch.empty(2, 4),)\n")  # fmt: skip
+    text = " ".join(lines(run("predict", f"{path}:make", "--train")).split())
+    assert "the mean of the squares of the first output: the network returns no .loss" in text
+    assert "loss" not in lines(run("predict", f"{path}:make")).replace("(loss", "")
+
+
+def test_a_share_of_a_roof_names_the_roof(run: Run) -> None:
+    text = lines(run("predict", "mlp-wide", "--dtype", "bf16", "--size", "width=1024"))
+    assert any("addmm" in line and line.endswith(" bf16") for line in text.splitlines())
+    assert any("relu" in line and line.endswith(" DRAM") for line in text.splitlines())
+
+
+def test_a_scenario_saves_and_reopens(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    first = lines(run("predict", "mlp-tiny", "--batch", 8, "+cuda_graph", "--save-scenario", path))
+    assert "+cuda_graph" in first and 'name = "cuda_graph"' in path.read_text()
+    assert lines(run("predict", "--scenario", path)) == first
+    assert lines(run("predict", "mlp-tiny", "--save-scenario", "-")).startswith(
+        'format = "ridgepoint-scenario"'
+    )
+    changed = lines(run("predict", "--scenario", path, "--batch", 4, "--gpu", "a100"))
+    assert "batch 4" in changed and "A100" in changed
+    both = run("predict", "mlp-tiny", "--scenario", path)
+    assert both.exit_code == 2 and both.stderr == (
+        f"error: 'mlp-tiny' and --scenario {path} both: expected one of them; leave one out\n"
+    )
+
+
 HELP = """
 import sys
 from app.cli import main
 try:
     main()
 finally:
-    heavy = [name for name in ("torch", "numpy", "scipy", "transformers") if name in sys.modules]
+    heavy = [name for name in ("torch", "numpy", "scipy", "transformers",
+             "PySide6", "msgspec", "simulator.whatif") if name in sys.modules]
     print("HEAVY", heavy)
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["predict", "--help"]])
+COMMANDS = ("predict", "trace", "whatif", "whatifs", "sweep", "map", "advise", "seek", "compare")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     done = shell(HELP, *arguments)
     assert done.returncode == 0 and done.stdout.endswith("HEAVY []\n")
-    assert "NETWORK" in done.stdout or "predict" in done.stdout
+    assert "Usage" in done.stdout
 
 
 def test_lists_and_saved_traces_need_no_torch(saved: Path) -> None:

@@ -29,7 +29,7 @@ def test_the_json_document(tiny_prediction: Prediction, tiny: Subject) -> None:
     assert found["scenario"] == {
         "network": "mlp-tiny", "batch": 32, "seq": None, "dtype": "fp32", "phase": "inference",
         "optimizer": None, "mode": "eager", "gpu": "h200_sxm", "gpu_name": "H200 SXM 141GB",
-        "host": p.host.id,
+        "host": p.host.id, "whatifs": [],
     }  # fmt: skip
     assert found["period_s"] == p.period_s and found["interval_s"] == list(p.interval_s)
     assert found["memory"]["capacity_bytes"] == 141 * 2**30

@@ -5,14 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from app.groups import kernel_groups, module_groups, short_dtype
 from app.report import (
     causes,
     gpu_name,
-    kernel_groups,
     memory_parts,
-    module_groups,
     notes,
-    short_dtype,
     title,
     totals,
     unmodelled,
@@ -20,6 +18,7 @@ from app.report import (
 )
 from app.scenario import Scenario, Subject, predict, subject
 from simulator.prediction import Prediction
+from simulator.whatif import apply
 
 
 def test_the_verdict_in_one_sentence(tiny_prediction: Prediction, tiny: Subject) -> None:
@@ -122,3 +121,21 @@ def test_dtypes_are_shortened() -> None:
     assert [short_dtype(n) for n in names] == [
         "fp32", "fp16", "bf16", "tf32", "int64", "fp8_e4m3fn",
     ]  # fmt: skip
+
+
+def test_an_unmodelled_op_stands_in_the_verdict(tiny_prediction: Prediction, tiny: Subject) -> None:
+    ops = len(tiny_prediction.trace.ops)
+    one = replace(tiny_prediction, unmodelled={"aten.odd.default": 1})
+    assert verdict(one, tiny).endswith(
+        f"; 1 of {ops} ops is not modelled (aten.odd.default): it can take longer"
+    )
+    two = replace(tiny_prediction, unmodelled={"aten.odd.default": 1, "aten.rare.default": 3})
+    assert f"; 4 of {ops} ops are not modelled (aten.rare.default and 1 more)" in verdict(two, tiny)
+
+
+def test_accumulated_batches_count() -> None:
+    asked = apply(Scenario("mlp-tiny", training=True), "accumulate", {"steps": 4})
+    found = subject(asked)
+    p = predict(asked, found)
+    assert (found.batch, found.forwards) == (32, 4)
+    assert totals(p, found).samples_per_s == pytest.approx(4 * 32 / p.period_s)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from pathlib import Path
 
@@ -19,12 +17,13 @@ from calibration.cuda import (
 )
 from calibration.cuda.compile import Kernel, with_macros
 from calibration.cuda.traffic import Traffic, ceil_div
+from calibration.log import read
 from calibration.sweeps.registry import OPERATIONS, Point
 
 SMS = 132  # of an H200
 NAMES = [name for name, each in OPERATIONS.items() if name.startswith("cuda_")]
 POINTS = [point for name in NAMES for point in OPERATIONS[name].points]
-MEASURED = Path(memory.__file__).parents[1] / "measurements" / "h200_sxm" / "cuda.jsonl.gz"
+MEASURED = Path(memory.__file__).parents[1] / "measurements" / "h200_sxm" / "samples.jsonl.gz"
 MODULES = (launch, memory, arithmetic, special_functions, warp_matrices, warpgroup_matrices)
 
 
@@ -196,9 +195,7 @@ def test_tf32_operands_have_ten_bits_of_mantissa() -> None:
 
 
 def _measured() -> list[dict]:
-    with gzip.open(MEASURED, "rt") as lines:
-        rows = [json.loads(line) for line in lines]
-    return [row for row in rows if "point" in row]
+    return [s for s in read(MEASURED).samples.values() if s["point"]["operation"] in cuda.TRAFFIC]
 
 
 def test_every_point_was_measured_once_on_an_h200() -> None:

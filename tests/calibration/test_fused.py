@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import subprocess
@@ -21,7 +20,8 @@ pytest.importorskip("triton", reason="Triton is made for Linux alone")
 from calibration.fused import VARIANTS, dropout_add, tile
 from calibration.fused.check import LIMIT
 from calibration.fused.variant import Variant, variant
-from calibration.sweeps.registry import OPERATIONS, Point
+from calibration.log import read
+from calibration.sweeps.registry import OPERATIONS
 
 ROOT = Path(__file__).parents[2]
 NAMES = list(VARIANTS)
@@ -134,7 +134,7 @@ def test_traffic_counts_no_byte_that_operands_and_results_lack(name: str) -> Non
 def test_both_sides_are_registered_at_the_same_points(name: str) -> None:
     found = VARIANTS[name]
     kernel, chain = OPERATIONS[found.fused_operation], OPERATIONS[found.unfused_operation]
-    assert (kernel.kind, chain.kind) == ("triton", "library")
+    assert (kernel.kind, chain.kind) == ("triton", "chain")
     assert [p.params for p in kernel.points] == [p.params for p in chain.points]
     assert 12 <= len(kernel.points) <= 24
     with torch.device("meta"):
@@ -142,14 +142,11 @@ def test_both_sides_are_registered_at_the_same_points(name: str) -> None:
 
 
 def test_every_point_of_both_sides_was_measured_on_the_h200() -> None:
-    path = ROOT / "calibration/measurements/h200_sxm/fused.jsonl.gz"
-    with gzip.open(path, "rt") as lines:
-        header, *rows = map(json.loads, lines)
-    assert header["gpu"] == "NVIDIA H200"
-    measured = {Point(**row["point"]).name: row["warm"]["median_s"] for row in rows}
-    assert len(measured) == len(rows)
+    found = read(ROOT / "calibration/measurements/h200_sxm/samples.jsonl.gz")
+    assert found.header["gpu"] == "NVIDIA H200"
+    measured = {name: sample["warm"]["median_s"] for name, sample in found.samples.items()}
     sides = [s for v in VARIANTS.values() for s in (v.fused_operation, v.unfused_operation)]
-    assert set(measured) == {p.name for side in sides for p in OPERATIONS[side].points}
+    assert set(measured) >= {p.name for side in sides for p in OPERATIONS[side].points}
     for found in VARIANTS.values():
         for point in OPERATIONS[found.fused_operation].points:
             traffic = found.traffic(**point.params)

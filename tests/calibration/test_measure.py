@@ -306,20 +306,22 @@ def test_measuring_the_host_needs_no_gpu(
 def test_fit_and_validate_pass_their_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
     fake = SimpleNamespace(main=lambda: seen.append([*sys.argv]))
-    for name in ("fit_host", "fit", "validation"):
+    for name in ("fit_host", "fit", "fit_folder", "validation"):
         monkeypatch.setitem(sys.modules, f"calibration.{name}", fake)
     before = [*sys.argv]
-    command.run(["fit", "--x"])
+    command.run(["fit"])
+    command.run(["fit", "a folder"])
     command.run(["validate", "--readme", "--json", "a file"])
     assert seen == [
-        ["fit_host", "--x"],
-        ["fit", "--x"],
+        ["fit_host"],
+        ["fit"],
+        ["fit_folder", "a folder"],
         ["validation", "--readme", "--json", "a file"],
     ]
     monkeypatch.setattr(command, "measure", lambda options: seen.append([str(options.folder)]))
     seen.clear()
     command.run(["all", "here", "--quick"])
-    assert seen == [["here"], ["fit_host"], ["fit"], ["validation"]]
+    assert seen == [["here"], ["fit_folder", "here"], ["validation"]]
     assert sys.argv == before
 
 

@@ -1,0 +1,1 @@
+"""The commands, one file each; nothing heavy is imported before one runs."""

@@ -1,0 +1,163 @@
+"""`ridgepoint advise`: every what-if that applies, ranked by what it gains end to end."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.options import Question, Top, Written, expanded
+
+if TYPE_CHECKING:
+    from simulator.advice import Advice, Advised
+
+FORMAT, VERSION = "ridgepoint-advice", 1
+
+
+class By(StrEnum):
+    """What a gain is of."""
+
+    time = "time"
+    memory = "memory"
+    money = "money"
+
+
+@expanded
+def advise(
+    asked: Question,
+    written: Written,
+    by: Annotated[By, typer.Option(help="What is to be saved.")] = By.time,
+    top: Top = 12,
+    refused: Annotated[bool, typer.Option(help="Also say what does not apply, and why.")] = False,
+) -> None:
+    """What is worth doing: each what-if tried, ranked by its gain end to end."""
+    from app import outputs, progress
+    from app.scenario import subject
+    from simulator.advice import advise as run
+
+    written.check()
+    scenario = asked.scenario
+    with progress.shown() as step:
+        found = subject(scenario, step)
+        advised = run(scenario, by.value, progress.counted(step, "what-ifs"))
+    from app.report import title
+
+    heading = title(advised.baseline, found)
+    if written.json:
+        from app.exports import json_text, summary
+
+        body = document(advised) | {"baseline": summary(advised.baseline, found)}
+        outputs.write("--json", written.json, json_text(body))
+    if written.csv:
+        from app.exports import csv_text
+
+        rows = [entry(advice) for advice in advised.advice]
+        outputs.write("--csv", written.csv, csv_text(COLUMNS, rows))
+    if written.png or written.svg:
+        from app.plots.advice import AdvicePicture
+        from app.plots.drawing import draw
+
+        draw(written, lambda theme: AdvicePicture(theme, advised, heading, top))
+    if written.printed:
+        _show(advised, heading, top, refused)
+
+
+COLUMNS = (
+    "whatif", "gain", "period_s", "low_s", "high_s", "sample_s", "local_gain", "memory_gain",
+    "money_gain", "fits", "changes", "cause", "warning", "command",
+)  # fmt: skip
+
+
+def entry(advice: Advice) -> dict[str, Any]:
+    """One piece of advice, flat."""
+    low, high = advice.interval_s
+    known = {"low_s": low, "high_s": high}
+    return {name: known[name] if name in known else getattr(advice, name) for name in COLUMNS}
+
+
+def document(advised: Advised) -> dict[str, Any]:
+    """The advice as data."""
+    return {
+        "format": FORMAT, "version": VERSION, "by": advised.by,
+        "advice": [entry(a) for a in advised.advice],
+        "hidden": [entry(a) for a in advised.hidden], "refused": dict(advised.refused),
+    }  # fmt: skip
+
+
+def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from app.quantities import between, percent, seconds
+    from app.tables import COLOURS
+
+    base = advised.baseline
+    console = Console(highlight=False)
+    width = min(console.width, 120)
+    verdict = Text(
+        f"{heading}: {seconds(base.period_s)} a step (80%: "
+        f"{between(*base.interval_s, base.period_s)}), {base.regime}-bound", "bold",
+    )  # fmt: skip
+    verdict.highlight_words([f"{base.regime}-bound"], COLOURS[base.regime])
+    console.print()
+    console.print(verdict, width=width)
+    console.print()
+    if not advised.advice:
+        console.print("nothing that was tried gains half a percent", style="yellow")
+    for what in ("code", "what is computed", "machine"):
+        chosen = [a for a in advised.advice[:top] if a.changes == what]
+        if chosen:
+            console.print(_table(advised, chosen, what), width=width)
+            console.print()
+    if len(advised.advice) > top:
+        console.print(f"{len(advised.advice) - top} more with --top", style="dim")
+    if advised.hidden:
+        console.print(Text("Gains that do not arrive", "bold"))
+        for advice in advised.hidden:
+            line = Text(f"  {advice.whatif}: {percent(advice.gain)}. ")
+            console.print(line.append(advice.warning, "yellow"), width=width)
+        console.print()
+    if advised.refused and refused:
+        console.print(Text("Does not apply", "bold"))
+        for text, reason in advised.refused.items():
+            console.print(Text(f"  {text}: {reason}", "dim"), width=width)
+        console.print()
+    elif advised.refused:
+        console.print(f"{len(advised.refused)} do not apply (--refused says why)", style="dim")
+    if advised.advice:
+        console.print(Text("Apply one: ", "dim").append(advised.advice[0].command, "default"),
+                      soft_wrap=True)  # fmt: skip
+
+
+_TITLES = {
+    "code": "Other code, the same numbers", "what is computed": "Other numbers come out",
+    "machine": "Another machine",
+}  # fmt: skip
+
+
+def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
+    from rich.text import Text
+
+    from app.quantities import between, percent, seconds
+    from app.scenario import worded
+    from app.sides import BETTER
+    from app.tables import numbers, table, words
+
+    shown = table(_TITLES[what])
+    words(shown, "what-if, and why")
+    numbers(shown, "saves", "per sample", "step", "80%")
+    shown.columns[0].no_wrap = False
+    shown.columns[0].ratio = 1
+    for advice in chosen:
+        why = Text(f"{worded(advice.scenario.whatifs[-1])}\n", "bold")
+        why.append(advice.cause, "dim")
+        if advice.warning:
+            why.append(f"\n{advice.warning}", "yellow")
+        saves = Text(percent(advice.gain), BETTER if advice.fits else "bold red")
+        low, high = advice.interval_s
+        shown.add_row(
+            why, saves, seconds(advice.sample_s), seconds(advice.period_s),
+            between(low, high, advice.period_s),
+        )  # fmt: skip
+    return shown

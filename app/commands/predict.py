@@ -1,0 +1,107 @@
+"""`ridgepoint predict`: the report of one scenario. `ridgepoint trace`: its ops alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.options import Question, SaveScenario, Top, expanded
+
+if TYPE_CHECKING:
+    from simulator.records import Trace
+    from simulator.scenario import Scenario
+
+
+@expanded
+def predict(
+    asked: Question,
+    save_scenario: SaveScenario = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write it all.")] = None,
+    csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="One row a kernel.")] = None,
+    chrome_trace: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="A timeline for ui.perfetto.dev.")
+    ] = None,
+    save_trace: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|-", help="The ops: *.rpt.json, or *.rpt for msgpack."),
+    ] = None,
+    top: Top = 12,
+) -> None:
+    """How long a step takes, why, and whether it fits."""
+    from app import outputs, progress, scenario
+
+    texts = {"--json": json, "--csv": csv, "--chrome-trace": chrome_trace,
+             "--save-trace": save_trace, "--save-scenario": save_scenario}  # fmt: skip
+    outputs.check_all(texts, {})
+    wanted = asked.scenario
+    with progress.shown() as step:
+        found = scenario.subject(wanted, step)
+        p = scenario.predict(wanted, found, step)
+    if json:
+        from app.exports import as_json
+
+        outputs.write("--json", json, as_json(p, found))
+    if csv:
+        from app.exports import as_csv
+
+        outputs.write("--csv", csv, as_csv(p))
+    if chrome_trace:
+        from app.chrome_trace import as_text
+
+        outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
+    if save_trace:
+        write_trace("--save-trace", save_trace, found.trace)
+    write_scenario(save_scenario, wanted)
+    if outputs.STDOUT not in texts.values():
+        from rich.console import Console
+
+        from app.render import show
+
+        show(Console(highlight=False), p, found, top)
+
+
+@expanded
+def trace(
+    asked: Question,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE|-", help="*.rpt.json, or *.rpt.")
+    ],
+) -> None:
+    """Write down a network's ops, to be predicted later without torch."""
+    from app import outputs, progress, scenario
+
+    outputs.check("--output", output)
+    wanted = asked.scenario
+    with progress.shown() as step:
+        found = scenario.subject(wanted, step)
+    write_trace("--output", output, found.trace)
+    if output != outputs.STDOUT:
+        ops = len(found.trace.ops)
+        typer.echo(f"{output}: {ops:,} ops of {found.name}, as on {found.trace.gpu}")
+
+
+def write_trace(option: str, target: str, trace: Trace) -> None:
+    """A trace to a file, or as JSON to standard output."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from app import outputs
+    from simulator.trace_file import save
+
+    if target != outputs.STDOUT:
+        save(trace, target)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        save(trace, path)
+        outputs.write(option, target, path.read_text("utf-8") + "\n")
+
+
+def write_scenario(target: str | None, scenario: Scenario) -> None:
+    """A scenario as its TOML file, or to standard output."""
+    if target:
+        from app import outputs
+        from simulator.whatif.scenario_file import text
+
+        outputs.write("--save-scenario", target, text(scenario))

@@ -1,0 +1,204 @@
+"""`ridgepoint map`: which regime rules over two axes, as letters, arrays and a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.options import Question, Written, expanded
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from app.axes import Line
+    from simulator.regimes import RegimeMap
+    from simulator.scenario import Scenario
+    from simulator.sweep import Predict, Sweep
+
+FORMAT, VERSION = "ridgepoint-map", 1
+_AXIS = "batch, seq=16:512, bandwidth=0.5:4, gpu=h100,h200, or any what-if or size."
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A map with the sweep that it was made of."""
+
+    x: Line
+    y: Line
+    map: RegimeMap
+    sweep: Sweep
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """A column of the sweep as a grid, [y, x]."""
+        return self.sweep.columns[name].reshape(len(self.y.values), len(self.x.values))
+
+
+@expanded
+def regime_map(
+    asked: Question,
+    written: Written,
+    x: Annotated[str, typer.Option(metavar="AXIS[=VALUES]", help=_AXIS)] = "batch",
+    y: Annotated[
+        str | None, typer.Option(metavar="AXIS[=VALUES]", help=_AXIS,
+                                 show_default="seq, else host_speed"),
+    ] = None,
+) -> None:  # fmt: skip
+    """Which regime rules over two axes, with the boundaries between them."""
+    from app import outputs, progress
+    from app.axes import line
+    from app.scenario import heading_of, subject
+
+    written.check()
+    scenario = asked.scenario
+    with progress.shown() as step:
+        found = subject(scenario, step)
+        axes = line(scenario, x), line(scenario, y or _usual(found.seq, x))
+        total = len(axes[0].values) * len(axes[1].values)
+        mapped = mapped_over(scenario, *axes, progress.counted(step, "points", total))
+        heading = heading_of(found, scenario, (axes[0].name, axes[1].name))
+    if written.json:
+        from app.exports import json_text
+
+        outputs.write("--json", written.json, json_text(document(mapped, heading)))
+    if written.csv:
+        from app.exports import csv_text
+
+        rows = rows_of(mapped)
+        outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
+    if written.png or written.svg:
+        from app.plots.drawing import draw
+        from app.plots.regime_map import MapPicture
+
+        draw(written, lambda theme: MapPicture(theme, mapped, heading))
+    if written.printed:
+        _show(mapped, heading)
+
+
+def _usual(seq: int | None, x: str) -> str:
+    name = x.partition("=")[0]
+    choices = ("seq", "batch") if seq else ("host_speed", "batch")
+    return next(choice for choice in choices if choice != name)
+
+
+def mapped_over(scenario: Scenario, x: Line, y: Line, answer: Predict) -> Mapped:
+    """Predict every pair. InputError for one axis twice, or where nothing has an answer."""
+    from simulator.regimes import map_of
+    from simulator.sweep import sweep
+
+    if x.name == y.name:
+        raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
+    found = sweep(scenario, {y.name: y.values, x.name: x.values}, answer)
+    if len(found.refused) == len(found):
+        raise InputError(f"no point of the map has an answer: {found.refused[0]}")
+    return Mapped(x, y, map_of(found, x.name, x.values, y.name, y.values), found)
+
+
+def rows_of(mapped: Mapped) -> list[dict[str, Any]]:
+    """A row a point."""
+    rows = mapped.sweep.rows()
+    for row in rows:
+        row["fits"] = None if row["refused"] else bool(row["fits"])
+    return rows
+
+
+def document(mapped: Mapped, heading: str) -> dict[str, Any]:
+    """The map as data: grids are [y][x], boundaries lines of [x, y]."""
+    from simulator.prediction import REGIMES
+
+    found = mapped.map
+    names = [[None if r < 0 else REGIMES[r] for r in row] for row in found.regime.tolist()]
+    return {
+        "format": FORMAT, "version": VERSION, "title": heading, "x": found.x, "y": found.y,
+        "xs": list(found.xs), "ys": list(found.ys), "regime": names,
+        "period_s": found.period_s.tolist(),
+        "shares": {r: found.shares[:, :, i].tolist() for i, r in enumerate(REGIMES)},
+        "fits": [[None if v != v else bool(v) for v in row]
+                 for row in mapped.column("fits").tolist()],
+        "boundaries": [
+            {"between": list(b.between), "lines": [line.tolist() for line in b.lines]}
+            for b in found.boundaries
+        ],
+        "refused": sorted(set(found.refused)),
+    }  # fmt: skip
+
+
+def _show(mapped: Mapped, heading: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from app.quantities import plain, seconds
+    from app.tables import BLOCKS, COLOURS, legend
+    from simulator.prediction import REGIMES
+
+    console = Console(highlight=False)
+    width = min(console.width, 120)
+    found = mapped.map
+
+    def label(value: object) -> str:
+        return plain(value) if isinstance(value, int | float) else str(value)
+
+    console.print()
+    console.print(Text(f"{heading}: {found.x} across, {found.y} up", "bold"), width=width)
+    console.print()
+    xs, ys = [label(v) for v in found.xs], [label(v) for v in found.ys]
+    times = [[seconds(v, 2) for v in row] for row in found.period_s.tolist()]
+    widest = max(len(t) for row in times for t in row)
+    side = max(map(len, ys))
+    figures = side + 1 + len(xs) * (max(widest, *map(len, xs)) + 3) <= width
+    cell = (
+        (max(widest, *map(len, xs)) + 2) if figures else max(1, (width - side - 2) // len(xs) - 1)
+    )
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    fits = mapped.column("fits")
+    for _ in xs:
+        grid.add_column(no_wrap=True, min_width=cell, overflow="crop")
+    for row in reversed(range(len(ys))):
+        cells: list[Text] = []
+        for column in range(len(xs)):
+            number = int(found.regime[row, column])
+            if number < 0:
+                cells.append(Text("–" * cell, "dim"))
+                continue
+            regime = REGIMES[number]
+            block = BLOCKS[regime]
+            text = f"{block} {times[row][column]}" if figures else block * cell
+            over = " strike" if not fits[row, column] else ""
+            cells.append(Text(text, COLOURS[regime] + over))
+        grid.add_row(ys[row], *cells)
+    if figures or cell >= max(map(len, xs)):
+        grid.add_row("", *(Text(x, "dim") for x in xs))
+    else:
+        grid.add_row("", Text(xs[0], "dim"), *([""] * (len(xs) - 2)), Text(xs[-1], "dim"))
+    console.print(grid)
+    console.print()
+    console.print(legend())
+    known = fits[fits == fits]
+    if (known == 0).any():
+        console.print("struck through: does not fit in the GPU's memory", style="dim")
+    for reason in sorted(set(found.refused))[:3]:
+        console.print(Text(f"no answer (–): {reason}", "dim"), width=width)
+    for boundary in found.boundaries:
+        one, other = boundary.between
+        console.print(Text(f"{one} and {other} are equal along {_ends(mapped, boundary.lines)}"),
+                      width=width)  # fmt: skip
+
+
+def _ends(mapped: Mapped, lines: tuple[NDArray[np.float64], ...]) -> str:
+    """Where a boundary begins and ends: "batch 4, seq 512 to batch 113, seq 64"."""
+    from app.quantities import number
+
+    def place(axis: Line, value: float) -> str:
+        if not axis.numeric:
+            return f"{axis.name} {axis.values[round(value)]}"
+        return f"{axis.name} {number(value, 2)}"
+
+    longest = max(lines, key=len)
+    ends = [f"{place(mapped.x, x)}, {place(mapped.y, y)}" for x, y in longest[[0, -1]].tolist()]
+    more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+    return f"{ends[0]} to {ends[1]}{more}"

@@ -1,0 +1,276 @@
+"""`ridgepoint seek`: the batch, or the rate, at which a scenario does what is wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.options import Question, SaveScenario, Written, expanded
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from app.progress import Step
+    from simulator.prediction import Prediction
+    from simulator.scenario import Scenario
+    from simulator.seek import Sought
+    from simulator.sweep import Predict
+
+FORMAT, VERSION = "ridgepoint-seek", 1
+
+
+@dataclass
+class Search:
+    """One goal: its question, what was tried on the way ((value, prediction) each), and the
+    answer, or the reason why there is none. `wanted` is the goal's figure, in SI units."""
+
+    kind: str
+    question: str
+    axis: str
+    wanted: float | None
+    run: Callable[[Predict], Sought]
+    tried: list[tuple[float, Prediction]] = field(default_factory=list)
+    sought: Sought | None = None
+    reason: str = ""
+
+
+@expanded
+def seek(
+    asked: Question,
+    written: Written,
+    fits: Annotated[bool, typer.Option("--fits", help="The largest batch that fits.")] = False,
+    out_of_overhead: Annotated[
+        bool, typer.Option("--out-of-overhead", help="The smallest batch not ruled by overhead.")
+    ] = False,
+    latency: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The largest batch within it: 20ms, 0.5s.")
+    ] = None,
+    throughput: Annotated[
+        str | None, typer.Option(metavar="RATE", help="The smallest batch for it, in samples/s.")
+    ] = None,
+    flip: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS", help="Where the regime flips along bandwidth, tensor_peak, "
+                     "host_speed, batch …"),
+    ] = None,
+    down: Annotated[bool, typer.Option("--down", help="Seek flips below, not above.")] = False,
+    save_scenario: SaveScenario = None,
+) -> None:  # fmt: skip
+    """The batch that fits, leaves overhead or meets a goal; the rate that flips the regime."""
+    from app import outputs, progress
+    from app.report import title
+    from app.scenario import subject
+    from simulator.scenario import predict
+
+    written.check(save_scenario=save_scenario)
+    scenario = asked.scenario
+    searches = searches_of(scenario, fits, out_of_overhead, latency, throughput, flip, down)
+    if save_scenario and len(searches) != 1:
+        raise InputError(
+            f"--save-scenario with {len(searches)} goals: expected one, whose answer is kept; ask "
+            "for one"
+        )
+    with progress.shown() as step:
+        found = subject(scenario, step)
+        base = predict(scenario)
+        for search in searches:
+            _run(search, step)
+    if len(searches) == 1 and searches[0].sought is None:
+        raise InputError(searches[0].reason)
+    heading = title(base, found)
+    if written.json:
+        from app.exports import json_text
+
+        outputs.write("--json", written.json, json_text(document(searches, heading)))
+    if written.csv:
+        from app.exports import csv_text
+
+        rows = [entry(search) for search in searches]
+        outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
+    if written.png or written.svg:
+        from app.plots.drawing import draw
+        from app.plots.seek import SeekPicture
+
+        draw(written, lambda theme: SeekPicture(theme, searches, heading))
+    if searches[0].sought:
+        from app.commands.predict import write_scenario
+
+        write_scenario(save_scenario, searches[0].sought.scenario)
+    if written.printed and save_scenario != outputs.STDOUT:
+        _show(searches, heading)
+
+
+def searches_of(
+    scenario: Scenario, fits: bool, out_of_overhead: bool, latency: str | None,
+    throughput: str | None, flip: list[str] | None, down: bool,
+) -> list[Search]:  # fmt: skip
+    """The goals of a command line; without one, those that need no figure."""
+    from app.quantities import count_of, seconds
+    from simulator import seek as seeking
+    from simulator.sweep import axis
+
+    found: list[Search] = []
+    asked_none = not (fits or out_of_overhead or latency or throughput or flip)
+
+    def add(kind: str, question: str, wanted: float | None, run: Callable[[Predict], Sought],
+            axis: str = "batch") -> None:  # fmt: skip
+        found.append(Search(kind, question, axis, wanted, run))
+
+    if fits or asked_none:
+        add("fits", "Largest batch that fits", None, partial(seeking.largest_batch, scenario))
+    if out_of_overhead or asked_none:
+        run = partial(seeking.batch_out_of_overhead, scenario)
+        add("overhead", "Smallest batch out of overhead", None, run)
+    if latency:
+        limit = time_s(latency)
+        run = partial(seeking.batch_for_latency, scenario, limit)
+        add("latency", f"Largest batch within {seconds(limit)}", limit, run)
+    if throughput:
+        rate = per_s(throughput)
+        run = partial(seeking.batch_for_throughput, scenario, rate)
+        add("throughput", f"Smallest batch for {count_of(rate, 'samples/s')}", rate, run)
+    for name in flip or (["bandwidth", "host_speed"] if asked_none else []):
+        name = name.removeprefix("+").replace("-", "_")
+        axis(scenario, name)  # a mistyped name is answered before anything slow
+        question = f"Regime flips along {name}{' (downwards)' if down else ''}"
+        add("flip", question, None, _flip(scenario, name, down), name)
+    return found
+
+
+def _flip(scenario: Scenario, name: str, down: bool) -> Callable[[Predict], Sought]:
+    from simulator import seek as seeking
+
+    return lambda answer: seeking.flip(scenario, name, down=down, answer=answer)
+
+
+_TIME = re.compile(r"\s*([\d.]+(?:e-?\d+)?)\s*(ns|us|µs|ms|s|min)?\s*")
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, None: 1.0}
+
+
+def time_s(text: str) -> float:
+    """Seconds of "20ms", "0.5s", "0.02"; InputError for what is no time above 0."""
+    value = _figure(text, _TIME, _UNITS)
+    if value is None:
+        raise InputError(f"--latency {text!r}: expected a time above 0, such as 20ms or 0.5s")
+    return value
+
+
+_RATE = re.compile(r"\s*([\d.]+(?:e\d+)?)\s*([kM])?(?:/s|\s*samples/s)?\s*")
+
+
+def per_s(text: str) -> float:
+    """Samples a second of "5000", "5k"; InputError for what is no rate above 0."""
+    value = _figure(text, _RATE, {"k": 1e3, "M": 1e6, None: 1.0})
+    if value is None:
+        raise InputError(
+            f"--throughput {text!r}: expected samples a second above 0, such as 5000 or 5k"
+        )
+    return value
+
+
+def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float | None:
+    found = form.fullmatch(text)
+    try:
+        value = float(found[1]) * units[found[2]] if found else 0.0
+    except ValueError:
+        return None
+    return value if 0 < value < 1e12 else None
+
+
+def _run(search: Search, step: Step) -> None:
+    """Seek, and keep what was tried. A goal without an answer keeps the reason."""
+    from app.axes import value_on
+    from app.progress import counted
+
+    predict = counted(step, f"points: {search.question}")
+
+    def answer(scenario: Scenario) -> Prediction:
+        found = predict(scenario)
+        value = value_on(scenario, search.axis)
+        if value is not None:
+            search.tried.append((value, found))
+        return found
+
+    try:
+        search.sought = search.run(answer)
+    except InputError as error:
+        search.reason = str(error)
+    search.tried = sorted(dict(search.tried).items())
+
+
+def entry(search: Search) -> dict[str, Any]:
+    """A goal and its answer, flat."""
+    sought = search.sought
+    p = sought.prediction if sought else None
+    low, high = p.interval_s if p else (None, None)
+    return {
+        "goal": search.kind, "question": search.question, "axis": search.axis,
+        "wanted": search.wanted, "value": sought and sought.value,
+        "beyond": sought and sought.beyond, "sentence": sought.sentence if sought else None,
+        "period_s": p and p.period_s, "low_s": low, "high_s": high,
+        "latency_s": p and p.latency_s, "regime": p and p.regime,
+        "memory_bytes": p and p.peak_memory_bytes + p.workspace_bytes,
+        "fits": p and p.fits, "reason": search.reason or None,
+    }  # fmt: skip
+
+
+def document(searches: list[Search], heading: str) -> dict[str, Any]:
+    """The answers as data, each with the command that predicts it."""
+    from simulator.advice import command
+
+    rows: list[dict[str, Any]] = []
+    for search in searches:
+        applied = command(search.sought.scenario) if search.sought else None
+        rows.append({**entry(search), "command": applied})
+    return {"format": FORMAT, "version": VERSION, "title": heading, "answers": rows}
+
+
+def shown_value(search: Search) -> str:
+    """An answer's value as people write it: "113", "1.42×"."""
+    from app.quantities import number, plain
+
+    if search.sought is None:
+        return "none"
+    value = search.sought.value
+    return plain(value) if float(value).is_integer() and search.axis in ("batch", "seq") else (
+        plain(value) if float(value).is_integer() else f"{number(value)}×")  # fmt: skip
+
+
+def _show(searches: list[Search], heading: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from app.quantities import between, seconds
+    from app.tables import numbers, regime_text, table, words
+
+    console = Console(highlight=False)
+    width = min(console.width, 120)
+    console.print()
+    console.print(Text(heading, "bold"), width=width)
+    console.print()
+    shown = table()
+    words(shown, "goal")
+    numbers(shown, "answer", "step there", "80%")
+    words(shown, "bound by")
+    for search in searches:
+        if search.sought is None:
+            shown.add_row(search.question, Text("none", "yellow"), "", "", "")
+            continue
+        p = search.sought.prediction
+        shown.add_row(
+            search.question, Text(shown_value(search), "bold"), seconds(p.period_s),
+            between(*p.interval_s, p.period_s), regime_text(p.regime),
+        )  # fmt: skip
+    console.print(shown, width=width)
+    console.print()
+    for search in searches:
+        if search.sought:
+            console.print(Text(f"{search.question}: {search.sought.sentence}", "dim"), width=width)
+        else:
+            line = Text(f"{search.question}: ").append(search.reason, "yellow")
+            console.print(line, width=width)
+    console.print("each answer was predicted again, and holds", style="dim")

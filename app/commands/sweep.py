@@ -1,0 +1,202 @@
+"""`ridgepoint sweep`: time, throughput and shares along one axis, and where the regime shifts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.options import Question, With, Written, changed, expanded, whatif_words
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from app.axes import Line
+    from simulator.prediction import Prediction
+    from simulator.regimes import Shift
+    from simulator.scenario import Scenario
+    from simulator.sweep import Predict, Sweep
+
+FORMAT, VERSION = "ridgepoint-sweep", 1
+MOST_VARIANTS = 3
+
+Over = Annotated[
+    str,
+    typer.Option(
+        metavar="AXIS[=VALUES]",
+        help="batch, batch=1:512, seq=128:4096:6, gpu=h100,h200, or any what-if or size.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A scenario along an axis, and its variants; `shifts` are the first one's, and `tried` what
+    was predicted on the way to them."""
+
+    line: Line
+    names: tuple[str, ...]
+    sweeps: tuple[Sweep, ...]
+    shifts: tuple[Shift, ...]
+    tried: tuple[tuple[float, Prediction], ...] = ()
+
+
+@expanded
+def sweep(asked: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
+    """Time, throughput and shares against batch, sequence or any axis."""
+    from app import outputs, progress
+    from app.axes import line
+    from app.scenario import heading_of, subject
+
+    written.check()
+    scenario = asked.scenario
+    variants = {"as asked": scenario}
+    for text in variant or []:
+        variants[" ".join(whatif_words(text))] = changed(scenario, whatif_words(text))
+    if len(variants) > 1 + MOST_VARIANTS:
+        raise InputError(f"{len(variants) - 1} variants: expected {MOST_VARIANTS} --with at most")
+    with progress.shown() as step:
+        axis = line(scenario, over)
+        heading = heading_of(subject(scenario, step), scenario, (axis.name,))
+        total = len(axis.values) * len(variants)
+        found = swept(variants, axis, progress.counted(step, "points", total))
+    if written.json:
+        from app.exports import json_text
+
+        outputs.write("--json", written.json, json_text(document(found, heading)))
+    if written.csv:
+        from app.exports import csv_text
+
+        rows = [row for i in range(len(found.names)) for row in rows_of(found, i)]
+        columns = list(rows[0])
+        outputs.write("--csv", written.csv, csv_text(columns, rows))
+    if written.png or written.svg:
+        from app.plots.drawing import draw
+        from app.plots.sweep import SweepPicture
+
+        draw(written, lambda theme: SweepPicture(theme, found, heading))
+    if written.printed:
+        _show(found, heading)
+
+
+def swept(variants: dict[str, Scenario], axis: Line, answer: Predict) -> Swept:
+    """Predict it all. InputError where no point has an answer."""
+    from app.axes import value_on
+    from simulator.sweep import sweep as run
+
+    found = tuple(run(s, {axis.name: axis.values}, answer) for s in variants.values())
+    for each in found:
+        if len(each.refused) == len(each):
+            raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
+    first = next(iter(variants.values()))
+    tried: list[tuple[float, Prediction]] = []
+
+    def kept(scenario: Scenario) -> Prediction:
+        p = answer(scenario)
+        if (value := value_on(scenario, axis.name)) is not None:
+            tried.append((value, p))
+        return p
+
+    changes = shifts(first, axis, found[0], kept)
+    return Swept(axis, tuple(variants), found, changes, tuple(tried))
+
+
+def shifts(scenario: Scenario, axis: Line, found: Sweep, answer: Predict) -> tuple[Shift, ...]:
+    """Where the regime changes between neighbouring points, found by bisection."""
+    from simulator.regimes import next_shift
+
+    if not axis.numeric:
+        return ()
+    places = [i for i in range(len(found)) if i not in found.refused]
+    rows: list[Shift] = []
+    for left, right in pairwise(places):
+        if found.regime(left) != found.regime(right):
+            ends = [
+                v for v in (axis.values[left], axis.values[right]) if isinstance(v, int | float)
+            ]
+            shift = next_shift(scenario, axis.name, start=ends[0], limit=ends[1], answer=answer)
+            if shift.after is not None:
+                rows.append(shift)
+    return tuple(rows)
+
+
+def rows_of(found: Swept, index: int) -> list[dict[str, Any]]:
+    """The points of one variant, flat."""
+    name = found.names[index]
+    rows = found.sweeps[index].rows()
+    for row in rows:
+        row["fits"] = None if row["refused"] else bool(row["fits"])
+    return [{"variant": name, **row} for row in rows]
+
+
+def document(found: Swept, heading: str) -> dict[str, Any]:
+    """The sweep as data."""
+    return {
+        "format": FORMAT, "version": VERSION, "title": heading, "axis": found.line.name,
+        "unit": found.line.unit, "values": list(found.line.values),
+        "variants": {name: rows_of(found, i) for i, name in enumerate(found.names)},
+        "shifts": [
+            {"last": s.last, "before": s.before, "first": s.first, "after": s.after,
+             "sentence": s.sentence}
+            for s in found.shifts
+        ],
+    }  # fmt: skip
+
+
+def _show(found: Swept, heading: str) -> None:
+    from rich.console import Console, Group
+    from rich.text import Text
+
+    from app.tables import COLOURS, legend
+    from simulator.prediction import REGIMES
+
+    console = Console(highlight=False)
+    width = min(console.width, 120)
+    console.print()
+    console.print(Text(f"{heading}, over {found.line.name}", "bold"), width=width)
+    console.print()
+    for index, name in enumerate(found.names):
+        if len(found.names) > 1:
+            console.print(Text(name, "bold"))
+        console.print(Group(_table(found, index), Text()), width=width)
+    console.print(legend(), Text())
+    for shift in found.shifts:
+        line = Text(shift.sentence)
+        for regime in REGIMES:
+            line.highlight_words([f"{regime}-bound"], COLOURS[regime])
+        console.print(line, width=width)
+    if found.line.numeric and not found.shifts:
+        console.print(Text("no regime shift in this range", "dim"))
+
+
+def _table(found: Swept, index: int) -> Any:
+    from rich.text import Text
+
+    from app.quantities import between, count_of, data, plain, seconds
+    from app.tables import numbers, regime_text, shares_bar, table, words
+    from simulator.prediction import REGIMES, Shares
+
+    each = found.sweeps[index]
+    shown = table()
+    numbers(shown, found.line.name) if found.line.numeric else words(shown, found.line.name)
+    numbers(shown, "step", "80%", "samples/s", "memory")
+    words(shown, "bound by", "shares")
+    for value, row in zip(found.line.values, each.rows(), strict=True):
+        label = plain(value) if isinstance(value, int | float) else str(value)
+        if row["refused"]:
+            shown.add_row(label, Text("–", "dim"), "", "", "", Text("no answer", "yellow"), "")
+            continue
+        memory = Text(data(row["peak_memory_bytes"]), "" if row["fits"] else "bold red")
+        shares: Shares = {regime: row[regime] for regime in REGIMES}
+        shown.add_row(
+            label, seconds(row["period_s"]),
+            between(row["low_s"], row["high_s"], row["period_s"]),
+            count_of(row["samples_per_s"], ""), memory, regime_text(row["regime"]),
+            shares_bar(shares, 16),
+        )  # fmt: skip
+    over = [i for i, row in enumerate(each.rows()) if not row["refused"] and not row["fits"]]
+    said = ["red: does not fit in the GPU's memory"] if over else []
+    said += list(dict.fromkeys(f"no answer: {reason}" for reason in each.refused.values()))[:3]
+    shown.caption = "\n".join(said) or None
+    return shown

@@ -1,0 +1,120 @@
+"""`ridgepoint whatif`: before and after, with each change alone and together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.options import Question, SaveScenario, Top, Written, expanded
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from app.scenario import Subject
+    from simulator.compare import Waterfall
+    from simulator.scenario import Scenario
+
+FORMAT, VERSION = "ridgepoint-whatif", 1
+
+
+@expanded
+def whatif(
+    asked: Question, written: Written, save_scenario: SaveScenario = None, top: Top = 8
+) -> None:
+    """What changes would bring: before, after, each alone and all together."""
+    from app import outputs, progress
+    from app.scenario import relabelled, subject
+    from simulator.compare import waterfall
+
+    written.check(save_scenario=save_scenario)
+    before, after, idle = sides_of(asked)
+    with progress.shown() as step:
+        subjects = subject(before, step), subject(after, step)
+        fall = waterfall(before, after, progress.counted(step, "changes"))
+    fall = relabelled(fall, before, after)
+    if written.json:
+        from app.exports import json_text
+
+        outputs.write("--json", written.json, json_text(document(fall, subjects)))
+    if written.csv:
+        from app.exports import csv_text
+        from app.sides import STEP_COLUMNS, step_row
+
+        rows = [step_row(fall, i) for i in range(len(fall.steps))]
+        outputs.write("--csv", written.csv, csv_text(STEP_COLUMNS, rows))
+    if written.png or written.svg:
+        from app.plots.drawing import draw
+        from app.plots.waterfall import WaterfallPicture
+        from app.report import title
+
+        heading = title(fall.a, subjects[0])
+        draw(written, lambda theme: WaterfallPicture(theme, fall, heading, ("as asked", "changed")))
+    from app.commands.predict import write_scenario
+
+    write_scenario(save_scenario, after)
+    if written.printed and save_scenario != outputs.STDOUT:
+        _show(fall, subjects, idle, top)
+
+
+def sides_of(asked: Question) -> tuple[Scenario, Scenario, tuple[str, ...]]:
+    """Before, after, and the changes that change nothing. The what-ifs of a file count as changes
+    where the command line gives none."""
+    from app.options import changed
+
+    if asked.changes:
+        before, now, idle = asked.base, asked.base, list[str]()
+        for text in asked.changes:
+            following = changed(now, (text,))
+            if following == now:
+                idle.append(text)
+            now = following
+        return before, now, tuple(idle)
+    if asked.base.whatifs:
+        return asked.base.asked, asked.base, ()
+    raise InputError(
+        "no what-if: expected changes after the network, such as +cuda_graph or +precision=fp16; "
+        "`ridgepoint whatifs` lists them"
+    )
+
+
+def document(fall: Waterfall, subjects: tuple[Subject, Subject]) -> dict[str, Any]:
+    """The answer as data."""
+    from app.exports import summary
+    from app.sides import fall_document
+
+    return {
+        "format": FORMAT, "version": VERSION, "before": summary(fall.a, subjects[0]),
+        "after": summary(fall.b, subjects[1]), **fall_document(fall),
+    }  # fmt: skip
+
+
+def _show(
+    fall: Waterfall, subjects: tuple[Subject, Subject], idle: tuple[str, ...], top: int
+) -> None:
+    from rich.console import Console, Group
+    from rich.text import Text
+
+    from app.quantities import seconds
+    from app.render import note_list
+    from app.report import notes, title
+    from app.sides import BETTER, WORSE, flipped_table, moved_table, ratio, sides, steps_table
+
+    console = Console(highlight=False)
+    width = min(console.width, 120)
+    verdict = Text(f"{title(fall.a, subjects[0])}: ", "bold")
+    verdict.append(f"{seconds(fall.a.period_s)} → {seconds(fall.b.period_s)} a step, ")
+    slower = "slower" in (said := ratio(fall.a, fall.b))
+    verdict.append(said, WORSE if slower else BETTER)
+    console.print()
+    console.print(verdict, width=width)
+    console.print()
+    console.print(Group(steps_table(fall, "as asked", "all together"), Text()), width=width)
+    for text in idle:
+        console.print(Text(f"{text} changes nothing here", "yellow"), width=width)
+    console.print(Group(sides(("before", "after"), (fall.a, fall.b), True), Text()), width=width)
+    names = ("before", "after")
+    if fall.flipped:
+        console.print(Group(flipped_table(fall.flipped, names, top), Text()), width=width)
+    if fall.moved:
+        console.print(Group(moved_table(fall.moved, names, top), Text()), width=width)
+    known = set(notes(fall.a))
+    if new := [note for note in notes(fall.b) if note not in known]:
+        console.print(note_list("Notes on the changes", new, "bold"), width=width)

@@ -1,0 +1,37 @@
+"""From a command's options to files: a picture is made and written without a window."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from app import outputs
+from app.theme import Theme, theme
+
+if TYPE_CHECKING:
+    from app.options import Written
+
+
+def application() -> Any:
+    """The Qt application; one without a screen where there is none yet."""
+    from PySide6.QtWidgets import QApplication
+
+    if QApplication.instance() is None:
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
+
+    pg.setConfigOptions(antialias=True)
+    return pg.mkQApp("Ridgepoint")
+
+
+def draw(written: Written, make: Callable[[Theme], Any]) -> None:
+    """Write the picture that `make` makes to the files that were asked for."""
+    running = application()
+    picture = make(theme(written.theme))
+    if written.png:
+        outputs.put("--png", written.png, lambda part: picture.write(png=part))
+    if written.svg:
+        outputs.put("--svg", written.svg, lambda part: picture.write(svg=part))
+    picture.close()
+    running.processEvents()

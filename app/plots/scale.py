@@ -1,0 +1,77 @@
+"""Scales of axes: where a value stands, and which values are named.
+
+Positions are log2 of factors, so that a doubling is one step; choices stand at 0, 1, 2 …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor, log2, log10
+
+from app.quantities import plain
+
+Ticks = list[tuple[float, str]]
+
+
+def place(value: float) -> float:
+    """The position of a positive value on a scale of factors."""
+    return log2(value)
+
+
+def factor_ticks(low: float, high: float, most: int = 8) -> Ticks:
+    """Powers of two between two positive values, every n-th so that there are few enough."""
+    first, last = ceil(log2(low) - 1e-9), floor(log2(high) + 1e-9)
+    step = max(1, ceil((last - first + 1) / most))
+    powers = [p for p in range(first, last + 1) if (p - first) % step == 0]
+    return [(float(p), plain(2.0**p) if p >= 0 else _fraction(p)) for p in powers]
+
+
+def _fraction(power: int) -> str:
+    return f"{2.0**power:g}"
+
+
+def decade_ticks(low: float, high: float, most: int = 7) -> Ticks:
+    """1, 2 and 5 times powers of ten, positioned by log2; fewer of them over many decades."""
+    decades = log10(high / low)
+    parts = (1, 2, 5) if decades * 3 <= most else (1, 3) if decades * 2 <= most else (1,)
+    step = max(1, ceil(decades / most))
+    found: Ticks = []
+    for power in range(floor(log10(low)), ceil(log10(high)) + 1):
+        if parts == (1,) and power % step:
+            continue
+        for part in parts:
+            value = part * 10.0**power
+            if low * (1 - 1e-9) <= value <= high * (1 + 1e-9):
+                found.append((log2(value), plain(float(f"{value:.6g}"))))
+    return found
+
+
+def near_ticks(low: float, high: float, most: int = 8) -> Ticks:
+    """Round values that stand less than a few doublings apart, by log2."""
+    return [(log2(v), plain(float(f"{v:.6g}"))) for v in linear_ticks(low, high, most) if v > 0]
+
+
+def value_ticks(values: Sequence[float], most: int = 9) -> Ticks:
+    """The values themselves, every n-th, by log2."""
+    step = max(1, ceil(len(values) / most))
+    kept = [v for i, v in enumerate(values) if i % step == 0]
+    if values[-1] not in kept and len(values) > 1:
+        kept = kept[:-1] if (len(values) - 1) % step < step / 2 and len(kept) > 1 else kept
+        kept.append(values[-1])
+    return [(log2(v), plain(float(f"{v:.3g}")) if v < 1000 else plain(v)) for v in kept]
+
+
+def choice_ticks(values: Sequence[object]) -> Ticks:
+    """Choices in their order."""
+    return [(float(i), str(value)) for i, value in enumerate(values)]
+
+
+def linear_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round values between two, from zero."""
+    span = high - low
+    if span <= 0:
+        return [low]
+    raw = span / most
+    power = 10.0 ** floor(log10(raw))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * (1 - 1e-9))
+    return [i * step for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]

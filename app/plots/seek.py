@@ -1,0 +1,102 @@
+"""Goal seek: what was tried on the way to each answer, the goal as a line, the answer marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.plots.lines import Rule
+from app.plots.marks import Mark
+from app.plots.picture import Picture
+from app.plots.scale import decade_ticks, factor_ticks, near_ticks, place
+from app.plots.shares import stacked
+from app.quantities import count_of, data, percent, scaled, seconds, trimmed
+from app.theme import BODY_PX, CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme
+from simulator.prediction import REGIMES, Prediction
+
+if TYPE_CHECKING:
+    from app.commands.seek import Search
+
+
+class SeekPicture(Picture):
+    """A plot a goal, below each other."""
+
+    def __init__(self, theme: Theme, searches: list[Search], heading: str) -> None:
+        self.SIZE = (900, 90 + 250 * len(searches))
+        super().__init__(theme, heading, "Marks: what was predicted on the way to the answer")
+        for search in searches:
+            from app.commands.seek import shown_value
+
+            value = shown_value(search)
+            whole = search.sought and not value.endswith("×")
+            answer = f"{search.axis} {value}" if whole else value
+            self.heading(f"{search.question}: {answer}", BODY_PX, 600, theme.ink)
+            if search.sought is None:
+                self.heading(search.reason, LABEL_PX, 400, theme.c)
+            if len(search.tried) > 1:
+                self._search(search)
+
+    def _search(self, search: Search) -> None:
+        plot = self.plot()
+        xs = [place(value) for value, _ in search.tried]
+        span = max(xs[-1] - xs[0], 1e-9)
+        plot.setXRange(xs[0] - 0.02 * span, xs[-1] + 0.02 * span, padding=0)
+        low, high = search.tried[0][0], search.tried[-1][0]
+        if high / low < 8:
+            ticks = near_ticks(low, high)
+        else:
+            few = high / low < 100
+            ticks = factor_ticks(low, high, 12) if few else decade_ticks(low, high, 10)
+        self.ticks(plot, "bottom", ticks)
+        self.axis_title(plot, "bottom", search.axis.replace("_", " "))
+        if search.kind in ("overhead", "flip"):
+            shares = [[p.shares[r] for r in REGIMES] for _, p in search.tried]
+            stacked(self, plot, xs, shares)
+            plot.setYRange(0, 1, padding=0)
+            self.ticks(plot, "left", [(v, percent(v)) for v in (0.0, 0.5, 1.0)], grid=False)
+            self.axis_title(plot, "left", "Share of time")
+        else:
+            self._values(plot, search, xs)
+        if search.sought is not None:
+            at = place(search.sought.value)
+            plot.addItem(Rule(at, True, self.theme.b, 1.8), ignoreBounds=True)
+
+    def _values(self, plot: Any, search: Search, xs: list[float]) -> None:
+        """Memory, latency or throughput by what was tried, and the goal as a line."""
+        title, values, goal, text = _quantity(search)
+        known = [v for v in (*values, goal) if v > 0]
+        low, high = place(min(known)) - 0.4, place(max(known)) + 0.6
+        plot.setYRange(low, high, padding=0)
+        ticks = factor_ticks if search.kind == "fits" else decade_ticks
+        marks = ticks(2.0**low, 2.0**high, 5)
+        self.ticks(plot, "left", [(at, _named(search, 2.0**at)) for at, _ in marks])
+        self.axis_title(plot, "left", title)
+        points = list(zip(xs, map(place, values), strict=True))
+        plot.addItem(self.line(points, self.theme.ink, CURVE_WIDTH))
+        for (x, y), (_, p) in zip(points, search.tried, strict=True):
+            plot.addItem(Mark(self.theme, p.regime, x, y, 4.0, "", not p.fits))
+        plot.addItem(Rule(place(goal), False, self.theme.c, 1.8, True), ignoreBounds=True)
+        self.pill(plot, text, xs[0], place(goal), self.theme.c, (0.0, 1.1), 600, SUPPORT_PX)
+
+
+def _quantity(search: Search) -> tuple[str, list[float], float, str]:
+    """What is sought, as a title, its values, the goal and its text."""
+    found = [p for _, p in search.tried]
+    if search.kind == "latency":
+        goal = search.wanted or 1.0
+        return "Step alone", [p.latency_s for p in found], goal, seconds(goal)
+    if search.kind == "throughput":
+        goal = search.wanted or 1.0
+        return "Throughput", [_rate(p) for p in found], goal, count_of(goal, "samples/s")
+    goal = float(found[0].gpu.memory_bytes)
+    needs = [float(p.peak_memory_bytes + p.workspace_bytes) for p in found]
+    return "Memory", needs, goal, f"{found[0].gpu.name}: {trimmed(data(goal))}"
+
+
+def _rate(p: Prediction) -> float:
+    return p.trace.samples / p.period_s if p.period_s else 1.0
+
+
+def _named(search: Search, value: float) -> str:
+    if search.kind == "latency":
+        return trimmed(seconds(value))
+    return trimmed(scaled(value, "/s") if search.kind == "throughput" else data(value))

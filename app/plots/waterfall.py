@@ -1,0 +1,126 @@
+"""From one scenario to another, change by change: bars that add up to the difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.plots.lines import Stroke, polyline
+from app.plots.marks import Area, Mark, rectangle
+from app.plots.picture import Picture
+from app.plots.scale import linear_ticks
+from app.plots.shares import STACK
+from app.quantities import between, change, number, plain, seconds, seconds_unit
+from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
+from simulator.prediction import Prediction
+
+if TYPE_CHECKING:
+    from simulator.compare import Step, Waterfall
+
+WIDE = 0.4
+_ABOUT = "Each step after those to its left, re-simulated; they add up"
+
+
+class Falls:
+    """A waterfall on a plot: the first scenario's bar by shares, a bar a change, the last's bar.
+    `letters` and `names` are written below the ends."""
+
+    def __init__(self, picture: Picture, plot: Any, fall: Waterfall, names: tuple[str, str],
+                 colours: tuple[str, str]) -> None:  # fmt: skip
+        self.picture, self.plot, self.fall = picture, plot, fall
+        self.theme = picture.theme
+        tops = [fall.a.period_s, fall.b.period_s, fall.a.interval_s[1], fall.b.interval_s[1],
+                *(s.period_s for s in fall.steps)]  # fmt: skip
+        tops += [fall.a.period_s + s.alone_s for s in fall.steps if s.alone_s is not None]
+        self.scale_s, self.unit = seconds_unit(max(tops))
+        self.high = 1.12 * max(tops) / self.scale_s
+        last = len(fall.steps) + 1
+        plot.setXRange(-0.6, last + 0.6, padding=0)
+        plot.setYRange(0, self.high, padding=0)
+        picture.ticks(plot, "left", [(v, plain(v)) for v in linear_ticks(0, self.high, 8)])
+        picture.axis_title(plot, "left", f"Time a step, {self.unit}")
+        ends = ((0.0, names[0], fall.a), (float(last), names[1], fall.b))
+        labels = [(at, f"{name}\n{p.regime}-bound") for at, name, p in ends]
+        labels += [(i + 1.0, _short(s.label)) for i, s in enumerate(fall.steps)]
+        picture.ticks(plot, "bottom", sorted(labels), grid=False)
+        plot.getAxis("bottom").setHeight(38)
+        self._end(0, fall.a, colours[0])
+        for index, step in enumerate(fall.steps):
+            self._step(index + 1, step)
+        self._end(last, fall.b, colours[1], fall.a)
+
+    def _end(self, x: int, p: Prediction, edge: str, before: Prediction | None = None) -> None:
+        """A scenario's whole time, by its shares, with its interval."""
+        floor = 0.0
+        for name in STACK:
+            top = floor + p.shares[name] * p.period_s / self.scale_s  # pyright: ignore
+            if top > floor:
+                self.plot.addItem(Area(self.theme, name, rectangle(x - WIDE, floor, x + WIDE, top)))
+                if top - floor > 0.11 * self.high:
+                    ink = self.theme.regime(name).ink
+                    self.picture.pill(self.plot, name, x, (floor + top) / 2, ink)
+            floor = top
+        whole = rectangle(x - WIDE, 0, x + WIDE, floor)
+        self.plot.addItem(Stroke(whole, edge, 1.8))
+        low, high = (v / self.scale_s for v in p.interval_s)
+        self._whisker(x + WIDE - 0.07, low, high)
+        text = seconds(p.period_s)
+        if before is not None:
+            text += f"  ({change(before.period_s, p.period_s)})"
+        self.picture.pill(self.plot, text, x, high, anchor=(0.5, 1.15), weight=600, px=BODY_PX,
+                          ground=False)  # fmt: skip
+
+    def _whisker(self, x: float, low: float, high: float) -> None:
+        path = polyline([(x, low), (x, high)])
+        for y in (low, high):
+            path.moveTo(x - 0.05, y)
+            path.lineTo(x + 0.05, y)
+        self.plot.addItem(Stroke(path, self.theme.ink, 1.4, casing=self.theme.bg1))
+
+    def _step(self, x: int, step: Step) -> None:
+        """What a change adds after those before it, and a ring where it would lead alone."""
+        after = step.period_s / self.scale_s
+        before = (step.period_s - step.change_s) / self.scale_s
+        worse = step.change_s > 0
+        colour = self.theme.danger if worse else self.theme.b
+        least = 0.004 * self.high  # a change of nothing is a line
+        low, high = min(before, after), max(before, after, min(before, after) + least)
+        bar = rectangle(x - WIDE, low, x + WIDE, high)
+        self.plot.addItem(Area(self.theme, colour, bar, colour, 0.55))
+        joint = Stroke(polyline([(x - 1 + WIDE, before), (x - WIDE, before)]), self.theme.ink3, 1.0,
+                       True)  # fmt: skip
+        self.plot.addItem(joint)
+        if x == len(self.fall.steps):
+            self.plot.addItem(
+                Stroke(polyline([(x + WIDE, after), (x + 1 - WIDE, after)]), self.theme.ink3, 1.0,
+                       True)
+            )  # fmt: skip
+        sign = "+" if worse else ""
+        text = f"{sign}{number(step.change_s / self.scale_s, 2)} {self.unit}"
+        ink = self.theme.danger if worse else self.theme.ink
+        self.picture.pill(self.plot, text, x, high, ink, (0.5, 1.15), 600, SUPPORT_PX, False)
+        if step.alone_s is not None and len(self.fall.steps) > 1:
+            alone = (self.fall.a.period_s + step.alone_s) / self.scale_s
+            ring = Mark(self.theme, None, x, alone, 4.5, self.theme.ink, True)
+            self.plot.addItem(ring)
+
+
+def _short(text: str) -> str:
+    """A label of a bar: what-ifs with several arguments break before the second."""
+    text = text.replace(",", ",\n", 1) if len(text) > 22 else text
+    return text.replace(" → ", "\n→ ") if len(text) > 18 else text
+
+
+class WaterfallPicture(Picture):
+    """One waterfall, before and after."""
+
+    def __init__(self, theme: Theme, fall: Waterfall, heading: str, names: tuple[str, str]) -> None:
+        interval = between(*fall.b.interval_s, fall.b.period_s)
+        _, unit = seconds_unit(fall.b.period_s, 2)
+        ring = ". Ring: the change alone" if len(fall.steps) > 1 else ""
+        about = f"{_ABOUT}{ring}. 80% interval after: {interval} {unit}"
+        super().__init__(theme, heading, about)
+        self.SIZE = (max(720, 190 + 150 * (len(fall.steps) + 2)), 600)
+        self.falls = Falls(self, self.plot(), fall, names, (theme.a, theme.b))
+
+
+__all__ = ["LABEL_PX", "Falls", "WaterfallPicture"]

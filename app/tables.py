@@ -1,0 +1,73 @@
+"""What the tables on a terminal have in common: their lines, regimes in colour, bars of shares."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from app.quantities import percent
+from app.theme import TERMINAL
+from simulator.prediction import REGIMES, Regime, Shares
+
+COLOURS: dict[Regime, str] = {regime: TERMINAL[regime] for regime in REGIMES}
+BLOCKS: dict[Regime, str] = {"compute": "█", "memory": "▓", "overhead": "░"}
+
+
+def table(title: str | None = None) -> Table:
+    """An empty table in the style of the report."""
+    return Table(
+        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold",
+        header_style="dim", show_edge=False, pad_edge=False, caption_justify="left",
+        padding=(0, 1, 0, 0),
+    )  # fmt: skip
+
+
+def numbers(shown: Table, *names: str) -> None:
+    """Columns of figures, to the right, never broken."""
+    for name in names:
+        shown.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+
+
+def words(shown: Table, *names: str) -> None:
+    """Columns of words, never broken."""
+    for name in names:
+        shown.add_column(name, no_wrap=True, overflow="ellipsis")
+
+
+def regime_text(regime: Regime | None) -> Text:
+    """A regime as a word in its colour."""
+    return Text("–", "dim") if regime is None else Text(regime, COLOURS[regime])
+
+
+def shares_bar(shares: Shares, width: int) -> Text:
+    """Shares as a bar of `width` cells; the last regime takes what rounding leaves."""
+    bar, left = Text(), width
+    for regime in REGIMES:
+        cells = left if regime == REGIMES[-1] else min(left, round(width * shares[regime]))
+        bar.append(BLOCKS[regime] * cells, style=COLOURS[regime])
+        left -= cells
+    return bar
+
+
+def legend(shares: Shares | None = None) -> Text:
+    """The regimes' blocks by name, with their shares where there are any."""
+    text = Text()
+    for regime in REGIMES:
+        text.append(f"{BLOCKS[regime]} ", style=COLOURS[regime])
+        text.append(regime if shares is None else f"{regime} {percent(shares[regime])}")
+        text.append("" if regime == REGIMES[-1] else "   ")
+    return text
+
+
+def cut(text: str, width: int) -> str:
+    """A text of at most this many characters."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def middle_cut(text: str, width: int) -> str:
+    """A name shortened in its middle."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"

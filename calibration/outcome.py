@@ -1,0 +1,80 @@
+"""What came of holding a prediction against a measurement, and what many of these say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One figure of one case: predicted over measured; `covered` where the truth lies in the
+    prediction's interval (None for a figure that has none). An error of `spread` or less is what
+    the measurement itself differs from run to run, and counts as none. `flops` and `bytes` are of
+    a single call."""
+
+    case: str
+    group: str
+    figure: str
+    ratio: float
+    covered: bool | None = None
+    spread: float = 0.0
+    measured_s: float | None = None
+    flops: int = 0
+    bytes: int = 0
+
+    @property
+    def error(self) -> float:
+        off = abs(self.ratio - 1)
+        return 0.0 if off <= self.spread else off
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Many outcomes: their number, the median and 90th percentile of the error, how far the
+    median leans, and the share of truths inside the interval (NaN where there is none)."""
+
+    group: str
+    figure: str
+    cases: int
+    median: float
+    p90: float
+    lean: float
+    covered: float
+
+    def cells(self) -> tuple[str, ...]:
+        """One row of a table."""
+        inside = "" if np.isnan(self.covered) else f"{self.covered:.0%}"
+        return (self.group, self.figure, str(self.cases), f"{self.median:.1%}", f"{self.p90:.1%}",
+                f"{self.lean:+.1%}", inside)  # fmt: skip
+
+
+def summarised(group: str, figure: str, each: Iterable[Outcome]) -> Summary:
+    """One summary of outcomes of one kind."""
+    each = list(each)
+    inside = [o.covered for o in each if o.covered is not None]
+    off = [o.error for o in each]
+    return Summary(
+        group, figure, len(each), float(np.median(off)), float(np.quantile(off, 0.9)),
+        float(np.median([o.ratio for o in each]) - 1),
+        float(np.mean(inside)) if inside else float("nan"),
+    )  # fmt: skip
+
+
+def summary(found: Iterable[Outcome]) -> list[Summary]:
+    """By group and figure, in the order in which they come."""
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in found:
+        groups.setdefault((outcome.group, outcome.figure), []).append(outcome)
+    return [summarised(*kind, each) for kind, each in groups.items()]
+
+
+def table(found: Iterable[Summary]) -> str:
+    """Summaries in Markdown."""
+    head = ("what", "figure", "cases", "median error", "p90", "leans", "in the 80% interval")
+    rows = [head, ("---",) * len(head), *(each.cells() for each in found)]
+    return "\n".join(f"| {' | '.join(row)} |".replace("| --- ", "|---") for row in rows).replace(
+        "|--- |", "|---|"
+    )

@@ -1,0 +1,118 @@
+"""Pictures: they are written whole, in their theme, with the words that they must show."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("PySide6.QtWidgets")
+
+from app.plots.field import across, fine, middle
+from app.plots.marks import mark_path
+from app.plots.scale import choice_ticks, decade_ticks, factor_ticks, linear_ticks, value_ticks
+from app.theme import THEMES
+
+Run = Callable[..., Any]
+
+COMMANDS = {
+    "sweep": (["--over", "batch=1:65536", "--with", "+cuda_graph"],
+              ["Time a step", "Share of time", "Batch, samples", "overhead", "+cuda_graph"]),
+    "map": (["--x", "batch=1:65536:5", "--y", "host_speed=0.5:2:3"],
+            ["Overhead-bound", "Host speed, ×", "Batch, samples"]),
+    "whatif": (["+cuda_graph", "+precision=fp16"],
+               ["+cuda_graph", "+precision=fp16", "Time a step", "as asked", "80% interval"]),
+    "compare": (["--with", "+cuda_graph"], ["A  mlp-tiny", "B  +cuda_graph", "a step"]),
+    "advise": (["--top", "3"], ["+cuda_graph", "end to end", "a step"]),
+    "seek": (["--out-of-overhead"], ["Smallest batch out of overhead", "Share of time"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+@pytest.mark.parametrize("look", list(THEMES))
+def test_each_command_draws(run: Run, tmp_path: Path, name: str, look: str) -> None:
+    from PySide6.QtGui import QColor, QImage
+
+    options, words = COMMANDS[name]
+    png, svg = tmp_path / "p.png", tmp_path / "p.svg"
+    result = run(name, "mlp-tiny", *options, "--png", png, "--svg", svg, "--theme", look)
+    assert result.exit_code == 0, result.output
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["p.png", "p.svg"]
+    image = QImage(str(png))
+    assert image.width() >= 1400 and image.height() >= 400
+    assert image.pixelColor(2, 2) == QColor(THEMES[look].bg1)
+    text = svg.read_text("utf-8")
+    written = re.sub(r"&#\d+;|&\w+;", " ", " | ".join(re.findall(r"<text[^>]*>([^<]*)<", text)))
+    for word in words:
+        assert word in written, (word, written)
+    assert "<script" not in text
+
+
+def test_a_picture_holds_every_regime_that_it_shows(run: Run, tmp_path: Path) -> None:
+    from PySide6.QtGui import QImage
+
+    png = tmp_path / "p.png"
+    assert run("sweep", "mlp-tiny", "--over", "batch=1:1048576", "--png", png).exit_code == 0
+    image = QImage(str(png))
+    seen = {
+        image.pixelColor(x, y).name().upper()
+        for x in range(0, image.width(), 2)
+        for y in range(image.height() // 2, image.height(), 2)
+    }
+    assert THEMES["dark"].compute.fill in seen and THEMES["dark"].overhead.fill in seen
+
+
+def test_without_qt_a_picture_says_what_to_install(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr("app.plots.import_module", missing)
+    result = run("advise", "mlp-tiny", "--png", tmp_path / "p.png")
+    assert result.exit_code == 2 and result.stderr == (
+        "error: pictures need PySide6 and pyqtgraph: No module named 'PySide6.QtWidgets': expected "
+        'both; pip install "ridgepoint[gui]"\n'
+    )
+
+
+def test_ticks() -> None:
+    assert factor_ticks(1, 16) == [(0, "1"), (1, "2"), (2, "4"), (3, "8"), (4, "16")]
+    assert [label for _, label in factor_ticks(1, 2**20, 5)] == [
+        "1", "32", "1,024", "32,768", "1,048,576",
+    ]  # fmt: skip
+    assert [label for _, label in decade_ticks(0.3, 30)] == ["0.5", "1", "2", "5", "10", "20"]
+    assert linear_ticks(0, 8.2) == [0, 2, 4, 6, 8]
+    assert choice_ticks(["a", "b"]) == [(0, "a"), (1, "b")]
+    assert [label for _, label in value_ticks([1, 2, 3])] == ["1", "2", "3"]
+
+
+def test_a_field_between_its_points() -> None:
+    import numpy as np
+
+    from app.axes import line
+    from simulator.scenario import Scenario
+
+    tiny = Scenario("mlp-tiny")
+    x, y = across(line(tiny, "batch=1,4")), across(line(tiny, "gpu=h200,l4"))
+    grid = np.array([[0.0, 2.0], [1.0, np.nan]])
+    found = fine(grid, x, y)
+    assert x.smooth and not y.smooth
+    assert found[0, 0] == pytest.approx(0, abs=0.01) and found[0, -1] == pytest.approx(2, abs=0.01)
+    assert found[0, found.shape[1] // 2] == pytest.approx(1, abs=0.01)  # batch 2, by factors
+    assert np.isnan(found[1]).all() and np.isfinite(found[0]).all()
+    assert middle(np.zeros((4, 4), bool), x, y) is None
+
+
+def test_marks_have_equal_areas() -> None:
+    from math import pi
+
+    circle = mark_path("memory").boundingRect()
+    square = mark_path("overhead").boundingRect()
+    triangle = mark_path("compute").boundingRect()
+    areas = (
+        pi * circle.width() ** 2 / 4, square.width() * square.height(),
+        triangle.width() * triangle.height() / 2,
+    )  # fmt: skip
+    assert areas == pytest.approx([pi] * 3, rel=0.01)
