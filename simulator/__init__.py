@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from simulator.hardware import GPU
+    from simulator.hosts import Host
     from simulator.prediction import Prediction
     from simulator.records import Trace
 
@@ -67,13 +68,15 @@ def predict(
 
 
 def predict_trace(
-    traced: Trace, *, gpu: str | GPU = "h200", host: str | None = None, mode: str = "eager"
+    traced: Trace, *, gpu: str | GPU = "h200", host: str | Host | None = None, mode: str = "eager"
 ) -> Prediction:
     """The prediction of a trace made or loaded before; needs no torch."""
     from simulator.hardware import gpu as find_gpu
+    from simulator.hosts import Host
     from simulator.hosts import host as find_host
-    from simulator.profiles import profile
+    from simulator.profiles import learned
     from simulator.simulate import simulate
 
     card = find_gpu(gpu) if isinstance(gpu, str) else gpu
-    return simulate(traced, card, find_host(host), profile(), mode)
+    driver = host if isinstance(host, Host) else find_host(host)
+    return simulate(traced, card, driver, learned(card.id), mode)

@@ -16,8 +16,9 @@ from simulator.records import Signature, Trace
 FOLDER = Path(__file__).parent / "profiles" / "hosts"
 
 COUNTS = (
-    "op", "library_op", "view", "cpu_op", "foreach_tensor", "python_call", "module_call",
-    "forward_node", "backward_node", "backward_call", "optimizer_call", "launch",
+    "op", "library_op", "convolution_op", "norm_op", "attention_op", "view", "cpu_op",
+    "foreach_tensor", "python_call", "module_call", "forward_node", "backward_node",
+    "backward_call", "optimizer_call", "launch",
 )  # fmt: skip
 """What is counted, in the order of the columns of `counts`; launches are added by the schedule."""
 
@@ -25,6 +26,7 @@ COUNTS = (
 class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds for each thing counted, and the constants of launching.
 
+    reference   what a few fixed steps took there, by name: another host is told apart by them
     latency_s   from a launch call to the kernel's start on an idle GPU
     sync_s      from the GPU's end to the host going on after it waited
     depth       launches that the queue holds before the host must wait
@@ -38,6 +40,13 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency_s: float
     sync_s: float
     depth: int
+    reference: dict[str, float] = {}
+
+    def slower(self, times: float) -> Host:
+        """A host of the same kind that takes so many times as long."""
+        return msgspec.structs.replace(
+            self, seconds={name: s * times for name, s in self.seconds.items()}
+        )
 
     def op_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Host seconds of each op, its launches excepted."""
@@ -56,18 +65,24 @@ def hosts() -> tuple[str, ...]:
 
 @lru_cache
 def host(name: str | None = None) -> Host:
-    """A packaged host profile; None is the default. Raises InputError for an unknown name."""
+    """A packaged host profile, or a calibrated one by its path; None is the default. Raises
+    InputError for an unknown name or a malformed file."""
     name = name or "xeon-h200"
-    path = FOLDER / f"{name}.json"
-    if name not in hosts():
+    path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    if not path.is_file():
         near = get_close_matches(name, hosts(), 2)
         hint = f"did you mean {' or '.join(map(repr, near))}?"
-        known = f"expected one of {', '.join(hosts())}"
+        known = f"expected one of {', '.join(hosts())}, or a calibrated host's .json file"
         raise InputError(f"unknown host {name!r}: {hint if near else known}")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Host)
+        found = msgspec.json.decode(path.read_bytes(), type=Host)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path.name} is no valid host profile: {error}") from error
+    lacking = [each for each in COUNTS if each not in found.seconds]
+    if lacking or any(not 0 <= s < 1 for s in found.seconds.values()):
+        what = f"lacks {', '.join(lacking)}" if lacking else "has times outside 0 to 1 s"
+        raise InputError(f"{path.name} is no valid host profile: it {what}; calibrate it again")
+    return found
 
 
 def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -79,13 +94,12 @@ def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
         [(op.python_calls, op.module_calls, op.autograd_nodes) for op in trace.ops], np.int64
     ).reshape(-1, 3)
     backward = np.array([op.phase == "backward" for op in trace.ops], np.bool_)
-    library = np.array([_in_library(s) for s in signatures], np.bool_)[rows]
+    kinds = np.array([_kind(s) for s in signatures], str)[rows]
     launching = (launches > 0) & ~on_cpu
     python_calls, module_calls, nodes = done.T
     return np.stack(
         [
-            launching & ~library,
-            launching & library,
+            *(launching & (kinds == kind) for kind in _KINDS),
             ~launching & ~on_cpu,
             on_cpu,
             many,
@@ -111,14 +125,19 @@ def _on_cpu(signature: Signature) -> bool:
     return bool(tensors) and all(t.device == "cpu" for t in tensors)
 
 
-_LIBRARY = (
-    "mm", "convolution", "_norm", "_attention", "_rnn", "dropout", "embedding_dense_backward",
-)  # fmt: skip
+_KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
+_NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
+_LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
 
 
-def _in_library(signature: Signature) -> bool:
-    """True for an op that sets up a call into cuBLAS or cuDNN, or returns several tensors."""
-    return any(part in signature.name for part in _LIBRARY)
+def _kind(signature: Signature) -> str:
+    """What an op sets up before it launches: a call into cuBLAS or cuDNN, which looks for a plan,
+    or several outputs, takes longer than one kernel of PyTorch's own."""
+    name = signature.name
+    for part, kind in _NAMED.items():
+        if part in name and "foreach" not in name:
+            return kind
+    return "library_op" if any(part in name for part in _LIBRARY) else "op"
 
 
 def _listed(signature: Signature) -> int:

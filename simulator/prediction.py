@@ -129,7 +129,10 @@ class Prediction:
 
     @cached_property
     def memory(self) -> Memory:
-        return memory(self.trace)
+        kept = self.trace.kept
+        if "memory" not in kept:
+            kept["memory"] = memory(self.trace)
+        return kept["memory"]
 
     @property
     def peak_memory_bytes(self) -> int:
@@ -137,11 +140,8 @@ class Prediction:
 
     @property
     def workspace_bytes(self) -> int:
-        """What the libraries keep for themselves beside the tensors: cuBLAS takes 32 MiB on
-        Hopper and later, 8 MiB and 128 KiB before (ATen/cuda/CublasHandlePool.cpp)."""
-        used = any(w.family in ("gemm", "gemv") for w in self.works)
-        newer = (self.gpu.compute_capability or (0, 0)) >= (9, 0)
-        return (32 * 2**20 if newer else 8 * 2**20 + 128 * 2**10) if used else 0
+        """What the libraries keep for themselves beside the tensors."""
+        return workspace_bytes(self.works, self.gpu)
 
     @property
     def fits(self) -> bool:
@@ -177,3 +177,11 @@ class Prediction:
                 )
             )  # fmt: skip
         return found
+
+
+def workspace_bytes(works: Sequence[Work], gpu: GPU) -> int:
+    """What the libraries keep for themselves: cuBLAS takes 32 MiB on Hopper and later, 8 MiB and
+    128 KiB before (ATen/cuda/CublasHandlePool.cpp)."""
+    used = any(w.family in ("gemm", "gemv") for w in works)
+    newer = (gpu.compute_capability or (0, 0)) >= (9, 0)
+    return (32 * 2**20 if newer else 8 * 2**20 + 128 * 2**10) if used else 0

@@ -27,7 +27,7 @@ ITEM_BYTES = {
 """Bytes of one element by dtype, named as torch names it without its `torch.`."""
 
 
-class Tensor(msgspec.Struct, frozen=True):
+class Tensor(msgspec.Struct, frozen=True, gc=False):
     """What an op sees of one tensor. `stride` is in elements; `device` is "cuda" or "cpu"."""
 
     shape: tuple[int, ...]
@@ -138,7 +138,7 @@ def _distinct_bytes(tensors: tuple[Tensor, ...], regions: tuple[int, ...]) -> in
     return sum(largest.values())
 
 
-class Op(msgspec.Struct, frozen=True):
+class Op(msgspec.Struct, frozen=True, gc=False):
     """One ATen call. `storages` are ids into the trace, inputs then outputs.
 
     `python_calls`, `module_calls` and `autograd_nodes` count what the host did since the op
@@ -166,7 +166,7 @@ class Op(msgspec.Struct, frozen=True):
         return self.signature.outputs
 
 
-class Storage(msgspec.Struct, frozen=True):
+class Storage(msgspec.Struct, frozen=True, gc=False):
     """One allocation: alive from before op `born` (−1: before the step) until before op `freed`
     (None: it outlives the step)."""
 
@@ -215,6 +215,11 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
                 found.append(op.signature)
             rows.append(index[key])
         return found, rows
+
+    @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """Whatever was made from this trace and may be asked for again, by what it depends on."""
+        return {}
 
     def names(self) -> Sequence[str]:
         """The overloads in order, such as `aten.addmm.default`."""

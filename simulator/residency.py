@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.records import Trace
+from simulator.by_identity import ByIdentity
+from simulator.records import Signature, Trace
 
 NEVER = np.iinfo(np.int64).max
 
@@ -39,29 +40,35 @@ class Accesses:
 def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
     """Every access of the ops that launch kernels. Storages older than the step start cold, as in
     a repeated step whose traffic is many times L2."""
-    rows: list[int] = []
-    sizes: list[int] = []
-    distances: list[int] = []
-    last: dict[int, int] = {}
-    bytes_of: dict[int, list[int]] = {}  # by signature: repeated layers share theirs
-    traffic = 0
-    for index in np.flatnonzero(launching).tolist():
-        op = trace.ops[index]
-        each = bytes_of.get(id(op.signature))
-        if each is None:
-            each = [t.nbytes for t in (*op.inputs, *op.outputs)]
-            bytes_of[id(op.signature)] = each
-        before, reads = traffic, len(op.inputs)
-        traffic += sum(each)
-        for place, (size, storage) in enumerate(zip(each, op.storages, strict=True)):
-            seen = last.get(storage) if place < reads else before
-            distances.append(NEVER if seen is None else before - seen + size)
-            last[storage] = traffic
-        rows += [index] * len(each)
-        sizes += each
-    return Accesses(
-        np.array(rows, np.int64),
-        np.array(sizes, np.int64),
-        np.array(distances, np.int64),
-        len(trace.ops),
-    )
+    signatures, kinds = trace.signatures
+    sizes_of = [_sizes(s) for s in signatures]
+    reads_of = np.array([len(s.inputs) for s in signatures], np.int64)
+    count_of = np.array([len(sizes) for sizes in sizes_of], np.int64)
+    ops = np.flatnonzero(launching)
+    kind = np.array(kinds, np.int64)[ops]
+    counts = count_of[kind]
+    first = np.cumsum(counts) - counts
+    row = np.repeat(np.arange(ops.size), counts)
+    sizes = np.array([size for k in kind.tolist() for size in sizes_of[k]], np.int64)
+    storage = np.array([s for op in ops.tolist() for s in trace.ops[op].storages], np.int64)
+    traffic = np.concatenate([[0], np.cumsum(sizes)])
+    before, after = traffic[first], traffic[first + counts]
+    by_storage = np.argsort(storage, kind="stable")
+    again = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
+    seen = np.full(sizes.size, -1)  # traffic when the storage was last touched
+    seen[by_storage[again]] = after[row[by_storage[again - 1]]]
+    reads = np.arange(sizes.size) - first[row] < reads_of[kind][row]
+    distance = np.where(reads, before[row] - seen + sizes, sizes)
+    distance[reads & (seen < 0)] = NEVER
+    return Accesses(ops[row], sizes, distance, len(trace.ops))
+
+
+_SIZES: ByIdentity[list[int]] = ByIdentity(512)
+_MANY = 32
+
+
+def _sizes(op: Signature) -> list[int]:
+    """Bytes of each input and output; those of an optimizer's long lists are kept."""
+    if len(op.inputs) > _MANY:
+        return _SIZES.get(op, None, lambda: [t.nbytes for t in (*op.inputs, *op.outputs)])
+    return [t.nbytes for t in (*op.inputs, *op.outputs)]

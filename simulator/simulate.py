@@ -4,54 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.hardware import GPU
-from simulator.hosts import Host, counts, syncs
-from simulator.lowering import Lowered, lower
-from simulator.prediction import Columns, Idle, Prediction, Shares
+from simulator.hosts import Host, syncs
+from simulator.issued import Issued, issued
+from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.profiles import Profile
 from simulator.records import Trace
-from simulator.residency import accesses
 from simulator.roofline import roofs
-from simulator.timeline import Clock, Launches, Schedule, schedule
+from simulator.steady import steady
+from simulator.timeline import Clock, Floats, Launches, schedule
 
 MODES = ("eager", "cuda_graph", "compiled")
-_STEPS, _SETTLED = 8, 4  # steps simulated, and those of them taken as the steady state
-_NUDGE = 1e-6
+NUDGE = 1e-6
 
 
-def simulate(trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str) -> Prediction:
+Retime = Callable[[list[Work], Columns], Columns]
+"""A change to the times of the kernels of these works, before they are scheduled."""
+
+
+def simulate(
+    trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str, retime: Retime | None = None
+) -> Prediction:
     """How long a traced step takes on a GPU driven by a host."""
-    if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}: expected one of {', '.join(map(repr, MODES))}")
-    if mode == "compiled":
-        raise InputError(
-            "mode 'compiled' cannot be predicted yet: expected 'eager' or 'cuda_graph'"
-        )
-    lowered = lower(trace, gpu)
-    columns = _time(trace, lowered, gpu, profile)
-    launched = _host_work(trace, lowered, host)
-    clock = Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
-    if mode == "cuda_graph":
-        _refuse_syncs(trace)
-        launched = _replay(launched, profile)
-        clock = Clock(host.latency_s, profile.graph_gap_s, host.sync_s, 1 << 30)
-
-    def run(steps: int, slower: dict[str, float] | None = None) -> Schedule:
-        slower = slower or {}
-        return schedule(*_nudged(columns, launched, clock, slower), repeat=steps)
-
-    def period(slower: dict[str, float] | None = None) -> float:
-        return _steady(run(_STEPS, slower), columns.work_of.size)
-
-    alone = run(1)
-    period_s = period()
-    shares = _shares(period_s, period)
-    busy = float(columns.duration_s.sum())
+    check_mode(mode)
+    found = issued(trace, gpu)
+    columns = _time(found, gpu, profile)
+    if retime is not None:
+        columns = retime(found.lowered.works, columns)
+    launched, clock = driven(found, host, profile, mode)
+    alone = schedule(replace(launched, duration_s=columns.duration_s), clock)
+    settled = steady(replace(launched, duration_s=nudged(columns)), clock)
+    period_s, after_sync_s = float(settled.period_s[0]), float(settled.after_sync_s[0])
     low, high = profile.interval_on(gpu.id)
     return Prediction(
         trace=trace,
@@ -61,112 +50,89 @@ def simulate(trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str) ->
         profile=profile.id,
         period_s=period_s,
         latency_s=(float(alone.end_s[-1]) if alone.end_s.size else alone.host_end_s) + host.sync_s,
-        gpu_busy_s=busy,
-        host_s=float(launched.host_s.sum()) + launched.tail_s,
+        gpu_busy_s=float(columns.duration_s.sum()),
+        host_s=float(launched.host_s.sum() + launched.tail_s),
         interval_s=(period_s * low, period_s * high),
-        shares=shares,
-        idle=_idle(run(_STEPS), launched),
-        unmodelled=dict(Counter(trace.ops[i].name for i in lowered.unmodelled)),
+        shares=dict(zip(REGIMES, map(float, shares(settled.period_s)), strict=True)),
+        idle=Idle(float(settled.idle_s[0]) - after_sync_s, after_sync_s),
+        unmodelled=dict(Counter(trace.ops[i].name for i in found.lowered.unmodelled)),
         tiers={"interpolated" if gpu.id == profile.gpu else "transferred": 1.0},
         notes=_notes(trace, gpu),
-        works=lowered.works,
+        works=found.lowered.works,
         columns=columns,
         schedule=alone,
     )
 
 
-def _time(trace: Trace, lowered: Lowered, gpu: GPU, profile: Profile) -> Columns:
+def check_mode(mode: str) -> None:
+    """InputError for a mode that is none, or cannot be predicted."""
+    if mode not in MODES:
+        raise InputError(f"unknown mode {mode!r}: expected one of {', '.join(map(repr, MODES))}")
+    if mode == "compiled":
+        raise InputError(
+            "mode 'compiled' cannot be predicted yet: expected 'eager' or 'cuda_graph'"
+        )
+
+
+def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
     """Seconds of each kernel; what the kernels before it left in L2 is read at L2's speed."""
-    table = roofs(lowered.works, gpu, profile)
-    row = lowered.work_of
-    launching = np.zeros(len(trace.ops), np.bool_)
-    launching[lowered.op_of] = True
-    hot = accesses(trace, launching).hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
-    share = hot[lowered.op_of]
-    return Columns(row, lowered.op_of, *table.of(row).parts(share))
+    row = found.lowered.work_of
+    table = roofs(found.lowered.works, gpu, profile)
+    hot = found.hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
+    return Columns(row, found.lowered.op_of, *table.of(row).parts(hot))
 
 
-def _host_work(trace: Trace, lowered: Lowered, host: Host) -> Launches:
-    """Spread the host's work over the launches: an op's own work comes before its first."""
-    launches = np.bincount(lowered.op_of, minlength=len(trace.ops))
-    by_op = host.op_s(counts(trace, launches))
-    done = np.cumsum(by_op)[lowered.op_of]
-    launch_s = host.launch_s * np.arange(1, lowered.op_of.size + 1)
-    work = np.diff(done + launch_s, prepend=0.0)
-    signatures, rows = trace.signatures
-    waits = np.array([syncs(s) for s in signatures], np.bool_)[rows]
-    last = np.flatnonzero(np.diff(lowered.op_of, append=-1))
-    sync_after = np.zeros(lowered.op_of.size, np.bool_)
-    sync_after[last] = waits[lowered.op_of[last]]
-    rest = trace.tail_python_calls * host.seconds["python_call"]
-    tail = float(by_op.sum() - done[-1]) if done.size else float(by_op.sum())
-    return Launches(work, np.zeros(0), sync_after, tail + rest)
-
-
-def _replay(launched: Launches, profile: Profile) -> Launches:
-    """A CUDA graph: the host launches once, however many kernels there are."""
-    work = np.zeros_like(launched.host_s)
+def driven(found: Issued, host: Host, profile: Profile, mode: str) -> tuple[Launches, Clock]:
+    """How a host drives a GPU in a mode. A CUDA graph: it launches once, however many kernels
+    there are. InputError where a graph cannot be captured."""
+    if mode != "cuda_graph":
+        return found.by(host), Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
+    _refuse_syncs(found.trace)
+    work = np.zeros(found.lowered.op_of.size)
     if work.size:
         work[0] = profile.graph_launch_s
     tail_s = 0.0 if work.size else profile.graph_launch_s
-    return Launches(work, launched.duration_s, np.zeros(work.size, np.bool_), tail_s)
+    return (
+        Launches(work, np.zeros(0), np.zeros(work.size, np.bool_), tail_s),
+        Clock(host.latency_s, profile.graph_gap_s, host.sync_s, 1 << 30),
+    )
 
 
 def _refuse_syncs(trace: Trace) -> None:
     waiting = {id(s) for s in trace.signatures[0] if syncs(s)}
-    found = next((op for op in trace.ops if id(op.signature) in waiting), None)
-    if found is not None:
-        where = f" in {found.module}" if found.module else ""
-        raise InputError(
-            f"mode 'cuda_graph' cannot capture {found.name}{where}: it waits for the GPU; "
-            "predict mode='eager'"
-        )
-
-
-def _nudged(
-    columns: Columns, launched: Launches, clock: Clock, slower: dict[str, float]
-) -> tuple[Launches, Clock]:
-    """Everything that one rate rules, made slower by a factor."""
-    compute = columns.compute_s * slower.get("compute", 1.0)
-    held = columns.memory_s * slower.get("memory", 1.0)
-    over = slower.get("overhead", 1.0)
-    duration = np.maximum(compute, held) + columns.fixed_s * over
-    return (
-        Launches(launched.host_s * over, duration, launched.sync_after, launched.tail_s * over),
-        Clock(clock.latency_s * over, clock.gap_s * over, clock.sync_s * over, clock.depth),
+    if not waiting:
+        return
+    op = next(op for op in trace.ops if id(op.signature) in waiting)
+    where = f" in {op.module}" if op.module else ""
+    raise InputError(
+        f"mode 'cuda_graph' cannot capture {op.name}{where}: it waits for the GPU; "
+        "predict mode='eager'"
     )
 
 
-def _steady(run: Schedule, kernels: int) -> float:
-    """Seconds a step, over the last steps of a run."""
-    if kernels == 0:
-        return run.host_end_s / _STEPS
-    ends = run.end_s[kernels - 1 :: kernels]
-    return float(ends[-1] - ends[-1 - _SETTLED]) / _SETTLED
+def nudged(columns: Columns) -> Floats:
+    """Seconds of each kernel [3, kernels]: as they are, with all compute slower by a little, and
+    with all memory."""
+    compute, held = columns.compute_s, columns.memory_s
+    return columns.fixed_s + np.stack(
+        [
+            np.maximum(compute, held),
+            np.maximum(compute * (1 + NUDGE), held),
+            np.maximum(compute, held * (1 + NUDGE)),
+        ]
+    )
 
 
-def _shares(period_s: float, period: Callable[[dict[str, float]], float]) -> Shares:
-    """The elasticities of the period: it is piecewise linear in the times of each rate, so a
-    small nudge reads off the derivative (design: time is homogeneous, so they sum to 1)."""
-    if period_s == 0.0:  # no kernel, and a host whose profile counts what was done as free
-        return {"compute": 0.0, "memory": 0.0, "overhead": 1.0}
-    found = {
-        rate: max(0.0, (period({rate: 1 + _NUDGE}) / period_s - 1) / _NUDGE)
-        for rate in ("compute", "memory")
-    }
-    total = max(1.0, sum(found.values()))
-    compute, held = found["compute"] / total, found["memory"] / total
-    return {"compute": compute, "memory": held, "overhead": 1.0 - compute - held}
-
-
-def _idle(run: Schedule, launched: Launches) -> Idle:
-    """Idle time of a settled step by cause: a kernel right after a sync waited for the sync."""
-    count = launched.host_s.size
-    if count == 0:
-        return Idle(0.0, 0.0)
-    steps = run.idle_s.reshape(_STEPS, count)[-_SETTLED:].mean(axis=0)
-    after_sync: NDArray[np.bool_] = np.roll(launched.sync_after, 1)
-    return Idle(float(steps[~after_sync].sum()), float(steps[after_sync].sum()))
+def shares(periods: Floats) -> Floats:
+    """The elasticities of the period from three of them [3, …], as it is and nudged; one row each
+    of REGIMES. It is piecewise linear in the times of each rate, so a small nudge reads off the
+    derivative (design: time is homogeneous, so they sum to 1)."""
+    period = periods[0]
+    none = period == 0.0  # no kernel, and a host whose profile counts what was done as free
+    found = np.maximum(0.0, (periods[1:] / np.where(none, 1.0, period) - 1) / NUDGE)
+    found[:, none] = 0.0
+    found /= np.maximum(1.0, found.sum(axis=0))
+    return np.stack([*found, 1.0 - found[0] - found[1]])
 
 
 def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ stops it; the GPU starts a kernel when it is free and the launch has arrived:
     host[k]  = max(host[k-1] + work[k], start[k - depth])
 
 Both are running maxima of prefix sums, so a block of `depth` kernels takes one numpy scan each.
+Arrays may have axes before that of the kernels: so many machines or steps are scheduled at once.
 """
 
 from __future__ import annotations
@@ -22,27 +23,28 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Launches:
-    """What is to be scheduled: one row a kernel, in launch order.
+    """What is to be scheduled: one place of the last axis a kernel, in launch order.
 
-    host_s      host work before this launch, its own launch call included
-    duration_s  time on the GPU
-    sync_after  True where the host then waits until the GPU is idle
-    tail_s      host work after the last launch of the step
+    host_s      host work before this launch, its own launch call included [..., kernels]
+    duration_s  time on the GPU [..., kernels]
+    sync_after  True where the host then waits until the GPU is idle [kernels]
+    tail_s      host work after the last launch of the step, a number or [...]
     """
 
     host_s: Floats
     duration_s: Floats
     sync_after: NDArray[np.bool_]
-    tail_s: float
+    tail_s: float | Floats
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The constants of a schedule, in seconds; `depth` is the launch queue's length."""
+    """The constants of a schedule, in seconds, a number or [...]; `depth` is the launch queue's
+    length."""
 
-    latency_s: float
-    gap_s: float
-    sync_s: float
+    latency_s: float | Floats
+    gap_s: float | Floats
+    sync_s: float | Floats
     depth: int
 
 
@@ -50,7 +52,8 @@ class Clock:
 class Schedule:
     """Times of each kernel in seconds from the beginning of the first step.
 
-    `issue_s` is when the host has launched it, `idle_s` how long the GPU stood idle before it.
+    `issue_s` is when the host has launched it, `idle_s` how long the GPU stood idle before it;
+    `host_end_s` is when the (last) host has done all its work.
     """
 
     issue_s: Floats
@@ -62,41 +65,83 @@ class Schedule:
 
 def schedule(launches: Launches, clock: Clock, repeat: int = 1) -> Schedule:
     """Run `repeat` steps back to back, without a sync between them."""
-    count = launches.host_s.size
+    count = launches.host_s.shape[-1]
     if count == 0:  # nothing to launch: the host's own work alone
         none = np.zeros(0)
-        return Schedule(none, none, none, none, repeat * launches.tail_s)
-    host = np.tile(launches.host_s, repeat)
-    host[count::count] += launches.tail_s
-    duration = np.tile(launches.duration_s, repeat)
-    total = host.size
-    issue, start, idle = np.empty(total), np.empty(total), np.empty(total)
-    syncs = np.flatnonzero(np.tile(launches.sync_after, repeat)) + 1
-    host_free, gpu_free = 0.0, -clock.gap_s
-    begin = 0
-    while begin < total:
-        stop = min(begin + clock.depth, total)
-        following = int(np.searchsorted(syncs, begin, side="right"))
-        synced = following < syncs.size and syncs[following] <= stop
-        if synced:
-            stop = int(syncs[following])
-        rows = slice(begin, stop)
-        work = np.cumsum(host[rows])
-        room = np.full(stop - begin, host_free)
-        first = max(begin, clock.depth)
-        if first < stop:  # the queue has room once the kernel `depth` before has started
-            placed = start[first - clock.depth : stop - clock.depth]
-            room[first - begin :] = np.maximum(host_free, placed - work[first - begin :])
-        issue[rows] = work + np.maximum.accumulate(room)
-        done = np.cumsum(duration[rows] + clock.gap_s)
-        before = done - (duration[rows] + clock.gap_s)
-        ready = np.maximum(issue[rows] + clock.latency_s - before, gpu_free + clock.gap_s)
-        base = np.maximum.accumulate(ready)
-        start[rows] = before + base
-        idle[rows] = np.diff(base, prepend=gpu_free + clock.gap_s)
-        gpu_free = float(start[stop - 1] + duration[stop - 1])
-        host_free = float(issue[stop - 1])
-        if synced:
-            host_free = max(host_free, gpu_free) + clock.sync_s
-        begin = stop
-    return Schedule(issue, start, start + duration, idle, host_free + launches.tail_s)
+        return Schedule(none, none, none, none, float(repeat * np.asarray(launches.tail_s).max()))
+    run = Run(launches, clock, repeat)
+    for _ in range(repeat):
+        run.step()
+    duration = np.concatenate([run.duration] * repeat, axis=-1)
+    return Schedule(run.issue, run.start, run.start + duration, run.idle, float(run.host_s.max()))
+
+
+class Run:
+    """Steps back to back, as far as they were run: `issue`, `start` and `idle` are
+    [..., steps · kernels], `host_s` [..., 1] is when the host has done the last step."""
+
+    def __init__(self, launches: Launches, clock: Clock, steps: int) -> None:
+        host, self.duration = np.broadcast_arrays(launches.host_s, launches.duration_s)
+        lead, self.count = host.shape[:-1], host.shape[-1]
+        self.depth = clock.depth
+        self.tail, self.latency, self.gap, self.sync = (
+            _column(value, lead)
+            for value in (launches.tail_s, clock.latency_s, clock.gap_s, clock.sync_s)
+        )
+        self.syncs = np.flatnonzero(launches.sync_after) + 1
+        self.work = host
+        self.slot = self.duration + self.gap
+        shape = (*lead, steps * self.count)
+        self.issue, self.start, self.idle = np.empty(shape), np.empty(shape), np.empty(shape)
+        self.host_s, self.gpu_s = np.zeros((*lead, 1)), -self.gap
+        self.done = 0
+        self.kernels_done = 0
+
+    def step(self) -> None:
+        """Run one more step."""
+        at = self.kernels_done
+        begin = 0
+        while begin < self.count:
+            stop = min(begin + self.depth, self.count)
+            following = int(np.searchsorted(self.syncs, begin, side="right"))
+            synced = following < self.syncs.size and self.syncs[following] <= stop
+            if synced:
+                stop = int(self.syncs[following])
+            self._block(begin, stop, at + begin)
+            if synced:
+                self.host_s = np.maximum(self.host_s, self.gpu_s) + self.sync
+            begin = stop
+        self.host_s = self.host_s + self.tail
+        self.kernels_done += self.count
+        self.done += 1
+
+    def _block(self, begin: int, stop: int, at: int) -> None:
+        """Kernels from `begin` to `stop` of the step, no more than fit the queue; `at` is the
+        first one's place in all steps."""
+        rows = slice(at, at + stop - begin)
+        work = np.cumsum(self.work[..., begin:stop], axis=-1)
+        room = np.empty_like(work)
+        room[...] = self.host_s
+        first = max(at, self.depth)
+        if first < rows.stop:  # the queue has room once the kernel `depth` before has started
+            placed = self.start[..., first - self.depth : rows.stop - self.depth]
+            late = slice(first - at, None)
+            room[..., late] = np.maximum(self.host_s, placed - work[..., late])
+        issue = work + np.maximum.accumulate(room, axis=-1)
+        slot = self.slot[..., begin:stop]
+        before = np.cumsum(slot, axis=-1) - slot
+        free = self.gpu_s + self.gap
+        base = np.maximum.accumulate(
+            np.maximum(issue + self.latency - before, free), axis=-1
+        )  # the GPU's idle time so far
+        start = before + base
+        self.issue[..., rows], self.start[..., rows] = issue, start
+        self.idle[..., rows.start] = base[..., 0] - free[..., 0]
+        np.subtract(base[..., 1:], base[..., :-1], out=self.idle[..., rows.start + 1 : rows.stop])
+        self.gpu_s = start[..., -1:] + self.duration[..., stop - 1 : stop]
+        self.host_s = issue[..., -1:]
+
+
+def _column(value: float | Floats, lead: tuple[int, ...]) -> Floats:
+    """A number, or one for each machine, as [..., 1]."""
+    return np.broadcast_to(np.asarray(value, float), lead)[..., None]

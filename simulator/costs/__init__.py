@@ -2,8 +2,12 @@
 
 from simulator.costs import (
     attention,
+    batch_norms,
     convolution,
     copies,
+    embeddings,
+    fills,
+    group_norms,
     indexing,
     losses,
     matmul,
@@ -13,6 +17,7 @@ from simulator.costs import (
     pooling,
     recurrent,
     reductions,
+    softmaxes,
     sorting,
     views,
 )
@@ -20,8 +25,12 @@ from simulator.costs.registry import COSTS, Work, cost, works
 
 FAMILIES = (
     attention,
+    batch_norms,
     convolution,
     copies,
+    embeddings,
+    fills,
+    group_norms,
     indexing,
     losses,
     matmul,
@@ -31,6 +40,7 @@ FAMILIES = (
     pooling,
     recurrent,
     reductions,
+    softmaxes,
     sorting,
     views,
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from simulator.costs.launches import copy, fill, pointwise, reduction
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
@@ -21,6 +23,14 @@ class _Shape(NamedTuple):
     sk: int
     d: int
     dv: int
+
+
+class Band(NamedTuple):
+    """Query i sees keys i + shift - left to i + shift + right; negative sides are open."""
+
+    left: int
+    right: int
+    shift: int
 
 
 @cost(
@@ -39,12 +49,11 @@ def attention(op: Signature) -> Work:
 
 @cost("aten._scaled_dot_product_cudnn_attention.default", "aten._cudnn_attention_forward.default")
 def cudnn_attention(op: Signature) -> tuple[Work, ...]:
-    """cuDNN clears its tile counter before, after the seed of a dropout is unpacked; for one query
-    it splits the keys and adds up after."""
-    main, shape = _forward(op), _shape(op)
-    if shape.sq == 1:  # as split-KV decoding: the parts' outputs in float32 meet in a reduction
-        rows = shape.b * shape.h * shape.dv
-        return main, reduction(rows, 2, 8 * rows, op.out.nbytes)  # two parts at the least
+    """cuDNN clears its tile counter before, after the seed of a dropout is unpacked; but not for
+    one query."""
+    main = _forward(op)
+    if _shape(op).sq == 1:
+        return (main,)
     seed = (fill(2, 8),) if op.arg("dropout_p", 0.0) else ()
     return *seed, fill(1, 4), main
 
@@ -56,7 +65,8 @@ def cudnn_attention(op: Signature) -> tuple[Work, ...]:
     "aten._flash_attention_backward.default", "aten._cudnn_attention_backward.default",
 )  # fmt: skip
 def flash_backward(op: Signature) -> tuple[Work, ...]:
-    """sum(dO·O) a row, the gradients with dQ in float32, dQ to its own dtype.
+    """sum(dO·O) a row, the gradients with dQ in float32, dQ to its own dtype. Flash's own ATen
+    wrapper copies dO and O before, where tokens do not lie one after another.
 
     With fewer heads of keys than of queries, flash writes dK and dV for every query head and
     sums them over each group of heads afterwards (flash_api.cpp, mha_bwd).
@@ -68,6 +78,9 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
     expanded = shape.hk < shape.h and _backend(op) in ("flash", "cudnn")
     times = shape.h // shape.hk if expanded else 1
     dk, dv = k.numel * k.itemsize, v.numel * v.itemsize
+    backend = _backend(op)
+    copies = [copy(x, x.numel * x.itemsize) for x in (grad, out) if backend == "flash"
+              and not _by_token(op, x)]  # fmt: skip
     preprocess = reduction(  # clears dQ's accumulator as well
         rows // 4, shape.dv, grad.nbytes + out.nbytes, rows + dq32, flops=2
     )
@@ -81,8 +94,27 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
         reduction(x.numel, times, times * size, size, inner=shape.d)
         for x, size in ((k, dk), (v, dv))
     )
-    cleared = (fill(1, 4),) if _backend(op) == "cudnn" else ()
-    return (*cleared, preprocess, main, convert, *(sums if expanded else ()))
+    cleared = (fill(1, 4),) if backend == "cudnn" else ()
+    if backend == "cudnn":
+        sums = tuple(_own(each, "heads", op) for each in sums)
+    preprocess, convert = _own(preprocess, "delta", op), _own(convert, "dq", op)
+    return (*copies, *cleared, preprocess, main, convert, *(sums if expanded else ()))
+
+
+def _own(work: Work, name: str, op: Signature) -> Work:
+    """A kernel of the library's own, not ATen's of that family."""
+    dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
+    return replace(work, dims=dims)
+
+
+def _by_token(op: Signature, x: Tensor) -> bool:
+    """Do the heads of a token lie side by side, as [b, s, h, d]?"""
+    if not _is_sdpa(op):
+        return x.contiguous
+    (b, h, s, d), stride = x.shape, x.stride
+    packed = zip((b, s, h, d), (stride[0], stride[2], stride[1], stride[3]),
+                 (s * h * d, h * d, d, 1), strict=True)  # fmt: skip
+    return all(size == 1 or step == wanted for size, step, wanted in packed)
 
 
 @cost(
@@ -102,7 +134,7 @@ def efficient_backward(op: Signature) -> tuple[Work, ...]:
         read=op.read_bytes + (rows if grad.itemsize == 4 else 0),
         write=op.write_bytes,
     )
-    clear = (fill(op["query"].numel, 4),) if _splits_keys(shape) else ()
+    clear = (fill(op["query"].numel, 4),) if _splits_keys(shape, grad.itemsize) else ()
     if grad.itemsize < 4:
         return *clear, main
     n, full = grad.numel, grad.numel * 4
@@ -112,12 +144,12 @@ def efficient_backward(op: Signature) -> tuple[Work, ...]:
     return product, total, copy(delta, rows), *clear, main
 
 
-def _splits_keys(shape: _Shape) -> bool:
-    """A block for each 64 keys (128 of over 64 wide heads), unless there are blocks enough.
+def _splits_keys(shape: _Shape, itemsize: int) -> bool:
+    """A block for each 64 keys (128 of over 64 wide heads in 16 bits), unless there are enough.
 
     attention_backward.cu: 256 heads of samples are enough for two blocks of keys or fewer.
     """
-    block = 64 if max(shape.d, shape.dv) <= 64 else 128
+    block = 64 if max(shape.d, shape.dv) <= 64 or itemsize == 4 else 128
     return shape.sk > block and not (shape.b * shape.h >= 256 and shape.sk <= 2 * block)
 
 
@@ -187,26 +219,34 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
         "backend": _backend(op),
         "mask": bias is not None and bias.numel > 0,
         "dropout": float(op.arg("dropout_p", 0.0)),
-        "fraction": _fraction(op, shape, kind),
+        "fraction": _fraction(op, shape),
     }
 
 
-def _fraction(op: Signature, shape: _Shape, kind: int) -> float:
-    """Share of the pairs (query i, key j) that are kept: all, j ≤ i + shift, or a window of them.
+def band(op: Signature) -> Band:
+    """Which pairs of query and key are computed.
 
-    `kind` is 0 without a mask, 1 causal, 2 causal counted from the last query. Flash's own entry
-    counts from the last one always.
+    A mask's kind is 0 without one, 1 causal, 2 causal counted from the last query. Flash's own
+    entry counts from the last one always.
     """
-    sq, sk = shape.sq, shape.sk
+    kind = op.arg("custom_mask_type", 1 if op.arg("is_causal", False) else 0)
     left, right = op.arg("window_size_left", -1), op.arg("window_size_right", -1)
     window = op.arg("window_size", -1) or -1
     if window > 0:  # efficient's window: that many keys up to the query's own
         left = window - 1
     if kind != 0:
         right = 0
+    shape = _shape(op)
+    last = kind == 2 or "aten._flash" in op.name
+    return Band(left, right, shape.sk - shape.sq if last else 0)
+
+
+def _fraction(op: Signature, shape: _Shape) -> float:
+    """Share of the pairs (query i, key j) that are kept."""
+    sq, sk = shape.sq, shape.sk
+    left, right, shift = band(op)
     if (left < 0 and right < 0) or not sq * sk:
         return 1.0
-    shift = sk - sq if kind == 2 or "aten._flash" in op.name else 0
     kept = 0
     for i in range(sq):
         first = max(0, i + shift - left) if left >= 0 else 0

@@ -154,9 +154,30 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
         "channels_last": channels_last,
         "dims": spatial,
         "transposed": _transposed(op),
-        # ATen's own depthwise kernel, unless memory is channels last (Convolution.cpp, ConvParams)
-        "native": depthwise and not (channels_last or _transposed(op) or "cudnn" in op.name),
+        "native": depthwise
+        and not (channels_last or _transposed(op) or "cudnn" in op.name or _halves(op, x, weight)),
     }
+
+
+def _halves(op: Signature, x: Tensor, weight: Tensor) -> bool:
+    """Is a float16 depthwise convolution in NCHW cuDNN's? All else that is not channels last is
+    ATen's own (Convolution.cpp, `use_cudnn_depthwise` and what it finds worth cuDNN)."""
+    spatial = len(x.shape) - 2
+    strides = set(_each(op.arg("stride", 1), spatial))
+    dilated = set(_each(op.arg("dilation", 1), spatial)) != {1}
+    if x.dtype != "float16" or spatial > 2 or dilated or len(strides) > 1 or x.shape[1] < 32:
+        return False
+    (stride,), sides, wide = strides, set(weight.shape[2:]), x.shape[-1]
+    if spatial == 1:
+        return stride == 1
+    if len(sides) > 1 or not sides & {1, 3, 5} or wide < 7 or stride > 2:
+        return False
+    if stride == 1:
+        return True
+    n, channels = x.shape[:2]
+    if sides == {1}:
+        return wide <= 28 if n == 1 else n <= 16 and channels >= 128 and wide <= 7
+    return n == 1 or channels >= 512 or (channels >= 256 and wide >= 28)
 
 
 def _channels_last(x: Tensor) -> bool:

@@ -1,9 +1,10 @@
-"""Ops that move, make or draw elements: copies, concatenation, padding, fills and random numbers.
+"""Ops that move elements: copies, concatenation, padding and slices.
 
 A copy within the GPU is a memcpy where both sides are dense in the same order and of one dtype,
 a "pointwise" cast where only the dtype differs, and else a "copy" whose dims say whether its
-fastest dimension changes ("transposed"). A "memcpy" gives its "direction" and "bytes"; what
-crosses the bus is DRAM traffic on the GPU's side only.
+fastest dimension changes ("transposed"), how many axes it walks along and in how many runs. A
+"memcpy" gives its "direction" and "bytes"; what crosses the bus is DRAM traffic on the GPU's side
+only.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from math import prod
 
 from msgspec.structs import replace
 
-from simulator.costs.pointwise import aligned, elementwise, lane_dtype, read_of, widens
+from simulator.costs.fills import fill_of
+from simulator.costs.iterator import aligned, converting_slots, lane_dtype
+from simulator.costs.launches import copied, from_host, memcpy, to_host
+from simulator.costs.pointwise import read_of
 from simulator.costs.registry import Work, cost
-from simulator.records import Signature, Tensor
+from simulator.records import Signature, Tensor, row_major
 
 # -- copies ---------------------------------------------------------------------------------------
 
@@ -25,54 +29,27 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
     if elements == 0 or (source.device == "cpu" and target.device == "cpu"):
         return ()
     if source.device == "cpu":  # the cast and the layout are the host's
-        size = elements * target.itemsize
-        return (Work("memcpy", write_bytes=size, dims={"direction": "h2d", "bytes": size}),)
+        return (from_host(elements * target.itemsize),)
     if target.device == "cpu":  # made contiguous on the GPU, cast on the host
-        size = source.numel * source.itemsize
-        fetch = Work("memcpy", read_bytes=size, dims={"direction": "d2h", "bytes": size})
+        fetch = to_host(source.numel * source.itemsize)
         packed = Tensor(source.shape, source.dtype, target.stride)
         return (fetch,) if aligned((source, packed)) else (*move(source, packed), fetch)
-    same = aligned((source, target))
-    if same and source.dtype == target.dtype:
-        whole = {"direction": "d2d", "bytes": target.nbytes}
-        return (Work("memcpy", 0, source.nbytes, target.nbytes, dims=whole),)
-    dims: dict[str, int | bool] = {"elements": elements}
-    if same:
-        dims |= {"inputs": 1, "contiguous": True, "widens": widens([source], target)}
-    else:
-        dims |= {
-            "transposed": _fastest(source) != _fastest(target),
-            "runs": elements // max(1, _run(source, target)),
-        }
+    if not aligned((source, target)):
+        return (copied(source, target, target.nbytes),)
+    if source.dtype == target.dtype:
+        return (memcpy(source.nbytes, target.nbytes),)
+    widens = not (source.dtype == "float32" and target.dtype in _NARROWED)
+    slots = converting_slots(2) if widens else 0
+    dims = {"elements": elements, "inputs": 1, "contiguous": True, "widens": widens}
     return (
-        Work(
-            "pointwise" if same else "copy",
-            read_bytes=source.nbytes,
-            write_bytes=target.nbytes,
-            dtype=lane_dtype((source, target)),
-            instructions=2 * elements,
-            dims=dims,
-        ),
-    )
+        Work("pointwise", 0, source.nbytes, target.nbytes, dtype=lane_dtype((source, target)),
+             instructions=(2 + slots) * elements, dims=dims),
+    )  # fmt: skip
 
 
-def _run(source: Tensor, target: Tensor) -> int:
-    """Elements that lie side by side in both."""
-    run = 1
-    for size, *steps in reversed(
-        list(zip(target.shape, source.stride, target.stride, strict=True))
-    ):
-        if size > 1 and any(step != run for step in steps):
-            break
-        run *= size
-    return run
-
-
-def _fastest(tensor: Tensor) -> int:
-    """The dimension along which neighbours in memory lie; -1 where none has two elements."""
-    pairs = zip(tensor.stride, tensor.shape, strict=True)
-    steps = [(step, -i) for i, (step, size) in enumerate(pairs) if size > 1 and step > 0]
-    return -min(steps)[1] if steps else -1
+_NARROWED = ("bfloat16", "float16")
+"""From float32 these have a kernel that loads vectors (Copy.cu, `bfloat16_copy_kernel_cuda`); other
+casts convert element by element."""
 
 
 def _expanded(source: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -109,19 +86,19 @@ def clone(op: Signature) -> tuple[Work, ...]:
     return move(op.inputs[0], op.out)
 
 
-def _gathered(op: Signature, read: int) -> tuple[Work, ...]:
+def _gathered(op: Signature, read: int, variant: str | None = None) -> tuple[Work, ...]:
     """One kernel that places elements elsewhere; `read` in bytes."""
     elements = op.out.numel
     dims = {"elements": elements, "transposed": False}
-    work = Work("copy", 0, read, op.write_bytes, "vector", lane_dtype(op.outputs), 4 * elements,
+    dims |= {"variant": variant} if variant else {}
+    work = Work("copy", 0, read, op.write_bytes, "vector", lane_dtype(op.outputs), 30 * elements,
                 dims)  # fmt: skip
     return (work,) if elements else ()
 
 
 @cost(
-    "aten.repeat.default", "aten.flip.default", "aten.tril.default", "aten.triu.default",
-    "aten.tril_.default", "aten.triu_.default", "aten.tril.out", "aten.triu.out",
-    "aten.native_channel_shuffle.default", "aten.channel_shuffle.default",
+    "aten.repeat.default", "aten.flip.default", "aten.native_channel_shuffle.default",
+    "aten.channel_shuffle.default",
     "aten.rot90.default", "aten.pixel_shuffle.default", "aten.pixel_unshuffle.default",
 )  # fmt: skip
 def rearrange(op: Signature) -> tuple[Work, ...]:
@@ -129,10 +106,18 @@ def rearrange(op: Signature) -> tuple[Work, ...]:
     return _gathered(op, read_of(op, "self"))
 
 
+@cost("aten.tril.default", "aten.triu.default", "aten.tril_.default", "aten.triu_.default",
+      "aten.tril.out", "aten.triu.out")  # fmt: skip
+def triangle(op: Signature) -> tuple[Work, ...]:
+    """One kernel; what lies beyond the diagonal is not read, which is counted here
+    (ATen/native/cuda/TriangularOps.cu)."""
+    return _gathered(op, read_of(op, "self"), "triangle")
+
+
 @cost("aten.roll.default")
 def roll(op: Signature) -> tuple[Work, ...]:
     """One kernel for each dimension rolled (ATen/native/TensorTransformations.cpp)."""
-    return _gathered(op, op.read_bytes) * max(1, len(op.arg("dims") or [0]))
+    return _gathered(op, op.read_bytes, "roll") * max(1, len(op.arg("dims") or [0]))
 
 
 _BATCH = 128
@@ -161,39 +146,43 @@ def cat(op: Signature) -> tuple[Work, ...]:
             write_bytes=count * op.out.itemsize,
             dtype=lane_dtype(op.outputs),
             instructions=4 * count,
-            dims={"elements": count, "vectorized": _vectorized(op, group)},
+            dims={
+                "elements": count,
+                "vectorized": _vectorized(op, group),
+                "parts": len(group),
+                "run_bytes": sum(_runs(op, group)) // len(group),
+            },
         )
         for group, count in zip(groups, written, strict=True)
     )
 
 
+def _runs(op: Signature, parts: list[Tensor]) -> list[int]:
+    """Bytes of each part that lie side by side in the result; those of a stack may be all."""
+    dim = op.arg("dim", 0)
+    return [prod(t.shape[dim % max(len(t.shape), 1) :]) * t.itemsize for t in parts]
+
+
 def _vectorized(op: Signature, parts: list[Tensor]) -> bool:
     """Each part's run in the output is a whole number of 16-byte words
     (ATen/native/cuda/Shape.cu, `CatArrayBatchedCopy_vectorized`)."""
-    dim = op.arg("dim", 0)
-    runs = (prod(t.shape[dim % max(len(t.shape), 1) :]) * t.itemsize for t in parts)
-    return all(t.contiguous for t in parts) and all(run % 16 == 0 for run in runs)
+    return all(t.contiguous for t in parts) and all(run % 16 == 0 for run in _runs(op, parts))
 
 
 # -- copies into a part of something new ----------------------------------------------------------
 
 
-def fill_of(tensor: Tensor, instructions: int = 1) -> tuple[Work, ...]:
-    """One kernel that writes every element: zeros too are filled, not set (`zero_` is `fill_`)."""
-    n = tensor.numel
-    if n == 0 or tensor.device == "cpu":
-        return ()
-    dtype = lane_dtype((tensor,))
-    dims = {"elements": n}
-    return (Work("fill", 0, 0, tensor.nbytes, "vector", dtype, instructions * n, dims),)
-
-
 def _within(op: Signature, source: Tensor) -> tuple[Work, ...]:
     """A copy of `source` into a slice of the first output."""
-    n, size = source.numel, source.numel * op.out.itemsize
-    dims = {"elements": n, "transposed": False}
-    dtype = lane_dtype(op.outputs)
-    return (Work("copy", 0, source.nbytes, size, "vector", dtype, 2 * n, dims),) if n else ()
+    if not source.numel:
+        return ()
+    steps = list(op.out.stride)
+    if "select" in op.name:
+        del steps[op.arg("dim", 0)]
+    if len(steps) != len(source.shape):  # a diagonal has one dimension less
+        steps = list(row_major(source.shape))
+    place = replace(op.out, shape=source.shape, stride=tuple(steps))
+    return (copied(source, place, source.numel * op.out.itemsize),)
 
 
 @cost("aten.constant_pad_nd.default", "aten.pad.default")
@@ -221,105 +210,3 @@ def slice_backward(op: Signature) -> tuple[Work, ...]:
 def slice_scatter(op: Signature) -> tuple[Work, ...]:
     """A clone, then the source copied into its slice."""
     return (*move(op["self"], op.out), *_within(op, op["src"]))
-
-
-# -- fills ----------------------------------------------------------------------------------------
-
-
-@cost(
-    "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.fill.Scalar", "aten.zero_.default",
-    "aten.zero.default", "aten.zeros.default", "aten.ones.default", "aten.full.default",
-    "aten.zeros_like.default", "aten.ones_like.default", "aten.full_like.default",
-    "aten.new_zeros.default", "aten.new_ones.default", "aten.new_full.default",
-    "aten.scalar_tensor.default", "aten.zeros.out", "aten.ones.out", "aten.full.out",
-)  # fmt: skip
-def fill(op: Signature) -> tuple[Work, ...]:
-    """Every element gets one value."""
-    return fill_of(op.out)
-
-
-@cost(
-    "aten.arange.default", "aten.arange.start", "aten.arange.start_step", "aten.arange.out",
-    "aten.arange.start_out", "aten.linspace.default", "aten.logspace.default",
-    "aten.range.default", "aten.range.step", "aten.tril_indices.default",
-    "aten.triu_indices.default",
-)  # fmt: skip
-def arange(op: Signature) -> tuple[Work, ...]:
-    """Every element is computed from its index: a conversion, a multiply-add."""
-    return fill_of(op.out, 3)
-
-
-@cost("aten.eye.default", "aten.eye.m")
-def eye(op: Signature) -> tuple[Work, ...]:
-    """Zeros, then ones along the diagonal."""
-    side = min(op.out.shape)
-    diagonal = replace(op.out, shape=(side,), stride=(sum(op.out.stride),))
-    return (*fill_of(op.out), *fill_of(diagonal))
-
-
-@cost("aten._local_scalar_dense.default", "aten.item.default")
-def item(op: Signature) -> tuple[Work, ...]:
-    """One element fetched by the host."""
-    source = op["self"]
-    size = source.itemsize
-    if source.device == "cpu":
-        return ()
-    return (Work("memcpy", read_bytes=size, dims={"direction": "d2h", "bytes": size}),)
-
-
-@cost("aten.equal.default")
-def equal(op: Signature) -> tuple[Work, ...]:
-    """Compare, all, and the answer fetched (ATen/native/cuda/Equal.cpp)."""
-    source = op["self"]
-    n = source.numel
-    if n == 0 or source.device == "cpu":
-        return ()
-    flags = replace(op, outputs=(Tensor(source.shape, "bool", source.stride),), aliases=())
-    every = Work("reduction", n, n, 1, instructions=2 * n,
-                 dims={"rows": 1, "cols": n, "inner": 1})  # fmt: skip
-    fetch = Work("memcpy", read_bytes=1, dims={"direction": "d2h", "bytes": 1})
-    return (*elementwise(flags, (1, 1)), every, fetch)
-
-
-# -- random numbers -------------------------------------------------------------------------------
-
-_PHILOX = 20
-"""Instructions of a random number: 10 rounds of 2 multiplies and 4 others give 4 numbers,
-with their conversion to a float (Salmon et al., "Parallel random numbers", 2011)."""
-
-_DRAWS = (
-    "bernoulli_.float", "bernoulli_.Tensor", "bernoulli.default", "bernoulli.p",
-    "bernoulli.Tensor", "uniform_.default", "uniform.default", "rand.default", "rand.generator",
-    "rand_like.default", "random_.default", "random_.from", "random_.to", "randint.default",
-    "randint.low", "randint.generator", "randint.low_generator", "randint_like.default",
-    "randint_like.low_dtype", "poisson.default", "geometric_.default",
-)  # fmt: skip
-_SHAPED_DRAWS = (
-    "normal_.default", "randn.default", "randn.generator", "randn_like.default",
-    "normal.float_float", "exponential_.default", "cauchy_.default", "log_normal_.default",
-    "normal_functional.default",
-)  # fmt: skip
-
-
-@cost(*(f"aten.{name}" for name in (*_DRAWS, *_SHAPED_DRAWS)))
-def draw(op: Signature) -> tuple[Work, ...]:
-    """One number an element; a normal or exponential one also takes a log and a root."""
-    n = op.out.numel
-    name = op.name.removeprefix("aten.")
-    chances = {"bernoulli_.Tensor": "p", "bernoulli.default": "self", "poisson.default": "self"}
-    reads = read_of(op, chances[name]) if name in chances else 0
-    shaped = name in _SHAPED_DRAWS
-    flops, slots = (3 * n, (_PHILOX + 20) * n) if shaped else (n, (_PHILOX + 2) * n)
-    return tuple(
-        replace(work, family="random", flops=flops, read_bytes=reads, instructions=slots)
-        for work in fill_of(op.out)
-    )
-
-
-@cost("aten.native_dropout.default", "aten._fused_dropout.default")
-def dropout(op: Signature) -> tuple[Work, ...]:
-    """Draw, compare, multiply twice; the mask of one byte an element is written too
-    (ATen/native/cuda/Dropout.cu, `fused_dropout_kernel`). Without training the mask is ones."""
-    if op.arg("train", True) is False:
-        return fill_of(op.outputs[1])
-    return elementwise(op, (3, _PHILOX + 3), "random")

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from math import prod
 
-from msgspec.structs import replace
-
 from simulator.costs.launches import (
     clone,
     copy,
-    fill_like,
     moved,
+    numbers,
     pointwise,
-    radix_sort,
     reduction,
     row_scan,
+    step,
     to_host,
     whole_reduction,
 )
+from simulator.costs.radix import radix_sort
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
 Works = tuple[Work, ...]
-_SMALL_EMBEDDING = 3072
-"""Indices up to which EmbeddingBackwardKernel.cu does without a sort."""
 _MASKS = ("bool", "uint8")
+_FEW = 16
+"""Rows up to which a thread takes one after another (Indexing.cu, `index_select_out_cuda_impl`,
+`index_add_cuda_impl`)."""
 
 
 def nonzero_of(mask: Tensor) -> Works:
@@ -54,40 +54,76 @@ def _index_bytes(op: Signature, places: int) -> int:
     )
 
 
-def _pick(op: Signature, table: Tensor, index: int, width: int) -> Work:
+def _pick(op: Signature, table: Tensor, index: int, width: int, **dims: float | str) -> Work:
     n = op.out.numel
     rows = min(n * table.itemsize, table.nbytes)
-    return moved("gather", n, width, rows + index, n * op.out.itemsize)
+    dims = {"table_bytes": table.nbytes, **dims}
+    return moved("gather", n, width, rows + index, n * op.out.itemsize, flops=0, **dims)
 
 
-@cost("aten.embedding.default", "aten.index_select.default", "aten.take.default")
-@cost("aten.gather.default", "aten.gather.out", "aten.index_select.out")
-def gather(op: Signature) -> Work:
-    """One kernel: each element of the result from the place that the index names."""
+def _whole_rows(op: Signature, table: Tensor, index: int, picks: int) -> Work:
+    """A block for each 4 KiB of each row, in words of 16 bytes (`vectorized_gather_kernel`)."""
+    width = op.out.numel // max(picks, 1)
+    parts = -(-width * table.itemsize // 4096)
+    return _pick(op, table, index, width, variant="rows", runs=picks * parts)
+
+
+def _elements(op: Signature, table: Tensor, index: int, width: int, variant: str) -> Work:
+    """Each element by itself, from a place of 32 bytes that neighbours in a row share."""
+    word = max(1, min(width, 32 // table.itemsize))
+    return _pick(op, table, index, width, variant=variant, runs=-(-op.out.numel // word))
+
+
+def _words(table: Tensor, width: int) -> bool:
+    """Is every row a whole number of 16-byte words (`fast_gather_kernel_eligible`)?"""
+    return table.contiguous and width * table.itemsize % 16 == 0
+
+
+@cost("aten.embedding.default", "aten.index_select.default", "aten.index_select.out")
+def rows(op: Signature) -> Work:
+    """Rows by number: up to 16 are taken one after another by every thread
+    (`indexSelectSmallIndex`); others in words, or element by element where those do not fit."""
     table = op.get("weight") or op["self"]
     index = op.get("indices") or op["index"]
     dim = op.arg("dim", 0) if "select" in op.name else 0
-    rows = "embedding" in op.name or "select" in op.name
-    return _pick(op, table, index.nbytes, prod(table.shape[dim:][1:]) if rows else 1)
+    dim %= max(len(table.shape), 1)
+    width = prod(table.shape[dim:][1:])
+    if index.numel <= _FEW:
+        return _pick(op, table, index.nbytes, width, variant="few", steps=index.numel)
+    if dim == 0 and _words(table, width):
+        return _whole_rows(op, table, index.nbytes, index.numel)
+    return _elements(op, table, index.nbytes, width, "elements")
+
+
+@cost("aten.gather.default", "aten.gather.out", "aten.take.default")
+def gather(op: Signature) -> Work:
+    """One kernel: each element of the result from the place that the index names."""
+    return _elements(op, op["self"], op["index"].nbytes, 1, "elements")
 
 
 @cost("aten.index.Tensor", "aten._unsafe_index.Tensor")
 def index(op: Signature) -> Works:
-    """x[indices]: the dimensions that no index takes lie side by side."""
+    """x[indices]: the dimensions that no index takes lie side by side. Rows by a single index are
+    taken in words (IndexKernel.cu, `gpu_index_kernel`)."""
     if op.out.numel == 0:
         return _masks(op)
-    taken = [max(1, len(i.shape)) if i.dtype in _MASKS else 1 for i in op.tensors("indices")]
+    indices, table = op.tensors("indices"), op["self"]
+    taken = [max(1, len(i.shape)) if i.dtype in _MASKS else 1 for i in indices]
     given: list[bool] = op.arg("indices_given", [True] * len(taken))
-    width = prod(op["self"].shape[sum(taken) :]) if all(given[: sum(given)]) else 1
+    first = all(given[: sum(given)])
+    width = prod(table.shape[sum(taken) :]) if first else 1
     places = op.out.numel // max(width, 1)
-    return *_masks(op), _pick(op, op["self"], _index_bytes(op, places), width)
+    read = _index_bytes(op, places)
+    if first and sum(taken) == 1 and places > 1 and _words(table, width):
+        return *_masks(op), _whole_rows(op, table, read, places)
+    return *_masks(op), _elements(op, table, read, width, "index")
 
 
 @cost("aten.masked_select.default")
 def masked_select(op: Signature) -> Works:
     """x[mask], of the mask spread to x's shape."""
     kept = op.out.numel
-    found = _pick(op, op["self"], 8 * kept * len(op["mask"].shape), 1)
+    found = _elements(op, op["self"], 8 * kept * len(op["mask"].shape), 1, "index")
     return *nonzero_of(op["mask"]), found
 
 
@@ -97,13 +133,17 @@ def nonzero(op: Signature) -> Works:
     return nonzero_of(op["self"])
 
 
-def _written(op: Signature, index: int, source: Tensor | None, places: int, width: int) -> Works:
+def _written(
+    op: Signature, index: int, source: Tensor | None, places: int, width: int,
+    **dims: float | str,
+) -> Works:  # fmt: skip
     """A clone unless in place, then one kernel; an addition reads what it adds to."""
     target = op["self"]
     touched = min(places * target.itemsize, target.nbytes)
     reads = any(word in op.name for word in ("add", "reduce")) or op.arg("accumulate", False)
     read = index + (source.nbytes if source is not None else 0) + (touched if reads else 0)
-    write = moved("scatter", places, width, read, touched, flops=int(reads))
+    write = moved("scatter", places, width, read, touched, flops=int(reads),
+                  table_bytes=target.nbytes, **dims)  # fmt: skip
     in_place = op.name.split(".")[1].endswith("_")
     return (write,) if in_place else (clone(target), write)
 
@@ -117,7 +157,8 @@ def _written(op: Signature, index: int, source: Tensor | None, places: int, widt
 def scatter(op: Signature) -> Works:
     """One element for each of the index."""
     index = op["index"]
-    return _written(op, index.nbytes, op.get("src") or op.get("source"), index.numel, 1)
+    return _written(op, index.nbytes, op.get("src") or op.get("source"), index.numel, 1,
+                    variant="elements", runs=index.numel)  # fmt: skip
 
 
 @cost(
@@ -130,7 +171,10 @@ def index_rows(op: Signature) -> Works:
     index, target = op["index"], op["self"]
     dim = int(op.arg("dim", 0)) % max(len(target.shape), 1)
     places = target.numel // max(target.shape[dim] if target.shape else 1, 1) * index.numel
-    return _written(op, index.nbytes, op.get("source"), places, prod(target.shape[dim + 1 :]))
+    width = prod(target.shape[dim + 1 :])
+    steps = index.numel if index.numel <= _FEW else 0
+    return _written(op, index.nbytes, op.get("source"), places, width, variant="rows",
+                    steps=steps, few=steps > 0)  # fmt: skip
 
 
 @cost(
@@ -157,19 +201,21 @@ def index_put(op: Signature) -> Works:
     n = places * width
     touched = min(n * target.itemsize, target.nbytes)
     read = _index_bytes(op, places) + values.nbytes + (touched if accumulates else 0)
-    write = moved("scatter", n, width, read, touched, flops=int(accumulates))
+    variant = "sorted" if accumulates else "index"
+    write = moved("scatter", n, width, read, touched, flops=int(accumulates), variant=variant,
+                  table_bytes=target.nbytes)  # fmt: skip
     if not accumulates:
         return *_masks(op), *first, write
     size = 8 * places
-    extreme = (reduction(1, places, size, 8), pointwise(1, 8, 1), pointwise(1, 1, 0))
+    assertion = Work("assertion", read_bytes=1, instructions=2)
+    extreme = (reduction(1, places, size, 8), step(1, 8, 1), assertion)
     checks = () if op.arg("unsafe", False) else extreme * 2 * taken
-    one = pointwise(places, size, size)  # wrap or scale each index; all but the first are added
-    linear = (one,) * 2 * taken + (pointwise(places, 2 * size, size, inputs=2),) * (taken - 1)
+    one = step(places, size, size)  # wrap or scale each index; all but the first are added
+    linear = (one,) * 2 * taken + (step(places, 2 * size, size, inputs=2),) * (taken - 1)
     packed = () if values.contiguous else (copy(values, values.numel * values.itemsize),)
-    number = pointwise(places, 0, size, flops=0, inputs=0)
     bits = max(1, (target.numel // max(width, 1)).bit_length())
     return (
-        *_masks(op), *first, *checks, *linear, *packed, one, number,
+        *_masks(op), *first, *checks, *linear, *packed, one, numbers(places),
         *radix_sort(places, 8, 8, bits), write,
     )  # fmt: skip
 
@@ -183,79 +229,3 @@ def masked_scatter(op: Signature) -> Works:
     check = pointwise(1, mask.itemsize + 8, 0)
     write = moved("scatter", n, 1, mask.nbytes + 8 * n + half, half)
     return *first, *row_scan(n, mask.nbytes, 8 * n), check, write
-
-
-def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> Works:
-    """Zeros for every row, and the gradient's n rows added to those that were looked up.
-
-    With a sort: the gradient's rows side by side, numbers, the sort by all 64 bits, zeros; then
-    which are the first of their row, into how many parts of 10 each row falls, where those begin,
-    how many there are, where each lies. An embedding's parts are added to their rows by atomics;
-    those of bags are summed in float32 and then scattered (EmbeddingBackwardKernel.cu).
-    """
-    out, grad = op.out, op.inputs[0]
-    touched = min(n * width * out.itemsize, out.nbytes)
-    size, read = 8 * n, 8 * n + grad.nbytes
-    rows = () if grad.contiguous else (copy(grad, grad.numel * grad.itemsize),)
-    number, each = pointwise(n, 0, size, flops=0, inputs=0), pointwise(n, size, size)
-    select, parts = row_scan(n, size, size), -(-n // 10)
-    if bags:
-        add = (
-            moved("gather", n * width, width, read, 4 * parts * width, flops=1),
-            moved("scatter", parts * width, width, 4 * parts * width, touched, flops=1),
-        )
-    else:
-        found = pointwise(parts, 16 * parts, 8 * parts)
-        add = (found, moved("scatter", n * width, width, read + touched, touched, flops=1))
-    return (
-        *rows, number, *radix_sort(n, 8, 8), fill_like(out), *select, each, *select,
-        pointwise(1, 16, 8), each, *add,
-    )  # fmt: skip
-
-
-def _few_rows(op: Signature, n: int, width: int) -> Works:
-    """Zeros, and one kernel of which every block looks at every index."""
-    out, grad = op.out, op.inputs[0]
-    touched = min(n * width * out.itemsize, out.nbytes)
-    read = 8 * n + grad.nbytes + touched
-    add = moved("embedding_backward", n * width, width, read, touched, flops=1)
-    return fill_like(out), replace(add, dims={**add.dims, "steps": n})
-
-
-@cost("aten.embedding_dense_backward.default")
-def embedding_backward(op: Signature) -> Works:
-    """Up to 3,072 indices one kernel adds the rows; more are sorted first."""
-    n, width = op["indices"].numel, op.out.shape[-1]
-    if n <= _SMALL_EMBEDDING and not op.arg("scale_grad_by_freq", False):
-        return _few_rows(op, n, width)
-    return _dense_gradient(op, n, width, bags=False)
-
-
-@cost("aten._embedding_bag.default", "aten._embedding_bag_forward_only.default")
-def embedding_bag(op: Signature) -> Work:
-    """One kernel: the rows of each bag read once and summed (mode 0), averaged or maximised."""
-    table, n = op["weight"], op["indices"].numel
-    width = table.shape[1]
-    weights = op.get("per_sample_weights")
-    other = sum(t.nbytes for t in (op["indices"], op["offsets"], weights) if t is not None)
-    rows = min(n * width * table.itemsize, table.nbytes)
-    return moved("gather", n * width, width, rows + other, op.write_bytes, flops=1)
-
-
-@cost("aten._embedding_bag_dense_backward.default", "aten._embedding_bag_backward.default")
-def embedding_bag_backward(op: Signature) -> Works:
-    """A sum or mean sorts its indices, whatever their number; a maximum adds one row a bag."""
-    n, width = op["indices"].numel, op.out.shape[-1]
-    if op.arg("mode", 0) == 2:
-        return _few_rows(op, op["grad"].shape[0], width)
-    return _dense_gradient(op, n, width, bags=True)
-
-
-@cost("aten._embedding_bag_per_sample_weights_backward.default")
-def embedding_bag_weights_backward(op: Signature) -> Work:
-    """The product of each looked-up row with its bag's gradient."""
-    table, n = op["weight"], op["indices"].numel
-    width = table.shape[1]
-    rows = min(n * width * table.itemsize, table.nbytes)
-    read = rows + op["grad"].nbytes + 16 * n
-    return moved("gather", n * width, width, read, op.out.nbytes, flops=2)

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from math import prod
 
+from msgspec.structs import replace
+
+from simulator.costs.iterator import converting_slots, offset_slots, walk
 from simulator.costs.registry import Work
-from simulator.records import Tensor
+from simulator.records import Tensor, row_major
 
 _ONE_TILE = 8192
 """About the elements that CUB reduces in a single block, and so in one kernel."""
 _TILE = 4096
 """About the elements of a tile whose state CUB's look-back scans keep."""
+_SHORT_MEMCPY = 2**20
+_PAGE = 4096
+"""Beyond a mebibyte the driver copies whole pages within the GPU by a kernel as fast as before, and
+what is no whole number of them 1.9 µs slower (H200, driver 580; its code is not public)."""
 
 
 def lanes(dtype: str) -> str:
@@ -33,25 +40,68 @@ def fill_like(x: Tensor) -> Work:
     return fill(x.numel, x.itemsize)
 
 
+def memset(nbytes: int) -> Work:
+    """Zeros by the driver's own kernel."""
+    return Work("fill", write_bytes=nbytes, instructions=nbytes // 2,
+                dims={"elements": nbytes, "variant": "memset"})  # fmt: skip
+
+
+def numbers(elements: int, itemsize: int = 8) -> Work:
+    """0, 1, 2, ...: each computed from its index, by `elementwise_kernel_with_index`, which has no
+    vector stores (ATen/native/cuda/RangeFactories.cu)."""
+    size = elements * itemsize
+    return Work("arange", write_bytes=size, instructions=30 * elements, dims={"elements": elements})
+
+
+def memcpy(read: int, write: int) -> Work:
+    """A memcpy within the GPU, of which a part may be read more than once."""
+    align = min(16, write & -write)
+    dims: dict[str, int | str] = {"direction": "d2d", "bytes": write, "align_bytes": align}
+    if write > _SHORT_MEMCPY and write % _PAGE:
+        dims["variant"] = "d2d_ragged"
+    return Work("memcpy", 0, read, write, dims=dims)
+
+
 def clone(x: Tensor) -> Work:
     """A memcpy where the elements lie without gaps, and a kernel where they do not."""
     full = x.numel * x.itemsize
-    if x.dense:
-        return Work("memcpy", 0, x.nbytes, full, dims={"direction": "d2d", "bytes": full})
-    return copy(x, full)
+    return memcpy(x.nbytes, full) if x.dense else copy(x, full)
 
 
 def onto(x: Tensor, out: Tensor) -> Work:
     """`out.copy_(x)`, x being broadcast: a memcpy where both lie alike."""
     if x.shape == out.shape and x.stride == out.stride and x.dtype == out.dtype:
         return clone(x)
-    return copy(x, out.numel * out.itemsize)
+    return copied(x, out, out.numel * out.itemsize)
 
 
 def copy(x: Tensor, write_bytes: int) -> Work:
     """A kernel that reads a tensor in an order that is not that of its memory."""
-    dims = {"elements": x.numel, "transposed": len(x.shape) > 1 and x.stride[-1] != 1}
-    return Work("copy", 0, x.nbytes, write_bytes, instructions=2 * x.numel, dims=dims)
+    return copied(x, Tensor(x.shape, x.dtype, row_major(x.shape)), write_bytes)
+
+
+def copied(x: Tensor, out: Tensor, write_bytes: int) -> Work:
+    """A TensorIterator kernel that copies, and converts, between layouts that differ."""
+    walked = walk((x, out))
+    turns = x.dtype != out.dtype
+    slots = max(offset_slots(len(walked.axes), 2), converting_slots(2) if turns else 0)
+    dims = {
+        "elements": out.numel,
+        "transposed": fastest(x) != fastest(out),
+        "axes": len(walked.axes),
+        "runs": walked.runs,
+        "widens": turns,
+    }
+    return Work("copy", 0, x.nbytes, write_bytes, dtype=lanes(out.dtype),
+                instructions=(2 + slots) * out.numel, dims=dims)  # fmt: skip
+
+
+def fastest(tensor: Tensor) -> int:
+    """The dimension along which neighbours in memory lie, counted from the last, which is -1; 0
+    where none has two elements."""
+    pairs = zip(tensor.stride, tensor.shape, strict=True)
+    steps = [(step, -i) for i, (step, size) in enumerate(pairs) if size > 1 and step > 0]
+    return -min(steps)[1] - len(tensor.shape) if steps else 0
 
 
 def to_host(nbytes: int) -> Work:
@@ -74,6 +124,13 @@ def pointwise(
         "pointwise", flops * elements, read, write, dtype=lanes(dtype),
         instructions=(max(flops, slots) + inputs + 1) * elements, dims=dims,
     )  # fmt: skip
+
+
+def step(elements: int, read: int, write: int, *, inputs: int = 1, steps: int = 0) -> Work:
+    """A small kernel of a larger algorithm's own: a few instructions for each element, or as many
+    `steps` by a thread, one after another."""
+    work = pointwise(elements, read, write, inputs=inputs)
+    return replace(work, dims={**work.dims, "variant": "step", "steps": steps})
 
 
 def reduction(
@@ -102,59 +159,51 @@ def tile_states(elements: int) -> Work:
 
 def row_scan(elements: int, read: int, write: int) -> tuple[Work, Work]:
     """CUB's running sum, or its selection, of one row."""
-    dims = {"rows": 1, "cols": elements, "inner": 1}
+    dims = {"variant": "whole", "rows": 1, "cols": elements, "inner": 1}
     sweep = Work("scan", elements, read, write, instructions=6 * elements, dims=dims)
     return tile_states(elements), sweep
 
 
 def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
-    """Running sums along a dimension: CUB's for a single row (ScanUtils.cuh), else one kernel."""
+    """Running sums along a dimension: CUB's for a single row (ScanUtils.cuh), else one kernel.
+
+    Packed rows are scanned by powers of 2 in shared memory, twice `wide` elements at a time; else
+    a thread goes down each column.
+    """
     cols = x.shape[dim] if x.shape else 1
     if cols == x.numel:
         return row_scan(cols, x.nbytes, out.nbytes)
-    dims = {"rows": x.numel // max(cols, 1), "cols": cols, "inner": prod(x.shape[dim:][1:])}
+    rows, inner = x.numel // max(cols, 1), prod(x.shape[dim:][1:])
+    dims = {"rows": rows, "cols": cols, "inner": inner, "itemsize": out.itemsize}
+    if inner > 1:
+        wide = min(inner, 512)
+        blocks = rows // inner * -(-inner // wide)
+        dims |= {"variant": "across", "blocks": blocks, "threads": wide, "steps": cols}
+    else:
+        log = _row_threads_log2(rows, cols)
+        sweeps = -(-cols // (2 << log))
+        dims |= {"blocks": -(-rows // (512 >> log)), "threads": 512, "steps": sweeps * (log + 2)}
     return (
         Work("scan", x.numel, x.nbytes, out.nbytes, dtype=lanes(out.dtype),
              instructions=6 * x.numel, dims=dims),
     )  # fmt: skip
 
 
-def _single_tile(key_bytes: int, value_bytes: int) -> int:
-    """Pairs that CUB sorts in one block: 256 threads with 19 of 4 bytes or less each, fewer of
-    wider ones: 2,304 of 8 bytes (cub's SingleTilePolicy, RegBoundScaling)."""
-    return 256 * max(1, 19 * 4 // max(4, key_bytes, value_bytes))
+def _row_threads_log2(rows: int, cols: int) -> int:
+    """Of the threads that scan one row: 16 to 512, more where rows are few and long. The unsigned
+    difference wraps around where rows are very many and short: 512 (ScanUtils.cuh,
+    `get_log_num_threads_x_inner_scan`)."""
+    difference = 9 + (cols - 1).bit_length() - (rows - 1).bit_length()
+    return 9 if difference < 0 else min(max(4, difference // 2), 9)
 
 
-def radix_sort(
-    n: int, key_bytes: int, value_bytes: int, bits: int | None = None
-) -> tuple[Work, ...]:
-    """CUB's one-sweep sort of n pairs: histograms, their sums, and a pass for each 8 bits.
-
-    Each pass reads and writes every pair, after its look-back states are cleared
-    (cub/device/dispatch/dispatch_radix_sort.cuh, InvokeOnesweep).
-    """
-    if n <= _single_tile(key_bytes, value_bytes):
-        dims = {"elements": n, "key_bytes": key_bytes, "value_bytes": value_bytes}
-        pairs = n * (key_bytes + value_bytes)
-        return (Work("sort_tile", 0, pairs, pairs, instructions=80 * n, dims=dims),)
-    passes = max(1, -(-(8 * key_bytes if bits is None else bits) // 8))
-    bins = 256 * passes
-    pairs = n * (key_bytes + value_bytes)
-    dims = {"elements": n, "key_bytes": key_bytes, "value_bytes": value_bytes}
-    return (
-        fill(passes, 4),
-        fill(bins, 4),
-        Work("reduction", 0, n * key_bytes, 4 * bins, instructions=4 * n * passes,
-             dims={"rows": bins, "cols": n, "inner": 1}),
-        Work("scan", 0, 4 * bins, 4 * bins, instructions=6 * bins,
-             dims={"rows": passes, "cols": 256, "inner": 1}),
-        *(tile_states(n), Work("sort", 0, pairs, pairs, instructions=20 * n, dims=dims)) * passes,
-    )  # fmt: skip
-
-
-def moved(family: str, elements: int, width: int, read: int, write: int, *, flops: int = 0) -> Work:
-    """A gather or scatter: `width` elements side by side at each place, found in four slots."""
-    dims = {"elements": elements, "width": max(width, 1)}
+def moved(
+    family: str, elements: int, width: int, read: int, write: int, *, flops: int = 0,
+    **dims: float | str,
+) -> Work:  # fmt: skip
+    """A gather or scatter: `width` elements side by side at each place, found in four slots;
+    `dims` are further coordinates, such as the variant of its kernel."""
     return Work(
-        family, flops * elements, read, write, instructions=(6 + flops) * elements, dims=dims
-    )
+        family, flops * elements, read, write, instructions=(6 + flops) * elements,
+        dims={"elements": elements, "width": max(width, 1), **dims},
+    )  # fmt: skip

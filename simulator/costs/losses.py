@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log2
+
 from simulator.costs.launches import (
     copy,
     fill,
@@ -12,6 +14,7 @@ from simulator.costs.launches import (
     pointwise,
     reduction,
 )
+from simulator.costs.reductions import total
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -29,7 +32,7 @@ def _pointwise(op: Signature, n: int, flops: int, read: int, write: int, special
 
 def _sum(x: Tensor, n: int) -> Work:
     """n values of x's dtype to one."""
-    return reduction(1, n, n * x.itemsize, x.itemsize, dtype=x.dtype)
+    return total(n, x.dtype)
 
 
 def _reduced(op: Signature, flops: int, specials: int = 0) -> tuple[Work, ...]:
@@ -145,7 +148,19 @@ def nll_loss_forward(op: Signature) -> Work:
     weight = op.get("weight")
     picked = rows * x.itemsize * (2 if weight is not None else 1)
     read = picked + op["target"].nbytes
-    return reduction(1, rows, read, op.write_bytes, flops=2, dtype=x.dtype)
+    if op.arg("reduction", _MEAN) == _NONE:
+        return reduction(1, rows, read, op.write_bytes, flops=2, dtype=x.dtype)
+    return _one_block("forward", x, rows, read, op.write_bytes)
+
+
+def _one_block(way: str, x: Tensor, rows: int, read: int, write: int) -> Work:
+    """A reduced loss is one block, a thread to about 16 rows, 1,024 of them at most
+    (ATen/native/cuda/LossNLL.cu, `nll_loss_threads`)."""
+    threads = min(max(1 << round(log2(max(rows / 16, 1))), 32), 1024)
+    dims = {"variant": way, "picks": rows, "rows": 1, "width": x.numel // max(rows, 1),
+            "steps": -(-rows // threads), "threads": threads, "itemsize": x.itemsize}  # fmt: skip
+    return Work("nll", 2 * rows, read, write, dtype=lanes(x.dtype), instructions=8 * rows,
+                dims=dims)  # fmt: skip
 
 
 @cost("aten.nll_loss_backward.default", "aten.nll_loss2d_backward.default")
@@ -154,7 +169,9 @@ def nll_loss_backward(op: Signature) -> tuple[Work, Work]:
     rows, size, weight = op["target"].numel, op.out.itemsize, op.get("weight")
     read = op["grad_output"].nbytes + op["target"].nbytes + size
     read += rows * size if weight is not None else 0
-    return fill_like(op.out), moved("scatter", rows, 1, read, rows * size, flops=1)
+    if "2d" in op.name or op.arg("reduction", _MEAN) == _NONE:
+        return fill_like(op.out), moved("scatter", rows, 1, read, rows * size, flops=1)
+    return fill_like(op.out), _one_block("backward", op.out, rows, read, rows * size)
 
 
 @cost("aten.nll_loss2d_forward.default")

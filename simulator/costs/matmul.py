@@ -6,6 +6,8 @@ result, which the product then reads and overwrites (ATen/native/cuda/Blas.cpp).
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from simulator.costs.launches import copy, lanes, onto, pointwise, reduction
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
@@ -48,6 +50,25 @@ def _alignment(matrix: Tensor) -> int:
     return min(16, line_bytes & -line_bytes)
 
 
+def by_dot_products(work: Work) -> bool:
+    """Does cuBLAS take a matrix-vector kernel? With a side of 1, unless the tensor core's kernels
+    of that dtype can load 8 bytes at a time: those pad it."""
+    d = work.dims
+    if min(d["m"], d["n"]) > 1:
+        return False
+    return work.dtype in ("float32", "float64", "tf32") or d.get("align_bytes", 16) < 8
+
+
+def _by_rows(product: Work) -> Work:
+    """A matrix-vector kernel's threads go along each line in turn, 128 elements together."""
+    if not by_dot_products(product):
+        return product
+    d = product.dims
+    return replace(
+        product, dims={**d, "runs": d["b"] * d["m"] * d["n"], "steps": -(-d["k"] // 128)}
+    )
+
+
 def gemm(
     op: Signature,
     a: Tensor,
@@ -88,7 +109,7 @@ def gemm(
             "align_bytes": min(_alignment(x) for x in (a, b, op.out)), **more,
         },
     )  # fmt: skip
-    return (*copies, product)
+    return (*copies, _by_rows(product))
 
 
 @cost("aten.mm.default", "aten.mm.dtype", "aten._int_mm.default")
@@ -199,7 +220,8 @@ def packed_mm(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default")
 def mv(op: Signature) -> tuple[Work, ...]:
-    """[m, k] @ [k], memory-bound: each element of the matrix is used once."""
+    """[m, k] @ [k], memory-bound: each element of the matrix is used once. In 16 bits it is a
+    product like any other (ATen/cuda/CUDABlas.cpp, gemv<at::Half>)."""
     matrix = op.get("mat") or op["self"]
     m, k = matrix.shape
     out, read = op.out.nbytes, op.read_bytes
@@ -210,16 +232,21 @@ def mv(op: Signature) -> tuple[Work, ...]:
         if op.arg("beta", 1) != 0:
             copies = (onto(addend, op.out),)
             read += out
+    engine, dtype = unit(matrix.dtype)
     product = Work(
-        "gemv",
+        "gemm" if engine == "tensor" else "gemv",
         flops=2 * m * k,
         read_bytes=read,
         write_bytes=out,
-        dtype=lanes(matrix.dtype),
-        instructions=m * k,
-        dims={"m": m, "k": k, "transa": transposed(matrix)},
-    )
-    return (*copies, product)
+        engine=engine,
+        dtype=dtype,
+        instructions=m * k if engine == "vector" else 0,
+        dims={
+            "b": 1, "m": m, "n": 1, "k": k, "transa": transposed(matrix), "transb": False,
+            "epilogue": None, "align_bytes": _alignment(matrix),
+        },
+    )  # fmt: skip
+    return (*copies, _by_rows(product))
 
 
 @cost("aten.dot.default", "aten.vdot.default")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -37,28 +38,45 @@ _MAX_BLOCKS = 320
 are the limits of every build before, torch 2.11 for CUDA 13 among them, as recorded."""
 
 
-def multi_tensor_launches(numels: Sequence[int], depth: int, *, scalar_list: bool = False) -> int:
-    """Launches of one op over `depth` lists (1 to 5) of tensors with these element counts.
+class Launch(NamedTuple):
+    """A launch's elements, its blocks, the elements of its longest chunk, and of all those whose
+    tensor is no whole number of 4, which are loaded one by one."""
+
+    elements: int
+    blocks: int
+    longest: int
+    ragged: int
+
+
+def multi_tensor_launches(
+    numels: Sequence[int], depth: int, *, scalar_list: bool = False
+) -> list[Launch]:
+    """Each launch over `depth` lists (1 to 5) of tensors of these sizes.
 
     A launch happens when its blocks are full, or its tensors are and the last one is done; what
     is left at the end is one more (ATen/native/cuda/MultiTensorApply.cuh, `multi_tensor_apply`).
     `scalar_list` is a number of its own for each tensor.
     """
     max_tensors = (_MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS)[depth - 1]
-    launches = tensors = blocks = 0
+    launches: list[Launch] = []
+    now, tensors = Launch(0, 0, 0, 0), 0
     for numel in numels:
-        if numel == 0:
-            continue
-        tensors += 1
-        chunks = -(-numel // CHUNK)
-        while chunks:
-            taken = min(chunks, _MAX_BLOCKS - blocks)
-            blocks, chunks = blocks + taken, chunks - taken
-            if blocks == _MAX_BLOCKS or (tensors == max_tensors and not chunks):
-                launches += 1
-                blocks = 0
-                tensors = 1 if chunks else 0  # the unfinished tensor opens the next launch
-    return launches + (blocks > 0)
+        tensors += numel > 0
+        ragged = numel % 4 != 0
+        while numel:
+            taken = min(numel, (_MAX_BLOCKS - now.blocks) * CHUNK)
+            numel -= taken
+            now = Launch(
+                now.elements + taken,
+                now.blocks + -(-taken // CHUNK),
+                max(now.longest, min(taken, CHUNK)),
+                now.ragged + taken * ragged,
+            )
+            if now.blocks == _MAX_BLOCKS or (tensors == max_tensors and not numel):
+                launches.append(now)
+                now = Launch(0, 0, 0, 0)
+                tensors = 1 if numel else 0  # the unfinished tensor opens the next launch
+    return launches + [now] * (now.blocks > 0)
 
 
 _STEPS: dict[str, Steps] = {
@@ -110,8 +128,9 @@ _SCALARS = ("scalar", "scalars", "inv_scale", "found_inf", "grad_scale", "lr")
 
 
 def apply(
-    op: Signature, steps: Steps, written: Sequence[str], lists: int, numels: Sequence[int]
-) -> Work:
+    op: Signature, steps: Steps, written: Sequence[str], lists: int, numels: Sequence[int],
+    variant: str | None = None,
+) -> Work:  # fmt: skip
     """All tensors of an op as one work. `written` names the lists that are changed in place."""
     elements = sum(numels)
     write = read_of(op, *written) + op.write_bytes
@@ -131,6 +150,7 @@ def apply(
             "lists": lists,
             "scalars": scalars,
             "numels": list(numels),
+            **({"variant": variant} if variant else {}),
         },
     )
 
@@ -197,7 +217,7 @@ def foreach_norm(op: Signature) -> tuple[Work, ...]:
     partial = len(tensors) * chunks
     zero = Work("fill", write_bytes=partial * wide, instructions=partial,
                 dims={"elements": partial})  # fmt: skip
-    work = apply(op, _STEPS["norm"], (), 1, numels)
+    work = apply(op, _STEPS["norm"], (), 1, numels, "norm")
     work = replace(work, write_bytes=wide * sum(-(-n // CHUNK) for n in numels))
     final = Work(
         "reduction",
@@ -227,7 +247,7 @@ def fused_adam(op: Signature) -> Work:
     written += ["max_exp_avg_sqs"] * amsgrad + ["grads"] * ("grad_scale" in op.names)
     numels = [t.numel for t in op.tensors("self")]
     steps = (_ADAM[0] + amsgrad, _ADAM[1] + amsgrad)
-    return apply(op, steps, written, 4 + amsgrad, numels)
+    return apply(op, steps, written, 4 + amsgrad, numels, "fused")
 
 
 @cost("aten._fused_sgd_.default", "aten._fused_sgd_.tensor_lr")
@@ -238,7 +258,8 @@ def fused_sgd(op: Signature) -> Work:
     flops = 2 + 2 * (op.arg("weight_decay", 0) != 0) + 2 * bool(op.arg("nesterov", False))
     flops += 3 * (momentum and not op.arg("is_first_step", False))
     written = ["self", "momentum_buffer_list"] + ["grads"] * ("grad_scale" in op.names)
-    work = apply(op, (flops, flops), written, 2 + momentum, [t.numel for t in op.tensors("self")])
+    numels = [t.numel for t in op.tensors("self")]
+    work = apply(op, (flops, flops), written, 2 + momentum, numels, "fused")
     if op.arg("is_first_step", False):
         kept = [name for name in op.names if name != "momentum_buffer_list"]
         work = replace(work, read_bytes=read_of(op, *kept))
@@ -249,7 +270,7 @@ def fused_sgd(op: Signature) -> Work:
 def fused_adagrad(op: Signature) -> Work:
     """Weight decay 2, the sum of squares 2, root + eps 2, step·g / that 3."""
     numels = [t.numel for t in op.tensors("self")]
-    return apply(op, (9, 30), ("self", "state_sums"), 3, numels)
+    return apply(op, (9, 30), ("self", "state_sums"), 3, numels, "fused")
 
 
 @cost("aten._amp_foreach_non_finite_check_and_unscale_.default")

@@ -14,18 +14,26 @@ lower half, so they have no row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import prod
-
 from msgspec.structs import replace
 
+from simulator.costs.iterator import (
+    aligned,
+    converting_slots,
+    lane_dtype,
+    of_vectors,
+    offset_slots,
+    per_thread,
+    walk,
+)
+from simulator.costs.launches import onto, to_host
 from simulator.costs.registry import Cost, Work, cost
-from simulator.records import Signature, Tensor
+from simulator.records import Signature
 
 Steps = tuple[int, int]
 
 _UNREAD = ("out", "grad_input", "output", "buffer")
 """Arguments that receive the result, so that the kernel does not read them."""
+_FLAGS = ("condition", "mask")
 
 UNARY: dict[str, Steps] = {
     "abs": (1, 1), "neg": (1, 1), "sign": (1, 3), "sgn": (1, 3), "square": (1, 1),
@@ -52,7 +60,7 @@ UNARY: dict[str, Steps] = {
 FUNCTIONAL: dict[str, Steps] = {
     "isnan": (1, 1), "isinf": (1, 2), "isposinf": (1, 1), "isneginf": (1, 1), "signbit": (1, 1),
     "angle": (1, 20), "polar": (4, 55), "complex": (0, 1), "_conj_physical": (1, 1),
-    "softplus": (4, 26), "hardshrink": (2, 2), "softshrink": (3, 3),
+    "softplus": (4, 37), "hardshrink": (2, 2), "softshrink": (3, 3),
     "glu": (5, 14),
     "maximum": (1, 2), "minimum": (1, 2), "fmax": (1, 1), "fmin": (1, 1),
     "logaddexp": (6, 30), "logaddexp2": (6, 28),
@@ -152,12 +160,6 @@ _SUFFIXES: tuple[tuple[dict[str, Steps], tuple[str, ...], tuple[str, ...]], ...]
 )
 
 
-def lane_dtype(tensors: Iterable[Tensor]) -> str:
-    """The dtype of the vector lanes that compute on these tensors: fp64 or else fp32."""
-    wide = any(t.dtype in ("float64", "complex128") for t in tensors if t.device != "cpu")
-    return "float64" if wide else "float32"
-
-
 def read_of(op: Signature, *names: str) -> int:
     """Bytes of the distinct regions on the GPU among the inputs of these argument names."""
     keep = [i for i, name in enumerate(op.names) if name in names]
@@ -173,20 +175,6 @@ def read_but(op: Signature, *names: str) -> int:
     return read_of(op, *(name for name in op.names if name not in names))
 
 
-def aligned(tensors: Iterable[Tensor]) -> bool:
-    """True where one linear index serves all: same shape, same strides, no gaps.
-
-    TensorIterator then runs its vectorized kernel, and else one that computes an offset for each
-    operand (ATen/native/cuda/CUDALoops.cuh, `gpu_kernel_impl_nocast`).
-    """
-    layouts = {
-        (t.shape, tuple(s for n, s in zip(t.shape, t.stride, strict=True) if n != 1), t.dense)
-        for t in tensors
-        if t.device != "cpu"
-    }
-    return len(layouts) <= 1 and all(dense for _, _, dense in layouts)
-
-
 def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple[Work, ...]:
     """One TensorIterator kernel over the elements of the first output; none where it is empty."""
     elements = op.out.numel
@@ -199,6 +187,17 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
     ]
     operands = [*taken, *op.outputs]
     flops, instructions = steps
+    straight, turns = aligned(operands), converts(op)
+    dims: dict[str, int | bool] = {
+        "elements": elements, "inputs": len(taken), "contiguous": straight, "widens": turns,
+    }  # fmt: skip
+    slots = converting_slots(len(operands)) if turns else 0
+    if not straight:
+        walked = walk(operands)
+        dims |= {"axes": len(walked.axes), "runs": walked.runs}
+        slots = max(slots, offset_slots(len(walked.axes), len(operands)))
+    slots += instructions + len(operands)
+    dims["steps"] = slots * (per_thread(op.out) if turns or not straight else of_vectors(operands))
     return (
         Work(
             family,
@@ -206,38 +205,22 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
             read_bytes=read_but(op, *_UNREAD),
             write_bytes=op.write_bytes,
             dtype=lane_dtype(operands),
-            instructions=(instructions + len(operands)) * elements,
-            dims={
-                "elements": elements,
-                "inputs": len(taken),
-                "contiguous": aligned(operands),
-                "widens": widens(taken, op.out),
-                "runs": elements // max(1, run_of([*taken, *op.outputs])),
-            },
+            instructions=slots * elements,
+            dims=dims,
         ),
     )
 
 
-def run_of(operands: Sequence[Tensor]) -> int:
-    """Elements that lie side by side in every operand that has them all: the shortest of what
-    each walks through without a jump."""
-    shape = operands[-1].shape
-    shortest = prod(shape)
-    for tensor in operands:
-        run = 1
-        pairs = zip(reversed(tensor.shape), reversed(tensor.stride), strict=True)
-        for (size, step), whole in zip(pairs, reversed(shape), strict=False):
-            if size != whole or (size > 1 and step != run):
-                break
-            run *= size
-        shortest = min(shortest, run)
-    return shortest
-
-
-def widens(taken: Sequence[Tensor], out: Tensor) -> bool:
-    """True where an input is converted to a dtype that is not narrower while it is read, which
-    costs ATen its vector loads (ATen/native/cuda/CUDALoops.cuh, `unrolled_elementwise_kernel`)."""
-    return any(t.dtype != out.dtype and t.itemsize <= out.itemsize for t in taken if t.shape)
+def converts(op: Signature) -> bool:
+    """True where an operand is converted as it is read, which costs ATen its vector loads
+    (ATen/native/cuda/CUDALoops.cuh, `needs_dynamic_casting`). A mask and the result of a comparison
+    are of a kernel's own type."""
+    taken = {
+        t.dtype
+        for t, name in zip(op.inputs, op.names, strict=True)
+        if t.shape and t.device != "cpu" and name not in (*_UNREAD, *_FLAGS)
+    }
+    return len(taken) > 1 or bool(taken - {op.out.dtype} and op.out.dtype != "bool")
 
 
 def scaled(op: Signature, steps: Steps) -> Steps:
@@ -257,7 +240,7 @@ def _row(steps: Steps) -> Cost:
 
 # erf becomes tanh: x³ by two multiplies, ·0.044715, + x, ·√(2/π), tanh, + 1, ·0.5, ·x
 _TANH_GELU: dict[str, tuple[Steps, Steps]] = {
-    "gelu": (UNARY["gelu"], (9, 22)), "gelu_backward": (BACKWARD["gelu_backward"], (18, 36)),
+    "gelu": (UNARY["gelu"], (9, 22)), "gelu_backward": (BACKWARD["gelu_backward"], (18, 28)),
 }  # fmt: skip
 
 
@@ -291,26 +274,16 @@ def pow_(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", "aten.masked_fill_.Tensor")
 def masked_fill(op: Signature) -> tuple[Work, ...]:
-    """A clone, filled in place (ATen/native/TensorAdvancedIndexing.cpp, `masked_fill`).
-
-    A value that is a tensor on the GPU is first fetched by the host.
-    """
+    """A clone, filled in place (TensorAdvancedIndexing.cpp, `masked_fill`). A value on the
+    GPU is first fetched by the host."""
     value = op.get("value")
-    fetch: tuple[Work, ...] = ()
-    if value is not None and value.device != "cpu":
-        size = value.itemsize
-        fetch = (Work("memcpy", read_bytes=size, dims={"direction": "d2h", "bytes": size}),)
-    mask, size = op["mask"], op.out.nbytes
+    fetch = (to_host(value.itemsize),) if value is not None and value.device != "cpu" else ()
     fill = elementwise(
-        replace(op, inputs=(op.out, mask), names=("self", "mask"), aliases=(0, 1, 0)), (0, 1)
+        replace(op, inputs=(op.out, op["mask"]), names=("self", "mask"), aliases=(0, 1, 0)), (0, 1)
     )
     if op.name.startswith("aten.masked_fill_.") or not fill:
         return (*fetch, *fill)
-    if not aligned((op["self"], op.out)):
-        dims = {"elements": op.out.numel, "transposed": False}
-        return (*fetch, Work("copy", 0, read_of(op, "self"), size, dims=dims), *fill)
-    clone = Work("memcpy", 0, size, size, dims={"direction": "d2d", "bytes": size})
-    return (*fetch, clone, *fill)
+    return (*fetch, onto(op["self"], op.out), *fill)
 
 
 @cost("aten.rrelu_with_noise.default", "aten.rrelu_with_noise_.default")

@@ -7,6 +7,7 @@ atomics has its result cleared before: the files named are those of ATen/native/
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from simulator.costs.launches import fill_like, lanes
 from simulator.costs.registry import Cost, Work, cost
@@ -14,16 +15,34 @@ from simulator.records import Signature, Tensor
 
 
 def _window(
-    family: str, op: Signature, outputs: int, taps: int, read: int, write: int, *, slots: int = 2
-) -> Work:
-    """`taps` values for each output, each an addition or a comparison; `slots` to fetch one."""
+    family: str, op: Signature, outputs: int, taps: int, read: int, write: int, *,
+    slots: int = 2, variant: str | None = None, steps: int = 0, threads: int = 0,
+) -> Work:  # fmt: skip
+    """`taps` values for each output, each an addition or a comparison; `slots` to fetch one.
+
+    `variant` names the kernel where a family has several, `steps` counts what one thread does one
+    after the other, and `threads` are as many as the outputs unless given.
+    """
     x = op.inputs[0]
-    channels_last = len(x.shape) > 3 and not x.contiguous and x.stride[1] == 1
+    threads = threads or outputs
+    dims: dict[str, Any] = {
+        "elements": threads, "taps": taps, "channels_last": _channels_last(x),
+        "item_bytes": x.itemsize, "channels": x.shape[1] if len(x.shape) > 3 else 0,
+    }  # fmt: skip
+    if variant:
+        dims["variant"] = variant
+    if steps:
+        dims |= {"steps": steps, "places": threads // steps}
+    if variant in ("adaptive", "adaptive_backward") and not dims["channels_last"]:
+        dims["runs"] = prod(x.shape[: -_spatial(op)])  # a block a plane
     return Work(
         family, outputs * taps, read, write, dtype=lanes(x.dtype),
-        instructions=outputs * (taps * slots + 4),
-        dims={"elements": outputs, "taps": taps, "channels_last": channels_last},
+        instructions=threads * (taps * slots + 4), dims=dims,
     )  # fmt: skip
+
+
+def _channels_last(x: Tensor) -> bool:
+    return len(x.shape) > 3 and not x.contiguous and x.stride[1] == 1
 
 
 def _taps(op: Signature, spatial: int) -> int:
@@ -55,7 +74,9 @@ def pool(op: Signature) -> Work:
     """
     x, out = op["self"], op.out
     taps = _taps(op, _spatial(op))
-    return _window("pool", op, out.numel, taps, _seen(x, out, taps), op.write_bytes)
+    variant = "max" if "max" in op.name else "average"
+    read = _seen(x, out, taps)
+    return _window("pool", op, out.numel, taps, read, op.write_bytes, variant=variant)
 
 
 @cost(
@@ -67,7 +88,8 @@ def adaptive_pool(op: Signature) -> Work:
     """Windows that together cover the input: about in / out values each."""
     x, out = op["self"], op.out
     taps = -(-x.numel // max(out.numel, 1))
-    return _window("pool", op, out.numel, taps, x.nbytes, op.write_bytes)
+    return _window("pool", op, out.numel, taps, x.nbytes, op.write_bytes, variant="adaptive",
+                   steps=taps)  # fmt: skip
 
 
 @cost(
@@ -77,10 +99,12 @@ def adaptive_pool(op: Signature) -> Work:
     "aten.adaptive_max_pool2d_backward.default", "aten.adaptive_max_pool3d_backward.default",
 )  # fmt: skip
 def max_pool_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then each gradient to the place that won (DilatedMaxPool2d.cu)."""
+    """Zeros, then each gradient to the place that won: a thread an input (DilatedMaxPool2d.cu)."""
     grad, out = op["grad_output"], op.out
     read = grad.nbytes + op["indices"].nbytes
-    return fill_like(out), _window("pool", op, grad.numel, 1, read, out.nbytes)
+    main = _window("pool", op, grad.numel, 1, read, out.nbytes, variant="max_backward",
+                   threads=out.numel)  # fmt: skip
+    return fill_like(out), main
 
 
 @cost("aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default")
@@ -88,15 +112,19 @@ def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
     """Each input gathers the windows over it; in 3-d they add to zeros (AveragePool3d.cu)."""
     grad, out = op["grad_output"], op.out
     taps = max(1, -(-grad.numel * _taps(op, _spatial(op)) // max(out.numel, 1)))
-    main = _window("pool", op, out.numel, taps, grad.nbytes, out.nbytes)
+    main = _window("pool", op, out.numel, taps, grad.nbytes, out.nbytes,
+                   variant="average_backward")  # fmt: skip
     return (fill_like(out), main) if "3d" in op.name else (main,)
 
 
 @cost("aten._adaptive_avg_pool2d_backward.default", "aten._adaptive_avg_pool3d_backward.default")
 def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
     """Zeros, then each input's share (AdaptiveAveragePooling.cu, `zeros_like`)."""
-    out = op.out
-    return fill_like(out), _window("pool", op, out.numel, 1, op["grad_output"].nbytes, out.nbytes)
+    grad, out = op["grad_output"], op.out
+    steps = 0 if _channels_last(grad) else prod(out.shape[-_spatial(op) :])  # of one plane's block
+    main = _window("pool", op, out.numel, 1, grad.nbytes, out.nbytes, variant="adaptive_backward",
+                   steps=steps)  # fmt: skip
+    return fill_like(out), main
 
 
 @cost("aten.max_unpool2d.default", "aten.max_unpool3d.default")
@@ -124,17 +152,35 @@ def _upsample(op: Signature) -> Work:
     x, out = op["self"], op.out
     taps = _upsample_taps(op, x, out)
     arithmetic = 1 if taps == 1 else 2 * taps
-    return _window("resample", op, out.numel, arithmetic, _seen(x, out, taps), out.nbytes)
+    steps = _serial_planes(op, x)
+    return _window("resample", op, out.numel, arithmetic, _seen(x, out, taps), out.nbytes,
+                   variant="serial" if steps else "gather", steps=steps)  # fmt: skip
+
+
+def _serial_planes(op: Signature, x: Tensor) -> int:
+    """Images times channels, where a thread has one place in all of them, one after the other.
+
+    So are all interpolations but the nearest, and the bilinear one of 16 or more channels that
+    lie innermost (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
+    """
+    wide = "bilinear2d" in op.name and _channels_last(x) and x.shape[1] >= 16
+    return 0 if "nearest" in op.name or wide else prod(x.shape[: -_spatial(op)])
 
 
 def _upsample_backward(op: Signature) -> tuple[Work, ...]:
-    """Nearest gathers; the others add to zeros with atomics (UpSampleBilinear2d.cu)."""
+    """Nearest gathers, image after image unless channels lie innermost; the others add to zeros
+    with atomics (UpSampleBilinear2d.cu), bilinear and trilinear ones a thread an output."""
     grad, out = op["grad_output"], op.out
     if "nearest" in op.name:
         taps = max(1, grad.numel // max(out.numel, 1))
-        return (_window("resample", op, out.numel, taps, grad.nbytes, out.nbytes),)
+        steps = 0 if _channels_last(grad) else grad.shape[0]
+        return (_window("resample", op, out.numel, taps, grad.nbytes, out.nbytes,
+                        variant="nearest_backward", steps=steps),)  # fmt: skip
     taps = _upsample_taps(op, out, grad)
-    main = _window("resample", op, grad.numel, 2 * taps, grad.nbytes + out.nbytes, out.nbytes)
+    parallel = "_aa" not in op.name and ("bilinear" in op.name or "trilinear" in op.name)
+    steps = 0 if parallel else _serial_planes(op, grad)
+    main = _window("resample", op, grad.numel, 2 * taps, grad.nbytes + out.nbytes, out.nbytes,
+                   variant="scatter", steps=steps)  # fmt: skip
     return fill_like(out), main
 
 
@@ -168,7 +214,8 @@ def grid_sampler(op: Signature) -> Work:
     x, grid = op.inputs[0], op["grid"]
     taps = _grid_taps(op)
     read = _seen(x, op.out, taps) + grid.nbytes
-    return _window("resample", op, op.out.numel, 2 * taps, read, op.out.nbytes, slots=4)
+    return _window("resample", op, op.out.numel, 2 * taps, read, op.out.nbytes, slots=4,
+                   variant="gather")  # fmt: skip
 
 
 @cost("aten.grid_sampler_2d_backward.default", "aten.grid_sampler_3d_backward.default")
@@ -178,7 +225,7 @@ def grid_sampler_backward(op: Signature) -> tuple[Work, ...]:
     grad, wants = op["grad_output"], op.arg("output_mask", [True, True])
     clear = (fill_like(op.out),) if wants[0] else ()
     main = _window("resample", op, grad.numel, 4 * _grid_taps(op), op.read_bytes, op.write_bytes,
-                   slots=4)  # fmt: skip
+                   slots=4, variant="scatter")  # fmt: skip
     return *clear, main
 
 
@@ -244,4 +291,5 @@ def roi(op: Signature) -> Work:
     places = (ratio if ratio > 0 else 2) ** 2
     taps = 8 * places if "align" in op.name else places
     read = _seen(x, out, taps) + op["rois"].nbytes
-    return _window("resample", op, out.numel, taps, read, op.write_bytes, slots=4)
+    return _window("resample", op, out.numel, taps, read, op.write_bytes, slots=4,
+                   variant="gather")  # fmt: skip

@@ -7,13 +7,15 @@ depends on whether cuDNN keeps W_hh on chip, which is the lowering's business.
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from simulator.costs.launches import clone, fill_like, pointwise, reduction
+from simulator.costs.copies import move
+from simulator.costs.launches import clone, fill, fill_like, pointwise, reduction
 from simulator.costs.registry import Engine, Work, cost
-from simulator.records import Signature
+from simulator.records import Signature, Tensor
 
 _MODES = (("relu", 1), ("tanh", 1), ("lstm", 4), ("gru", 3))
 """Kind and gates by cuDNN's mode number (ATen/native/cudnn/RNN.cpp)."""
@@ -60,7 +62,7 @@ class _Layer(NamedTuple):
 @cost("aten._cudnn_rnn.default")
 def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
     """For each layer and direction the product of the inputs, then the recurrence."""
-    found: list[Work] = []
+    found = [*_steps_first(op, op["input"])]
     layers = _layers(op)
     for index, layer in enumerate(layers):
         width = layer.gates * layer.hidden
@@ -74,28 +76,63 @@ def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._cudnn_rnn_backward.default")
 def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
-    """For each layer and direction, last first: the recurrence, then dX, dW_ih, dW_hh, dbias."""
+    """For each layer and direction, last first, the recurrence and dX; then all the weights'.
+
+    ATen runs the two parts one after the other, and makes the gradients that are not given zeros
+    first (`_cudnn_rnn_backward`, ATen/native/cudnn/RNN.cpp).
+    """
     wants_input, _, _, wants_weight = op.arg("output_mask", [True, True, True, True])
-    found: list[Work] = []
     layers = _layers(op)
     directions = 2 if op.arg("bidirectional", False) else 1
-    for index, layer in reversed(list(enumerate(layers))):
-        width = layer.gates * layer.hidden
+    states = ("grad_hy", "grad_cy") if layers[0].kind == "lstm" else ("grad_hy",)
+    found = [fill_like(op["hx"]) for name in states if op.get(name) is None and op.get("hx")]
+    x, grad = op["input"], op.get("grad_output")
+    found += _steps_first(op, x)
+    found += _steps_first(op, grad) if grad else ()
+    backwards = list(reversed(list(enumerate(layers))))
+    for index, layer in backwards:
         if _drops_after(op, layers, index):
             found.append(_dropout(op, layer))
         found.append(_recurrence(layer, "bwd"))
         if wants_input or index >= directions:
-            product = _gemm(layer, layer.rows, layer.inputs, width)
+            product = _gemm(layer, layer.rows, layer.inputs, layer.gates * layer.hidden)
             found.append(replace(product, family="rnn_input"))
-        if wants_weight:
+            if directions == 2 and not layer.reverse:  # both directions' gradients, added up
+                n = layer.rows * layer.inputs
+                found.append(pointwise(n, 2 * n * layer.itemsize, n * layer.itemsize, inputs=2))
+    if wants_weight:
+        weights = sum(t.numel for t in op.tensors("weight"))
+        found += [*_steps_first(op, x), *((fill(weights, x.itemsize),) if weights else ())]
+        found += [_bias_gradients(layer) for _, layer in backwards if layer.bias]
+        for _, layer in backwards:
+            width = layer.gates * layer.hidden
             found.append(_gemm(layer, width, layer.inputs, layer.rows, transa=True))
-            found.append(_gemm(layer, width, layer.out, layer.rows, transa=True))
-            if layer.bias:
-                written = 2 * width * layer.itemsize
-                found.append(
-                    reduction(width, layer.rows, layer.gate_bytes, written, inner=width)
-                )  # fmt: skip
+            for rows in (layer.b, layer.rows - layer.b):  # of the first state, and of all others
+                found += [_gemm(layer, width, layer.out, rows, transa=True)] if rows else []
     return tuple(found)
+
+
+def _steps_first(op: Signature, x: Tensor) -> tuple[Work, ...]:
+    """cuDNN wants [steps, batch, features]: a copy where the batch comes first in memory."""
+    if not op.arg("batch_first", False) or len(x.shape) < 3:
+        return ()
+    (b, steps, width), (far, near, one) = x.shape, x.stride
+    source = Tensor((steps, b, width), x.dtype, (near, far, one))
+    target = Tensor((steps, b, width), x.dtype, (b * width, width, 1))
+    alike = b == 1 or steps == 1 or (near, far, one) == target.stride
+    return () if alike else move(source, target)
+
+
+def _bias_gradients(layer: _Layer) -> Work:
+    """The gates' gradients of all steps, added up one after the other in each of few threads."""
+    width = layer.gates * layer.hidden
+    written = 2 * width * layer.itemsize
+    work = reduction(width, layer.rows, layer.gate_bytes, written, inner=width)
+    dims = {
+        "variant": "recurrent", "elements": width, "steps": layer.rows,
+        "gates": layer.gates, "item_bytes": layer.itemsize,
+    }  # fmt: skip
+    return replace(work, dims=dims)
 
 
 @cost("aten._cudnn_rnn_flatten_weight.default")
@@ -202,9 +239,15 @@ def _gemm(
         dtype=layer.dtype,
         dims={
             "b": 1, "m": m, "n": n, "k": k, "transa": transa, "transb": transb,
-            "epilogue": "bias" if bias else None,
+            "align_bytes": _alignment(layer, m if transa else k, n, k if transb else n),
+            "epilogue": None,  # the cell adds the bias
         },
     )  # fmt: skip
+
+
+def _alignment(layer: _Layer, *widths: int) -> int:
+    """Bytes, at most 16, that divide a row of each of these widths."""
+    return gcd(16, *(width * layer.itemsize for width in widths))
 
 
 def _recurrence(layer: _Layer, direction: str) -> Work:

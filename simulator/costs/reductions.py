@@ -1,15 +1,17 @@
-"""Sums, extrema, moments and norms over dimensions, and softmax.
+"""Sums, extrema, moments and norms over dimensions.
 
 `dims` are {"rows": outputs, "cols": elements reduced into each, "inner": 1 where the reduced
-elements lie side by side, else how many outputs lie between two of them}. One `reduce_kernel`
-does the whole (ATen/native/cuda/Reduce.cuh). Where outputs are few and columns many it splits a
-row over blocks, after a memset of their semaphores: that depends on the GPU and is no part of
-this count.
+elements lie side by side, else how many outputs lie between two of them}, and `again` where the
+kernel before has just written what is reduced. One `reduce_kernel`
+does the whole (ATen/native/cuda/Reduce.cuh): `vector` elements a load, `unroll` loads in flight.
+Where outputs are few and columns many it splits a row over blocks, after a memset of their
+semaphores: that depends on the GPU and is no part of this count.
 """
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -41,12 +43,70 @@ def shape_of(tensor: Tensor, dims: tuple[int, ...]) -> dict[str, int]:
     return {"rows": tensor.numel // max(cols, 1), "cols": cols, "inner": prod(inside)}
 
 
+def loads(tensor: Tensor, dims: tuple[int, ...], most: int = 4, unroll: int = 4) -> dict[str, Any]:
+    """How `reduce_kernel` loads over these dimensions: {"itemsize", "across": do outputs lie
+    nearest, "vector", "unroll", "nested"}.
+
+    A load takes `most` elements along packed rows of 128 and more; across rows up to 4 outputs, as
+    their sizes and strides divide (`setReduceConfig`, `get_output_vec_size`). Rows of several
+    dimensions are nested: the place of each element is found by divisions.
+    """
+    runs: list[list[int]] = []  # size, stride and whether it is reduced, neighbours merged
+    every = zip(tensor.shape, tensor.stride, range(len(tensor.shape)), strict=True)
+    for size, step, dim in sorted(every, key=lambda each: each[1]):
+        reduced = int(dim in dims)
+        if size == 1:
+            continue
+        if runs and runs[-1][2] == reduced and runs[-1][0] * runs[-1][1] == step:
+            runs[-1][0] *= size
+        else:
+            runs.append([size, step, reduced])
+    vector, nested = 1, sum(reduced for _, _, reduced in runs) > 1
+    across = bool(runs) and not runs[0][2]
+    if runs and runs[0][1] == 1:
+        if across:
+            others = [step for _, step, _ in runs[1:]]
+            vector = gcd(4, runs[0][0], *others)
+        elif not nested and runs[0][0] >= 128:
+            vector = most
+    return {"itemsize": tensor.itemsize, "across": across, "vector": vector, "unroll": unroll,
+            "nested": nested}  # fmt: skip
+
+
+def sum_over_rows(rows: int, cols: int, dtype: str) -> Work:
+    """The sum over the rows of a packed matrix, kept in its dtype."""
+    return _sum(Tensor((rows, cols), dtype, (cols, 1)), cols)
+
+
+def total(elements: int, dtype: str) -> Work:
+    """The sum of packed elements, kept in their dtype."""
+    return _sum(Tensor((elements,), dtype, (1,)), 1)
+
+
+def _sum(tensor: Tensor, rows: int) -> Work:
+    """Over the first dimension."""
+    most = 8 if tensor.itemsize == 2 else 4
+    dims = {**shape_of(tensor, (0,)), **loads(tensor, (0,), most), "kind": "sum", "again": True}
+    return Work(
+        "reduction", tensor.numel, tensor.nbytes, rows * tensor.itemsize,
+        dtype=lane_dtype([tensor]), instructions=2 * tensor.numel, dims=dims,
+    )  # fmt: skip
+
+
 def reduction(
-    op: Signature, per_element: Steps, per_row: Steps = (0, 0), name: str = "self"
+    op: Signature,
+    per_element: Steps,
+    per_row: Steps = (0, 0),
+    name: str = "self",
+    kind: str = "sum",
 ) -> tuple[Work, ...]:
     """One reduction; `per_element` and `per_row` are (FLOPs, instructions)."""
     source = op[name]
-    dims = shape_of(source, reduced_dims(op, source))
+    over = reduced_dims(op, source)
+    most = 2 if kind == "moments" else 8 if kind == "sum" and source.itemsize == 2 else 4
+    unroll = 2 if kind == "moments" else 4
+    dims = {**shape_of(source, over), **loads(source, over, most, unroll), "kind": kind,
+            "again": False}  # fmt: skip
     rows, elements = op.out.numel, source.numel
     work = Work(
         "reduction",
@@ -75,20 +135,25 @@ def _widened(op: Signature) -> tuple[tuple[Work, ...], Signature]:
     return elementwise(cast, (0, 0)), after
 
 
-def _rule(per_element: Steps, per_row: Steps = (0, 0), widens: bool = False) -> Cost:
+def _rule(
+    per_element: Steps, per_row: Steps = (0, 0), widens: bool = False, kind: str = "sum"
+) -> Cost:
     def rule(op: Signature) -> tuple[Work, ...]:
         first, then = _widened(op) if widens else ((), op)
-        return (*first, *reduction(then, per_element, per_row))
+        return (*first, *reduction(then, per_element, per_row, kind=kind))
 
     return rule
 
 
 _EXTREMA = (
     "amax.default", "amax.out", "amin.default", "amin.out", "max.default", "min.default",
-    "max.dim", "min.dim", "max.dim_max", "min.dim_min", "max.unary_out", "min.unary_out",
-    "argmax.default", "argmax.out", "argmin.default", "argmin.out",
+    "max.unary_out", "min.unary_out",
     "any.default", "any.dim", "any.dims", "any.out", "any.dims_out", "any.all_out",
     "all.default", "all.dim", "all.dims", "all.out", "all.dims_out", "all.all_out",
+)  # fmt: skip
+_PLACES = (
+    "max.dim", "min.dim", "max.dim_max", "min.dim_min",
+    "argmax.default", "argmax.out", "argmin.default", "argmin.out",
 )  # fmt: skip
 _SUMS = (
     "sum.default", "sum.dim_IntList", "sum.IntList_out", "sum.out",
@@ -105,16 +170,19 @@ def _names(names: tuple[str, ...]) -> list[str]:
     return [f"aten.{name}" for name in names]
 
 
-cost(*_names(_EXTREMA))(_rule((1, 2)))
+cost(*_names(_EXTREMA))(_rule((1, 2), kind="extremes"))
+cost(*_names(_PLACES))(_rule((1, 4), kind="places"))  # NaNs and ties are compared too
 cost(*_names(_SUMS))(_rule((1, 1), widens=True))
 cost(*_names(("nansum.default", "nansum.out")))(_rule((2, 3), widens=True))
 cost(*_names(("mean.default", "mean.dim", "mean.out", "mean.dtype_out")))(
     _rule((1, 1), (1, 1), widens=True)
 )
-cost(*_names(("aminmax.default", "_aminmax.default", "_aminmax.dim")))(_rule((2, 4)))
+cost(*_names(("aminmax.default", "_aminmax.default", "_aminmax.dim")))(
+    _rule((2, 4), kind="extremes")
+)
 # Welford: d = x - mean; mean += d / n; m2 += d·(x - mean), of which 4 are the plain variance's
 # (one addition for the mean; subtract, multiply, add), and a division and maybe a root a row.
-cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14)))
+cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14), kind="moments"))
 
 
 @cost(
@@ -132,7 +200,7 @@ def norm(op: Signature) -> tuple[Work, ...]:
     else:
         steps, root = (3, 42), (1, 40)
     first, then = _widened(op)
-    return (*first, *reduction(then, steps, root))
+    return (*first, *reduction(then, steps, root, kind="norm"))
 
 
 @cost("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList")
@@ -163,7 +231,7 @@ def logsumexp(op: Signature) -> tuple[Work, ...]:
 
     summed = replace(op, inputs=(whole,), names=("self",), aliases=())
     return (
-        *reduction(op, (1, 2)),
+        *reduction(op, (1, 2), kind="extremes"),
         *step((out,), out, UNARY["abs"]),
         *step((out,), flag, (1, 1)),
         *step((out, flag), out, (0, 1)),
@@ -173,67 +241,3 @@ def logsumexp(op: Signature) -> tuple[Work, ...]:
         *step((out,), out, UNARY["log"]),
         *step((out, out), out, BINARY["add"]),
     )
-
-
-def softmax_like(op: Signature, per_element: Steps, per_row: Steps) -> tuple[Work, ...]:
-    """One softmax kernel over dimension `dim` of the first input."""
-    source = op.inputs[0]
-    dims = shape_of(source, reduced_dims(op, source))
-    elements = source.numel
-    work = Work(
-        "softmax",
-        flops=per_element[0] * elements + per_row[0] * dims["rows"],
-        read_bytes=op.read_bytes,
-        write_bytes=op.write_bytes,
-        dtype=lane_dtype([*op.inputs, *op.outputs]),
-        instructions=per_element[1] * elements + per_row[1] * dims["rows"],
-        dims=dims,
-    )
-    return (work,) if elements else ()
-
-
-@cost("aten._softmax.default", "aten._masked_softmax.default")
-def softmax(op: Signature) -> tuple[Work, ...]:
-    """max, subtract, exp, add, divide: 5 FLOPs an element."""
-    return softmax_like(op, (5, 22), (0, 0))
-
-
-@cost("aten._log_softmax.default")
-def log_softmax(op: Signature) -> tuple[Work, ...]:
-    """max, subtract, exp, add, subtract the log: 5 FLOPs an element and a log a row."""
-    return softmax_like(op, (5, 15), (1, 10))
-
-
-@cost("aten._softmax_backward_data.default", "aten._masked_softmax_backward.default")
-def softmax_backward(op: Signature) -> tuple[Work, ...]:
-    """g·y first, in a kernel of its own (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
-    then y·(g - sum(g·y)): add, subtract, multiply."""
-    product = replace(op, names=("self", "other"), inputs=op.inputs[:2], aliases=())
-    return *elementwise(product, (1, 1)), *softmax_like(op, (3, 5), (0, 0))
-
-
-@cost("aten._log_softmax_backward_data.default")
-def log_softmax_backward(op: Signature) -> tuple[Work, ...]:
-    """g - exp(y)·sum(g): add, exp, multiply, subtract."""
-    return softmax_like(op, (4, 13), (0, 0))
-
-
-@cost("aten._safe_softmax.default")
-def safe_softmax(op: Signature) -> tuple[Work, ...]:
-    """Softmax whose rows of -inf become 0 (ATen/native/transformers/attention.cpp): softmax,
-    a scalar, == -inf, all, a scalar, where."""
-    source, out = op["self"], op.out
-    (one,) = softmax_like(op, (5, 22), (0, 0)) or (None,)
-    if one is None:
-        return ()
-    rows = out.numel // one.dims["cols"]
-    mask = Tensor(source.shape, "bool", source.stride)
-    scalar = Work("fill", write_bytes=out.itemsize, instructions=2, dims={"elements": 1})
-    equal = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=())
-    every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel,
-                 dims=one.dims)  # fmt: skip
-    kept = Tensor((rows,), "bool", (1,))
-    choose = replace(
-        op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
-    )
-    return (one, scalar, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))

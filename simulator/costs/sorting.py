@@ -7,22 +7,29 @@ from simulator.costs.launches import (
     copy,
     fill,
     fill_like,
+    memcpy,
+    memset,
     moved,
+    numbers,
+    onto,
     pointwise,
-    radix_sort,
     reduction,
     row_scan,
     scan,
+    step,
     tile_states,
     to_host,
     whole_reduction,
 )
+from simulator.costs.radix import BLOCK_SORTS, block_sort, radix_sort, segmented_sort
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
 Works = tuple[Work, ...]
-_SMALL_SORT = 4096
+_SMALL_SORT = BLOCK_SORTS[-1]
 """Elements of a row up to which a block sorts it alone (Sort.cpp, should_use_small_sort)."""
+_SHARE = 4096
+"""About the elements of a row that a block takes of a topk that is shared out."""
 _MANY_BLOCKS = ((20, 20000), (40, 10000), (80, 8000), (199, 5000), (799, 3000), (4000, 800))
 """Up to so many rows, from so many columns on, topk shares a row out over blocks (TensorTopK.cu,
 should_use_multiblock); 400 columns for more rows still."""
@@ -34,48 +41,42 @@ def _rows(x: Tensor, dim: int) -> tuple[int, int]:
     return x.numel // max(cols, 1), cols
 
 
-def _block_sort(rows: int, cols: int, pair_bytes: int) -> Work:
-    n = rows * cols
-    stages = max(1, (max(cols, 2) - 1).bit_length())  # bitonic: log2(cols)·(log2(cols) + 1) / 2
-    return Work(
-        "sort", 0, n * pair_bytes, n * pair_bytes, instructions=5 * n * stages * (stages + 1),
-        dims={"elements": n, "rows": rows, "cols": cols, "pair_bytes": pair_bytes},
-    )  # fmt: skip
-
-
 @cost("aten.sort.default", "aten.sort.stable", "aten.argsort.stable")
 def sort(op: Signature) -> Works:
-    """Values and int64 places. Short rows are copied, numbered and sorted a block each.
+    """Values and int64 places, after a copy of the input.
 
-    Long ones: one radix sort a row where a row fills the GPU, two of all elements (by value, by
-    row) for under 128 rows, and else CUB's segmented sort, a kernel for each 8 bits (Sort.cu).
+    Short rows: numbers, spread over the rows, another copy, and a block a row. Long ones: one
+    radix sort a row where a row fills the GPU, two of all elements (by value, by row) for under
+    128 rows, and else CUB's segmented sort (Sort.cu).
     """
     x = op["self"]
     n, key = x.numel, x.itemsize
     if n == 0:
         return ()
     rows, cols = _rows(x, op.arg("dim", -1))
-    number = pointwise(n, 0, 8 * n, flops=0, inputs=0)
     if cols <= _SMALL_SORT:
-        return clone(x), number, _block_sort(rows, cols, key + 8)
+        row = Tensor((rows, cols), "int64", (0, 1))
+        places = Tensor((rows, cols), "int64", (cols, 1))
+        spread = onto(row, places) if rows > 1 else memcpy(8 * n, 8 * n)
+        again = memcpy(n * key, n * key)
+        return clone(x), numbers(cols), spread, again, block_sort(rows, cols, key)
+    number = step(n, 0, 8 * n, inputs=0)
     if rows == 1 or cols >= 1_000_000:
-        return pointwise(cols, 0, 8 * cols, flops=0, inputs=0), *radix_sort(cols, key, 8) * rows
+        return clone(x), number, *radix_sort(cols, key, 8) * rows
     if rows < 128:
         bits = (rows - 1).bit_length()
         by_value, by_row = radix_sort(n, key, 8), radix_sort(n, 4, 8, bits)
-        return number, *by_value, *by_row, pointwise(n, n * (key + 8), n * (key + 8), flops=0)
-    pairs = n * (key + 8)
-    dims = {"elements": n, "key_bytes": key, "value_bytes": 8}
-    one = Work("sort", 0, pairs, pairs, instructions=20 * n, dims=dims)
-    return number, *(one,) * key
+        part = moved("sort", n, 1, n * (key + 8), n * (key + 8), variant="parted")
+        return clone(x), number, *by_value, *by_row, part
+    return clone(x), number, *segmented_sort(rows, cols, key, 8)
 
 
 @cost("aten.topk.default")
 def topk(op: Signature) -> Works:
     """Radix selection of the k-th value, 2 bits a pass over the row, then a sort of the k found.
 
-    Long rows are shared out over blocks: a histogram and its sum for each 8 bits, counts, two
-    scans, and the gathering.
+    Long rows are shared out over blocks: for each 8 bits a histogram, its sum and what each block
+    has; then counts, two scans, and the gathering (TensorTopK.cu, `mbtopk`).
     """
     x, found = op["self"], op.out
     if x.numel == 0 or found.numel == 0:
@@ -84,26 +85,33 @@ def topk(op: Signature) -> Works:
     k = found.numel // rows
     pair = x.itemsize + 8
     picked = found.numel * pair
+    dims = {"rows": rows, "cols": cols, "key_bytes": x.itemsize}
     passes = 4 * x.itemsize
-    dims = {"rows": rows, "cols": cols, "k": k}
-    gather = Work("topk", 0, x.nbytes, picked, instructions=4 * x.numel * passes, dims=dims)
+    gather = Work("topk", 0, x.nbytes, picked, instructions=4 * x.numel * passes,
+                  dims={**dims, "k": k})  # fmt: skip
     select: Works = (gather,)
     least = next((least for most, least in _MANY_BLOCKS if rows <= most), 400)
     if cols >= least:
-        blocks = rows * -(-cols // _SMALL_SORT)
-        digits = reduction(256 * blocks, cols // 256 or 1, x.nbytes, 1024 * blocks)
-        sums = reduction(rows, 256, 1024 * blocks, 8 * rows)
-        counts = pointwise(blocks, 8 * blocks, 8 * blocks)
-        gather = Work("topk", 0, x.nbytes, picked, instructions=6 * x.numel, dims=dims)
-        by_key = row_scan(blocks, 8 * blocks, 4 * blocks)
+        blocks = rows * -(-cols // _SHARE)
+
+        def stage(name: str, read: int, write: int, slots: int) -> Work:
+            return Work("topk", 0, read, write, instructions=slots, dims={**dims, "variant": name})
+
+        digits = (
+            stage("counts", x.nbytes, 512 * blocks, 6 * x.numel),
+            stage("sums", 512 * blocks, 1024 * rows, 256 * blocks),
+            stage("within", 512 * blocks, 4 * blocks, 256 * blocks),
+        )
+        by_key = (fill(blocks, 8), stage("scan", 8 * blocks, 4 * blocks, 6 * blocks))
         select = (
-            fill(rows, 4), fill(rows, 4), *(digits, sums) * x.itemsize, counts, *by_key, *by_key,
-            gather,
+            step(rows, 0, 4 * rows, inputs=0), memset(4 * rows), memset(4 * rows),
+            *digits * x.itemsize, step(blocks, 8 * blocks, 8 * blocks), *by_key, *by_key,
+            stage("gather", x.nbytes, picked, 6 * x.numel),
         )  # fmt: skip
     if not op.arg("sorted", True) or k == 1:
         return select
     if k <= _SMALL_SORT:
-        return *select, _block_sort(rows, k, pair)
+        return *select, block_sort(rows, k, x.itemsize)
     moves = moved("gather", found.numel, 1, picked, picked)
     return *select, *radix_sort(k, x.itemsize, 8) * rows, moves, moves
 
@@ -113,7 +121,7 @@ def kthvalue(op: Signature) -> Works:
     """Radix selection, a block a row (Sorting.cu)."""
     x = op["self"]
     rows, cols = _rows(x, op.arg("dim", -1))
-    dims = {"rows": rows, "cols": cols, "k": 1}
+    dims = {"rows": rows, "cols": cols, "k": 1, "key_bytes": x.itemsize}
     return (Work("topk", 0, x.nbytes, op.write_bytes, instructions=16 * x.numel * x.itemsize,
                  dims=dims),)  # fmt: skip
 
@@ -221,7 +229,7 @@ def unique(op: Signature) -> Works:
     inverse, counts = op.arg("return_inverse", False), op.arg("return_counts", False)
     found: list[Work] = []
     if sorts:
-        found += [pointwise(n, 0, 8 * n, flops=0, inputs=0)] if inverse else []
+        found += [numbers(n)] if inverse else []
         found += radix_sort(n, size, 8 if inverse else 0)
     if inverse:
         found += [pointwise(n, n * size, 8 * n), *row_scan(n, 8 * n, 8 * n)]
@@ -252,7 +260,7 @@ def isin(op: Signature) -> Works:
     both = n + m
     merged = Tensor((both,), "int64" if size == 8 else "float32", (1,))
     return (
-        clone(merged), pointwise(both, 0, 8 * both, flops=0, inputs=0),
+        clone(merged), numbers(both),
         *radix_sort(both, size, 8), pointwise(both, 2 * both * size, both, inputs=2),
         tile_states(both), moved("scatter", both, 1, 9 * both, both),
         moved("gather", n, 1, 8 * n, n),

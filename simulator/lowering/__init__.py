@@ -1,9 +1,19 @@
 """From ops to the kernels that a given GPU launches for them: importing it registers the rules."""
 
-from simulator.lowering import convolution, foreach, product, recurrent, reduction
+from simulator.lowering import (
+    attention,
+    convolution,
+    foreach,
+    product,
+    random,
+    recurrent,
+    reduction,
+    turns,
+)
 from simulator.lowering.lower import Lowered, lower
 from simulator.lowering.registry import launches
 
 __all__ = [
-    "Lowered", "convolution", "foreach", "launches", "lower", "product", "recurrent", "reduction",
+    "Lowered", "attention", "convolution", "foreach", "launches", "lower", "product", "random",
+    "recurrent", "reduction", "turns",
 ]  # fmt: skip

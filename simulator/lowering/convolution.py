@@ -15,13 +15,21 @@ from msgspec.structs import replace
 from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.lowering.implicit_gemm import Product, product
-from simulator.lowering.layouts import converted, fill, made_dense, padded, summed, zeros
+from simulator.lowering.layouts import (
+    converted,
+    fill,
+    loaded,
+    made_dense,
+    padded,
+    spread,
+    summed,
+    zeros,
+)
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 
 _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # multiply-adds
-_LIGHT = 40_000  # elements of a gradient
 
 
 @lowering("conv")
@@ -39,81 +47,128 @@ def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _depthwise(op: Signature, work: Work) -> Iterator[Work]:
-    """One kernel, but in NHWC the weight's gradient sums partial ones (float32: onto zeros)."""
+    """One kernel, but in NHWC the weight's gradient sums partial ones (float32: onto zeros).
+
+    cuDNN's kernels in float32 are others, that are bound by their multiplications.
+    """
     d, weight = work.dims, op["weight"]
     partial = d["direction"] == "wgrad" and d["channels_last"] and prod(d["kernel"]) > 1
     if partial and weight.itemsize == 4:
         yield fill(weight.numel * 4)
-    yield work
+    single = weight.itemsize >= 4 and d["direction"] != "dgrad"
+    kind = "native" if d["native"] else "depthwise_single" if single else "depthwise"
+    variant = f"{kind}_{d['direction']}"
+    size = {"weights": weight.numel, "item_bytes": weight.itemsize, "variant": variant}
+    yield replace(work, dims=d | size)
     if partial:
         yield summed(weight, 2)
 
 
 def _on_tensor_cores(c: Product) -> Iterator[Work]:
     d = c.work.dims
-    tf32, gradient = not c.half, c.direction != "fwd"
-    if d["channels_last"]:
+    groups, tf32, forward = d["groups"], not c.half, c.direction == "fwd"
+    if groups > 1 and _group_by_group(c):
+        yield from list(_on_tensor_cores(c.of_one_group())) * groups
+    elif d["channels_last"]:
         yield from _nhwc(c)
-    elif c.unit and not c.strided and d["groups"] == 1:
+    elif c.unit and not c.strided and groups == 1:
         yield from _unit(c)
-    elif d["groups"] > 1 and c.half and not gradient and d["cin"] // d["groups"] < 4:
-        yield from [_share(c.work, d["groups"])] * d["groups"]  # too thin: group by group
-    elif c.unit and tf32 and (d["groups"] > 1 or (c.direction == "dgrad" and c.adds < _SMALL)):
-        yield c.work
-    elif c.few and not gradient and not _worth_padding(c):
+    elif groups > 1 and c.half and forward and d["cin"] // groups < 4:
+        yield from [_share(c.direct(), groups)] * groups  # too thin: group by group
+    elif c.unit and tf32 and groups > 1:
+        yield c.direct()
+    elif c.few and forward and not _worth_padding(c):
         if prod(d["kernel"]) % 2 == 0 and c.half and c.adds > 1e8:
             yield fill(4 * c.depth)  # the offsets of a patch's elements
-        yield c.work
-    elif tf32 and gradient and (c.sources[0].numel < _LIGHT or (c.few and c.columns <= 128)):
-        yield fill(c.target.numel * 4)  # parts are added to zeros
-        yield c.work
-    elif tf32 and not gradient and not c.few and d["groups"] == 1 and c.adds < _SMALL:
+        yield c.direct()
+    elif tf32 and not forward and groups == 1 and _small_gradient(c):
+        if not (c.unit and c.direction == "dgrad"):
+            yield fill(c.target.numel * 4)  # parts are added to zeros
+        yield c.direct()
+    elif tf32 and forward and not c.few and groups == 1 and c.adds < _SMALL:
         yield from _small(c)
     else:
         yield from _implicit(c)
 
 
+def _group_by_group(c: Product) -> bool:
+    """Groups of more than 32 channels are convolutions of their own."""
+    d = c.work.dims
+    return max(d["cin"], d["cout"]) // d["groups"] > 32
+
+
 def _unit(c: Product) -> Iterator[Work]:
     """1×1 of stride 1: W [cout, cin] @ x [cin, h·w] for each image, as NCHW lies.
 
-    An odd h·w defeats vector loads, so what is large is converted. A weight's gradient sums over
-    the images (one more kernel), unless that sum has more elements than a conversion would.
+    An odd h·w defeats vector loads, so what is large is converted, if it is a picture. A weight's
+    gradient sums over the images (one more kernel), unless that sum has more elements than a
+    conversion would.
     """
     d = c.work.dims
     pixels, weights, channels = prod(d["spatial_out"]), d["cin"] * d["cout"], d["cin"] + d["cout"]
     if c.direction == "wgrad":
-        thin = not c.half and d["cin"] <= 32 and c.depth > 20_000
-        if thin or weights > max(250_000, (1 if c.half else 1.2) * pixels * channels):
+        if _converts_weights(c, weights, pixels * channels):
             yield from map(converted, c.sources)
-            if thin or _split(c):
+            if _split(c):
                 yield fill(4)
-            yield c.work
+            yield c.kernel()
         else:
-            yield from (c.work, summed(c.target, d["n"]))
+            yield from (c.plain(), summed(c.target, d["n"]))
         return
-    if pixels % 2 and c.adds >= (1e8 if c.half else 1e9 if c.direction == "fwd" else 4e8):
-        yield from (converted(c.sources[0]), c.work, converted(c.target))
+    if c.half:
+        least = 1e8 if c.direction == "fwd" else 1.5e9
+    else:
+        least = 1e9 if c.direction == "fwd" else 4e8
+    aligned = (d["cin"] | d["cout"]) % (8 if c.half else 4) == 0
+    large = c.adds >= least and weights >= 2**16 and d["dims"] == 2
+    odd = pixels % 2 or (c.half and pixels % 8 and c.adds >= 1e10)
+    if odd and large and aligned:
+        yield from (converted(c.sources[0]), c.kernel(), converted(c.target, back=True))
         return
     deep = not c.half and c.direction == "fwd" and c.depth >= max(256, c.columns)
     if deep and c.counted:
         yield fill(4)
-    yield c.work
+    yield c.plain()
     if deep and d["n"] == 1 and c.depth >= 1024 and ceil(c.rows / 64) * ceil(c.columns / 64) <= 32:
         yield summed(c.target, 2)  # batches of products are not split along their depth
+
+
+def _converts_weights(c: Product, weights: int, activations: int) -> bool:
+    """Is a plain weight's gradient taken in NHWC, in one product over all images?"""
+    d = c.work.dims
+    if not c.half:
+        thin = d["cin"] <= 32 and c.depth > 20_000
+        return d["dims"] == 2 and (thin or (weights >= 1.6 * activations and c.adds >= 3e8))
+    narrowing = d["cin"] > d["cout"] and c.adds >= 1e8
+    much = weights > activations and (narrowing or c.adds >= 1.5e9 or weights >= 1e6)
+    return much or (c.pixels % 2 == 1 and weights >= 2e5 and c.adds >= 5e9)
 
 
 def _small(c: Product) -> Iterator[Work]:
     """Small TF32 convolutions run on kernels that read or at least write NCHW."""
     if c.unit:
-        direct = c.sources[1].numel <= 2**17 and c.rows >= 128
-        yield from (c.work,) if direct else (converted(c.sources[0]), c.work, converted(c.target))
-    elif c.depth <= 1000 and c.adds < _DIRECT:
-        yield c.work
+        if (c.pixels >= 3000 or c.depth <= 64) and c.rows >= 128:
+            yield c.direct()
+        else:
+            yield from (converted(c.sources[0]), c.kernel(), converted(c.target, back=True))
+    elif c.adds < 2e6 or (c.depth <= 300 and c.adds < _DIRECT):
+        yield c.direct()
     else:
         yield from map(converted, c.sources)
         if c.depth > 2000:  # split: parts are added to zeros
             yield fill(c.target.numel * 4)
-        yield c.work
+        yield c.kernel(back=True)
+
+
+def _small_gradient(c: Product) -> bool:
+    """Is a TF32 gradient of tensors in NCHW too small for tensor cores?"""
+    if c.direction == "wgrad":
+        deep = c.depth <= 200 or (c.depth <= 800 and c.adds < 3e7)
+        return (c.few and c.columns <= 128) or (c.adds < 9e7 and deep)
+    if c.unit:
+        return c.adds < _SMALL
+    narrow = c.columns < 32 or (c.columns == 32 and c.depth > 4000)
+    return c.adds < 9e7 and c.rows < 8000 and not narrow and c.work.dims["dims"] < 3
 
 
 def _implicit(c: Product) -> Iterator[Work]:
@@ -122,33 +177,46 @@ def _implicit(c: Product) -> Iterator[Work]:
     A 1×1 weight lies alike in both. Channels that no load divides are padded with zeros.
     """
     d = c.work.dims
-    pads = c.half or d["groups"] > 1 or (c.few and c.direction == "wgrad")
+    groups = d["groups"]
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
-        if is_weight and c.unit and d["groups"] == 1:
+        pads = padded(tensor, is_weight, groups)
+        if is_weight and c.unit and groups == 1 and not pads:
             continue
-        if pads and padded(tensor, is_weight, d["groups"]):
+        if pads:
             yield zeros(tensor)
-        yield converted(tensor)
+        outer = is_weight and (tensor.shape[0] // groups % loaded(tensor) or groups > 1)
+        yield spread(tensor, generic=True) if pads and outer else converted(tensor)
     if c.direction == "fwd" and not (c.half or c.few) and c.depth <= 576 and c.columns <= 64:
-        yield c.work  # narrow TF32 tiles are written to NCHW from registers
+        yield c.kernel(back=True)  # narrow TF32 tiles are written to NCHW from registers
         return
     yield from _main(c)
-    if not (c.unit and c.direction == "wgrad"):
-        yield converted(c.target)
+    if c.direction == "wgrad" and groups > 1 and padded(c.target, True, groups):
+        yield spread(c.target, generic=True)
+    elif not (c.unit and c.direction == "wgrad") or padded(c.target, True, groups):
+        yield converted(c.target, back=True)
 
 
 def _nhwc(c: Product) -> Iterator[Work]:
-    """No conversions; bfloat16 pads the few channels of a first layer."""
-    if c.few and c.work.dtype == "bfloat16" and c.direction == "fwd":
-        for tensor in c.sources:
-            yield from (zeros(tensor), converted(tensor))
-    if c.unit and not c.strided:
-        yield c.work
-        if c.direction == "wgrad" and c.blocks < 7:
+    """No conversions, but padding of channels that no load divides, and of thin groups.
+
+    A plain product needs none, nor do float16 kernels of a first layer's few channels.
+    """
+    d = c.work.dims
+    if c.unit and not c.strided and d["groups"] == 1:
+        yield c.plain()
+        if c.direction == "wgrad" and c.blocks < 7 and c.depth >= 5000:
             yield summed(c.target, 2)
-    else:
-        yield from _main(c)
+        return
+    thin = d["groups"] > 1 and min(d["cin"], d["cout"]) // d["groups"] <= 16
+    free = c.few and c.work.dtype != "bfloat16" and c.direction == "fwd"
+    for index, tensor in enumerate(c.sources):
+        is_weight = index == 1 and c.direction != "wgrad"
+        if thin or (padded(tensor, is_weight, d["groups"]) and not free):
+            yield from (zeros(tensor), spread(tensor, generic=thin or (is_weight and c.unit)))
+    yield from _main(c)
+    if thin or padded(c.target, c.direction == "wgrad", d["groups"]):
+        yield spread(c.target, generic=thin)
 
 
 def _main(c: Product) -> Iterator[Work]:
@@ -158,7 +226,7 @@ def _main(c: Product) -> Iterator[Work]:
         yield fill(c.target.numel * c.target.itemsize)
     elif c.counted or split:
         yield fill(4)
-    yield c.work
+    yield c.kernel()
     if split and c.direction == "wgrad" and (c.few or c.depth > 1300 * c.blocks):
         yield summed(c.target, 2)
 
@@ -174,6 +242,8 @@ def _split(c: Product) -> bool:
 def _worth_padding(c: Product) -> bool:
     """Large first layers are, and wide ones of patches that don't overlap."""
     d = c.work.dims
+    if d["cin"] < 3:
+        return False
     wide_patches = c.half and d["stride"] == d["kernel"] and d["cout"] >= 1024
     return c.adds >= _LARGE or wide_patches
 

@@ -13,15 +13,29 @@ from simulator.records import Signature
 
 @lowering("foreach")
 def foreach(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """Equal launches; what does not divide is in the last one, so that the totals stay."""
+    """Each launch has the part of the work that its elements are of all. The longest chunk is the
+    last to be done: `rows` such chunks would be the launch."""
     d = work.dims
-    count = multi_tensor_launches(d["numels"], d["lists"], scalar_list=bool(d["scalars"]))
-    if count <= 1:
-        return (work,) if count else ()
-    parts = {name: getattr(work, name) for name in ("flops", "read_bytes", "write_bytes",
-                                                     "instructions")}  # fmt: skip
-    each = {name: total // count for name, total in parts.items()}
-    last = {name: total - each[name] * (count - 1) for name, total in parts.items()}
-    slim = {"elements": d["elements"] // count, "lists": d["lists"]}
-    one = replace(work, **each, dims=slim)
-    return (*[one] * (count - 1), replace(work, **last, dims=slim))
+    found = multi_tensor_launches(d["numels"], d["lists"], scalar_list=bool(d["scalars"]))
+    total = max(1, d["elements"])
+    works: list[Work] = []
+    done = 0
+    for launch in found:
+        before, done = done, done + launch.elements
+        parts = {
+            name: amount * done // total - amount * before // total
+            for name in ("flops", "read_bytes", "write_bytes", "instructions")
+            if (amount := getattr(work, name))
+        }
+        dims = {
+            "elements": launch.elements,
+            "lists": d["lists"],
+            "scalars": d["scalars"],
+            "blocks": launch.blocks,
+            "rows": launch.elements / launch.longest,
+            "ragged": launch.ragged / launch.elements,
+        }
+        if "variant" in d:
+            dims["variant"] = d["variant"]
+        works.append(replace(work, **parts, dims=dims))
+    return tuple(works)

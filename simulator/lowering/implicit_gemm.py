@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil, prod
+from dataclasses import dataclass, replace
+from math import ceil, gcd, prod
 from typing import Any
+
+import msgspec
 
 from simulator.costs import Work
 from simulator.hardware import GPU
-from simulator.lowering.layouts import ALIGNED, images
-from simulator.records import Signature, Tensor
+from simulator.lowering.layouts import images
+from simulator.records import Signature, Tensor, row_major
 
 _UNITS_SEEN = 132
+_FEW = 8
+_LOAD_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,82 @@ class Product:
     def adds(self) -> int:
         """Multiply-adds."""
         return self.work.flops // 2
+
+    @property
+    def load(self) -> int:
+        """Channels that a kernel loads at once."""
+        return _LOAD_BYTES // self.target.itemsize
+
+    @property
+    def pixels(self) -> int:
+        """Of the larger image."""
+        return prod(self.work.dims["spatial_in"])
+
+    def kernel(self, **more: Any) -> Work:
+        """The main kernel: an implicit product of tensors in NHWC, whose few channels are padded
+        to what one load takes."""
+        columns, depth = self.columns, self.depth
+        if self.direction == "dgrad":  # strides leave gaps that are not multiplied
+            depth = max(1, self.adds // (self.work.dims["groups"] * self.rows * columns))
+        if self.few and "variant" not in more:
+            wide = -(-self.work.dims["cin"] // self.load) * self.load
+            columns, depth = (
+                (columns, depth // self.work.dims["cin"] * wide)
+                if self.direction == "fwd"
+                else (columns // self.work.dims["cin"] * wide, depth)
+            )
+            more["variant"] = f"{self.direction}_first"
+        size = {
+            "positions": self.rows, "columns": columns, "depth": depth,
+            "blocks": max(1, round(self.blocks)),
+        }  # fmt: skip
+        return msgspec.structs.replace(self.work, dims=self.work.dims | size | more)
+
+    def plain(self) -> Work:
+        """A 1×1 of stride 1 as the plain product that it is: a batch of them in NCHW. Where rows
+        do not allow loads of 16 bytes, other kernels take it."""
+        d, last = self.work.dims, self.work.dims["channels_last"]
+        inner = (d["cin"], d["cout"]) if last else (self.pixels, d["cin"])
+        align = gcd(_LOAD_BYTES, *(size * self.target.itemsize for size in inner))
+        kind = "plain" if align == _LOAD_BYTES else "narrow"
+        sizes = {"variant": f"{self.direction}_{kind}", "align_bytes": align}
+        if not last:  # a product for each image
+            n = d["n"]
+            sizes |= {"batch": n} | (
+                {"depth": self.depth // n}
+                if self.direction == "wgrad"
+                else {"positions": self.rows // n}
+            )
+        return self.kernel(**sizes)
+
+    def direct(self) -> Work:
+        """Kernels for NCHW that multiply on vector lanes."""
+        kernel = self.kernel(variant=f"{self.direction}_direct", item_bytes=self.target.itemsize)
+        return msgspec.structs.replace(
+            kernel, engine="vector", dtype="float32", instructions=self.adds
+        )
+
+    def of_one_group(self) -> Product:
+        """The same for one group of channels, as a convolution of its own."""
+        groups = self.work.dims["groups"]
+        d = self.work.dims
+        parts = {"cin": d["cin"] // groups, "cout": d["cout"] // groups, "groups": 1}
+        amounts = {
+            name: getattr(self.work, name) // groups
+            for name in ("flops", "read_bytes", "write_bytes", "instructions")
+        }
+        first, second = self.sources
+        return replace(
+            self,
+            work=msgspec.structs.replace(self.work, **amounts, dims=d | parts),
+            sources=(
+                _part(first, groups, outer=False),
+                _part(second, groups, outer=self.direction != "wgrad"),
+            ),
+            target=_part(self.target, groups, outer=self.direction == "wgrad"),
+            blocks=self.blocks / groups,
+            few=parts["cin"] < _FEW,
+        )
 
     @property
     def counted(self) -> bool:
@@ -74,5 +154,12 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
         hopper=(gpu.compute_capability or (0, 0)) >= (9, 0),
         unit=taps == 1,
         strided=prod(d["stride"]) > 1,
-        few=d["cin"] < ALIGNED,
+        few=d["cin"] < _FEW,
     )  # fmt: skip
+
+
+def _part(tensor: Tensor, groups: int, *, outer: bool) -> Tensor:
+    """The channels of one group: a weight's are its outer dimension."""
+    n, c, *rest = tensor.shape
+    shape = (n // groups, c, *rest) if outer else (n, c // groups, *rest)
+    return Tensor(shape, tensor.dtype, row_major(shape))

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from msgspec.structs import replace
-
 from simulator.costs import Work
 from simulator.records import Signature, Tensor
 
-ALIGNED = 8
-"""Channels that a half-precision tensor core kernel loads at once: 16 bytes."""
+_TILE = 32
+_LOAD_BYTES = 16
 
 
 def images(op: Signature) -> tuple[Tensor, Tensor | None]:
@@ -55,30 +53,52 @@ def _lies(tensor: Tensor, channels_last: bool) -> bool:
     return channels_last and tensor.dense and tensor.stride[1] == 1
 
 
-def converted(tensor: Tensor) -> Work:
-    """A tensor in cuDNN's other layout: read once and written once, tile by tile."""
+def converted(tensor: Tensor, back: bool = False) -> Work:
+    """A tensor from NCHW to NHWC, or back: read once and written once, in tiles of 32 channels
+    by 32 pixels, which take their time however few of them there are."""
     size = tensor.numel * tensor.itemsize
-    runs = prod(tensor.shape[:2])  # the pixels of one channel lie side by side
-    dims = {"elements": tensor.numel, "runs": runs}
-    return Work("layout", 0, size, size, instructions=2 * tensor.numel, dims=dims)
+    images, channels, pixels = tensor.shape[0], tensor.shape[1], prod(tensor.shape[2:])
+    tiles = images * -(-channels // _TILE) * -(-pixels // _TILE)
+    dims = {"elements": tensor.numel, "channels": channels, "pixels": pixels, "back": back}
+    return Work("layout", 0, size, size, instructions=2 * tiles * _TILE**2, dims=dims)
 
 
 def copied(tensor: Tensor) -> Work:
     """A tensor in another layout by PyTorch's own copy: read once and written once."""
-    return replace(converted(tensor), family="copy", dims={"transposed": True})
+    size = tensor.numel * tensor.itemsize
+    dims = {"elements": tensor.numel, "transposed": True}
+    return Work("copy", 0, size, size, instructions=2 * tensor.numel, dims=dims)
+
+
+def loaded(tensor: Tensor) -> int:
+    """Channels that a tensor core kernel loads at once."""
+    return _LOAD_BYTES // tensor.itemsize
 
 
 def padded(tensor: Tensor, is_weight: bool, groups: int) -> bool:
     """Does it have channels that no vector load divides? Of each group, and a weight of both."""
-    shape = tensor.shape
+    shape, step = tensor.shape, loaded(tensor)
     sizes = (shape[0] // groups, shape[1]) if is_weight else (shape[1] // groups,)
-    return any(size % ALIGNED for size in sizes)
+    return any(size % step for size in sizes)
 
 
 def zeros(tensor: Tensor) -> Work:
     """The padded NHWC copy of a tensor, before its elements are put in."""
-    wide = -(-tensor.shape[1] // ALIGNED) * ALIGNED
+    wide = -(-tensor.shape[1] // loaded(tensor)) * loaded(tensor)
     return fill(tensor.numel // tensor.shape[1] * wide * tensor.itemsize)
+
+
+def spread(tensor: Tensor, *, generic: bool = False) -> Work:
+    """A tensor into (or out of) a padded one in NHWC. A weight whose outer dimension is padded
+    too, and channels by groups, are for a generic kernel, which finds each element's place."""
+    size = tensor.numel * tensor.itemsize
+    dims: dict[str, object] = {
+        "elements": tensor.numel, "channels": tensor.shape[1], "item_bytes": tensor.itemsize,
+    }  # fmt: skip
+    if generic:
+        dims["variant"] = "generic"
+    slots = 40 if generic else 4
+    return Work("padding", 0, size, size, instructions=slots * tensor.numel, dims=dims)
 
 
 def fill(size: int) -> Work:
@@ -89,7 +109,8 @@ def fill(size: int) -> Work:
 def summed(target: Tensor, parts: int) -> Work:
     """`parts` partial sums of a tensor, kept in float32, into one."""
     n = target.numel
+    dims = {"variant": "parts", "elements": n, "parts": parts, "item_bytes": target.itemsize}
     return Work(
         "reduction", parts * n, 4 * parts * n, n * target.itemsize, instructions=parts * n,
-        dims={"rows": n, "cols": parts, "inner": n},
+        dims=dims,
     )  # fmt: skip

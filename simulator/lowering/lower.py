@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.costs import Work
+from simulator.by_identity import ByIdentity
+from simulator.costs import Work, works
 from simulator.hardware import GPU
-from simulator.lowering.registry import launches
-from simulator.records import Trace
+from simulator.lowering.registry import RULES
+from simulator.records import Signature, Trace
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,10 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     distinct: list[Work] = []
     span: list[NDArray[np.int64]] = []
     missing: set[int] = set()
-    for number, signature in enumerate(signatures):
-        found = launches(signature, gpu)
-        if found is None:
+    for number, (signature, known) in enumerate(zip(signatures, _works(trace), strict=True)):
+        found = () if known is None else _launches(signature, known, gpu)
+        if known is None:
             missing.add(number)
-            found = ()
         places: list[int] = []
         for work in found:  # equal launches of one op are one object
             if not (places and distinct[-1] is work):
@@ -49,3 +50,39 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
         np.repeat(np.arange(len(rows)), counts),
         [index for index, row in enumerate(rows) if row in missing],
     )
+
+
+_MANY = 32  # tensors, as an optimizer's ops have: what is made of those is worth keeping
+_WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(512)
+_LAUNCHES: ByIdentity[list[Work]] = ByIdentity(2048)
+
+
+def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
+    """The work of each distinct signature, which no GPU changes: kept with the trace."""
+    if "works" not in trace.kept:
+        trace.kept["works"] = [
+            _WORKS.get(op, None, partial(_costed, op)) if len(op.inputs) > _MANY else _costed(op)
+            for op in trace.signatures[0]
+        ]
+    return trace.kept["works"]
+
+
+def _costed(op: Signature) -> tuple[Work, ...] | None:
+    on_cpu = all(t.device == "cpu" for t in (*op.inputs, *op.outputs))
+    return () if on_cpu else works(op)
+
+
+def _launches(op: Signature, found: tuple[Work, ...], gpu: GPU) -> list[Work]:
+    """As `simulator.lowering.launches`, for an op whose work is known."""
+    if len(op.inputs) > _MANY:
+        kind = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
+        return _LAUNCHES.get(op, kind, lambda: _ruled(op, found, gpu))
+    return _ruled(op, found, gpu)
+
+
+def _ruled(op: Signature, found: tuple[Work, ...], gpu: GPU) -> list[Work]:
+    kernels: list[Work] = []
+    for work in found:
+        rule = RULES.get(work.family)
+        kernels += (work,) if rule is None else rule(op, work, gpu)
+    return kernels

@@ -1,22 +1,26 @@
 """Recurrent layers as cuDNN launches them: one kernel for all steps, or two or three for each.
 
-Read off an H200 (cuDNN 9.19): nn.RNN, GRU and LSTM of 1 to 3 layers, 128 to 1024 wide, over 1 to
-200 steps, in float32 and float16, one way and both ways.
+Read off an H200 (cuDNN 9.19): nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to 1024 wide, over 1 to
+250 steps, in float32 and float16, one way and both ways.
 """
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, gcd
+from typing import Any
 
 from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.lowering.layouts import fill
+from simulator.lowering.product import product
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 
 _UNITS_SEEN = 132
+_WIDEST, _WIDEST_BACK = 192, 128
+"""Hidden states of the widest gated recurrence that is one kernel, forward and backward."""
 _REGISTERS = 256 * 1024
 """Bytes of a streaming multiprocessor's register file, on every GPU since Kepler."""
 
@@ -25,26 +29,49 @@ _REGISTERS = 256 * 1024
 def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The recurrence of one layer and direction.
 
-    A W_hh that fits the registers of one unit stays there for all steps. A larger one was seen to
-    stay, spread over the units, for a single float16 LSTM layer in training. Else every step
-    launches its product and its cell.
+    A narrow layer is one kernel, whose blocks share the batch and hold W_hh, or as much of it as
+    their registers have room for. A wide one was seen to be spread over the units for a single
+    float16 LSTM layer in training. Else every step launches its product and its cell.
     """
     d = work.dims
     itemsize = op["input"].itemsize
     forward = d["direction"] == "fwd"
     gates = d["b"] * d["gates"] * d["hidden"]
-    if _weight_bytes(work, itemsize) <= _REGISTERS:
+    if _in_one(work, itemsize):
+        held = replace(work, dims=_held(work, itemsize))
         if not forward:
-            return _elementwise(gates, itemsize), work  # the last step's, before the loop
+            return _elementwise(gates, itemsize), held  # the last step's, before the loop
         biased = d["kind"] == "gru"  # its new gate has two biases, one of which is added ahead
-        return (_elementwise(gates * d["steps"], itemsize), work) if biased else (work,)
+        return (_elementwise(gates * d["steps"], itemsize), held) if biased else (held,)
     alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
     lstm = d["kind"] == "lstm" and d["train"]
     if alone and lstm and itemsize == 2 and d["b"] % 8 == 0:
+        spread = replace(work, dims=_held(work, itemsize) | {"variant": "spread"})
         state = _elementwise(d["b"] * d["hidden"], itemsize)
         flags = fill(4 * (gpu.units or _UNITS_SEEN))  # by which the units wait for each other
-        return (flags, work) if forward else (state, flags, state, work, state)
-    return tuple(k for step in range(d["steps"]) for k in _step(work, step, itemsize))
+        return (flags, spread) if forward else (state, flags, state, spread, state)
+    each = _step(work, itemsize, last=False)
+    return each * (d["steps"] - 1) + _step(work, itemsize, last=True)
+
+
+def _in_one(work: Work, itemsize: int) -> bool:
+    """Is the recurrence a single kernel? cuDNN has them for up to 192 hidden states, and 128
+    backward; for a plain recurrence where a unit's registers hold W_hh."""
+    d = work.dims
+    if d["gates"] == 1 or d["projection"] != d["hidden"]:
+        return _weight_bytes(work, itemsize) <= _REGISTERS
+    return d["hidden"] <= (_WIDEST if d["direction"] == "fwd" else _WIDEST_BACK)
+
+
+def _held(work: Work, itemsize: int) -> dict[str, Any]:
+    """What the time of a recurrence in one kernel depends on: it is made for a multiple of 32
+    hidden states, and fetches what no register holds again at each step."""
+    d = work.dims
+    wide = -(-d["hidden"] // 32) * 32
+    spilled = 4 * d["gates"] * wide**2 > _REGISTERS
+    variant = "spilled" if spilled else "forward" if d["direction"] == "fwd" else "backward"
+    kept = {name: d[name] for name in ("kind", "b", "steps", "gates", "train")}
+    return kept | {"variant": variant, "wide": wide, "item_bytes": itemsize}
 
 
 @lowering("rnn_input")
@@ -52,42 +79,57 @@ def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The product of a layer's inputs of all steps, or its gradient; dims as of a "gemm".
 
     Stacked layers that go one way share the GPU: the next starts once the first has done some
-    steps, so the product comes in chunks: of a quarter of the steps, or fewer rows, forward, and
-    of 128 rows backward. One layer, both directions, or a W_hh that stays on chip take it whole.
+    steps, so the product comes in chunks of them. One layer, both directions, or a recurrence in
+    one kernel take it whole.
     """
     whole, forward = replace(work, family="gemm"), "backward" not in op.name
     itemsize, hidden = op["input"].itemsize, op.args["hidden_size"]
-    gates = work.dims["n" if forward else "k"]
-    stays = gates * (op.arg("proj_size", 0) or hidden) * itemsize <= _REGISTERS
-    if op.arg("num_layers", 1) == 1 or op.arg("bidirectional", False) or stays:
-        return (whole,)
+    in_one = hidden <= (_WIDEST if forward else _WIDEST_BACK)
+    if op.arg("num_layers", 1) == 1 or op.arg("bidirectional", False) or in_one:
+        return product(op, whole, gpu)
     sizes, x = op.arg("batch_sizes", []), op["input"].shape
     b, steps = (sizes[0], len(sizes)) if sizes else x[:2] if op.arg("batch_first") else x[1::-1]
-    together = max(min(steps // 4, 512 // b, 32), 1) if forward else min(max(128 // b, 4), 32)
-    count = ceil(steps / together)
-    rows = [work.dims["m"] // count] * count
-    rows[-1] += work.dims["m"] % count
-    itemsize = op["input"].itemsize
+    together = _forward_chunk(b, steps) if forward else _backward_chunk(b, steps)
+    full, rest = divmod(steps, together)
+    rows = [work.dims["m"] * together // steps] * full + [0] * (rest > 0)
+    rows[-1] += work.dims["m"] - sum(rows)
     weights = work.dims["n"] * work.dims["k"] * itemsize
-    chunks = (
-        replace(
+    chunks = {
+        m: replace(
             whole,
             flops=work.flops * m // work.dims["m"],
             read_bytes=weights + (work.read_bytes - weights) * m // work.dims["m"],
             write_bytes=work.write_bytes * m // work.dims["m"],
             dims=work.dims | {"m": m},
         )
-        for m in rows
-    )
-    return tuple(k for chunk in chunks for k in _split(chunk, itemsize, forward))
+        for m in set(rows)
+    }
+    return tuple(k for m in rows for k in _split(chunks[m], itemsize, forward))
 
 
-def _step(work: Work, step: int, itemsize: int) -> tuple[Work, ...]:
+def _forward_chunk(b: int, steps: int) -> int:
+    """A quarter of the steps, or an eighth and so on where these are over 24; at most 512 rows."""
+    parts = 4
+    while steps // parts > 24:
+        parts *= 2
+    return max(min(steps // parts, 512 // b), 1)
+
+
+def _backward_chunk(b: int, steps: int) -> int:
+    """A power of two of the steps, about 128 rows, in at most 32 chunks."""
+    limits = ((1, 32), (8, 16), (16, 8), (63, 4))
+    together = next((many for most, many in limits if b <= most), 2)
+    while steps / together > 32:
+        together *= 2
+    return together
+
+
+def _step(work: Work, itemsize: int, *, last: bool) -> tuple[Work, ...]:
     """One step's product with W_hh and its cell; backward the cell comes first.
 
     Over the steps the FLOPs, instructions and writes of what the work holds add up to it, and so
-    do the reads, with W_hh counted once. But each step reads W_hh again, and its product's result
-    goes through memory on its way between the two kernels.
+    do the reads, with W_hh counted once: the last has what does not divide. But each step reads
+    W_hh again, and its product's result goes through memory on its way between the two kernels.
     """
     d = work.dims
     forward = d["direction"] == "fwd"
@@ -97,18 +139,21 @@ def _step(work: Work, step: int, itemsize: int) -> tuple[Work, ...]:
     result = (gates if forward else state) * itemsize
 
     def part(total: int) -> int:
-        return total * (step + 1) // d["steps"] - total * step // d["steps"]
+        each = total // d["steps"]
+        return total - each * (d["steps"] - 1) if last else each
 
+    step = {"variant": "tensor_step"} if work.engine == "tensor" else {}
     product = Work(
         "gemm", part(work.flops), weights + (state if forward else gates) * itemsize, result,
         work.engine, work.dtype,
         dims={"b": 1, "m": d["b"], "n": columns, "k": depth, "transa": False, "transb": forward,
-              "epilogue": None},
+              "align_bytes": gcd(16, d["hidden"] * itemsize), "epilogue": None, **step},
     )  # fmt: skip
     cell = Work(
         "pointwise", 0, part(work.read_bytes - weights) + result, part(work.write_bytes),
         instructions=part(work.instructions),
-        dims={"elements": d["b"] * d["hidden"], "inputs": d["gates"] + 1, "contiguous": True},
+        dims={"elements": d["b"] * d["hidden"], "gates": d["gates"], "back": not forward,
+              "train": d["train"], "variant": "cell"},
     )  # fmt: skip
     products = _split(product, itemsize, forward)
     return (*products, cell) if forward else (cell, *products)
@@ -117,21 +162,23 @@ def _step(work: Work, step: int, itemsize: int) -> tuple[Work, ...]:
 def _split(product: Work, itemsize: int, forward: bool) -> tuple[Work, ...]:
     """A step has few rows, and so few tiles: a deep product is shared out along its depth.
 
-    float16 adds the parts up in a further kernel; backward in float32 they are added onto zeros.
-    A batch of fewer than 8 is a matrix times a vector, which needs neither.
+    float16 adds the parts up in a further kernel, and so it does where rows are not aligned;
+    backward in float32 they are added onto zeros. A batch of one is a matrix times a vector.
     """
     d = product.dims
     total = Work(
         "reduction", 0, 2 * 4 * d["m"] * d["n"], product.write_bytes,
         instructions=2 * d["m"] * d["n"],
-        dims={"rows": d["m"] * d["n"], "cols": 2, "inner": d["m"] * d["n"]},
+        dims={"variant": "parts", "elements": d["m"] * d["n"], "parts": 2, "item_bytes": itemsize},
     )  # fmt: skip
-    if itemsize == 2:
-        return (product,) if forward or d["k"] < 3072 else (product, total)
-    if d["m"] < 8:
+    if d["m"] == 1:
         return (product,)
+    if itemsize == 2:
+        split = not forward and (d["k"] >= 3072 or d.get("align_bytes", 16) < 16)
+        return (product, total) if split else (product,)
     if forward:
-        return (product, total) if d["k"] >= 32 * ceil(d["n"] / 64) else (product,)
+        deep = 8 <= d["m"] <= 64 and d["k"] >= 32 * ceil(d["n"] / 64)
+        return (product, total) if deep else (product,)
     return (fill(product.write_bytes), product) if d["k"] >= 1024 else (product,)
 
 

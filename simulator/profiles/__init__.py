@@ -6,8 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
+import platformdirs
 
 from simulator.errors import InputError
+from simulator.residuals import Residual
 
 FOLDER = Path(__file__).parent
 
@@ -24,6 +26,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     row          bytes per second of one row, where a row is one block's alone (0: no such limit)
     step_s       seconds of each step that must wait for the one before
     run_clocks   clocks of one unit for each run of neighbours in memory, however short it is
+    cold_step_s  more seconds of each step that waits for DRAM
     """
 
     stream: float
@@ -34,6 +37,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     row: float = 0.0
     step_s: float = 0.0
     run_clocks: float = 0.0
+    cold_step_s: float = 0.0
 
 
 class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,7 +49,12 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wave_s       start and end of each wave of tiles
     split_s      extra time when the reduced dimension is split over several tiles
     dram, l2     share of the bandwidths that it reaches: its loads run ahead on every card
-    unaligned    compute is this many times slower for each halving of the loads below 16 bytes
+    unaligned    compute is this many times slower where operands cannot be loaded by 16 bytes
+    cold_s       more than fixed_s where the first byte comes from DRAM
+    alone        an attention's tile without another beside it on its unit takes this many times
+                 as long
+    masked       and with a mask that is read this many times
+    edge         and at the edge of a band of pairs, as of a causal mask's, this many times
     """
 
     shapes: tuple[tuple[int, int], ...]
@@ -57,11 +66,16 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     l2: float
     fixed_s: float
     unaligned: float = 1.0
+    cold_s: float = 0.0
+    alone: float = 1.0
+    masked: float = 1.0
+    edge: float = 1.0
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How families of kernels use a GPU: `gpu`, which was measured; to others it is transferred.
 
+    residuals    what the physics of a curve leaves over, by shape; `units` are those of `gpu`
     dram_reach   share of the data sheet's bandwidth that the best kernel reaches
     l2_reach     share of L2 in which data just used is found again
     interval     10th and 90th percentile of measured over predicted periods, of steps never fitted
@@ -74,6 +88,8 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     traffic: dict[str, Traffic]
     tiles: dict[str, Tiles]
+    residuals: dict[str, Residual]
+    units: int
     dram_reach: float
     l2_reach: float
     l2_bytes_per_clock_per_unit: float
@@ -89,14 +105,72 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.interval if gpu == self.gpu else self.transferred
 
 
+VERSION = 2
+"""Of the profiles that this version reads and writes."""
+
+
 @lru_cache
 def profile(name: str = "h200") -> Profile:
-    """Load a packaged profile. Raises InputError for an unknown or malformed one."""
-    path = FOLDER / f"{name}.json"
-    if not path.exists():
+    """A packaged profile by its name, or a calibrated one by its path. Raises InputError for an
+    unknown or malformed one, one of another version, and one with figures out of range."""
+    path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    if not path.is_file():
         known = ", ".join(sorted(p.stem for p in FOLDER.glob("*.json")))
-        raise InputError(f"unknown profile {name!r}: expected one of {known}")
+        raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Profile)
+        found = msgspec.json.decode(path.read_bytes(), type=Profile)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
+    if found.version != VERSION:
+        raise InputError(
+            f"{path.name} is a profile of version {found.version}: expected {VERSION}; fit again "
+            "with `ridgepoint calibrate fit`"
+        )
+    if wrong := _out_of_range(found):
+        raise InputError(f"{path.name} is no valid profile: {wrong}; calibrate again")
+    return found
+
+
+def _out_of_range(p: Profile) -> str | None:
+    """The first figure that no measurement gives: a share above 1 of a bandwidth, a time or a
+    length that is not positive."""
+    checks = {"dram_reach": (p.dram_reach, 0, 1), "l2_reach": (p.l2_reach, 0, 1),
+              "gap_s": (p.gap_s, 0, 1e-3), "graph_gap_s": (p.graph_gap_s, 0, 1e-3),
+              "graph_launch_s": (p.graph_launch_s, 0, 1e-2), "units": (p.units, 0, 1e5)}  # fmt: skip
+    for name, t in (*p.traffic.items(), *p.tiles.items()):
+        checks |= {f"{name}.l2": (t.l2, 0, 1), f"{name}.fixed_s": (t.fixed_s, 0, 1e-2)}
+    for name, r in p.residuals.items():
+        if len({len(r.features), len(r.lengths), *map(len, r.points)}) > 1 or (
+            len(r.points) != len(r.values)
+        ):
+            return f"residuals.{name} has points of other lengths than its features"
+        checks[f"residuals.{name}.lengths"] = (min(r.lengths, default=1), 0, 1e9)
+    for name, (value, low, high) in checks.items():
+        if not low < value <= high:
+            return f"{name} is {value:g}, expected above {low:g} and at most {high:g}"
+    return None
+
+
+def users() -> Path:
+    """The folder of a user's own profiles, one file a GPU, named by its id."""
+    return Path(platformdirs.user_config_dir("ridgepoint", False)) / "profiles"
+
+
+def learned(gpu: str) -> Profile:
+    """What is known of the GPU of this id: a user's own calibration, then a packaged one, else
+    that of the H200, transferred."""
+    own = users() / f"{gpu}.json"
+    if own.is_file():
+        found = profile(str(own))
+        if found.gpu != gpu:
+            raise InputError(
+                f"{own.name} is a profile of {found.gpu}: expected one of {gpu}; name the file "
+                f"{found.gpu}.json or calibrate {gpu} again"
+            )
+        return found
+    return next((p for p in map(profile, packaged()) if p.gpu == gpu), profile())
+
+
+def packaged() -> tuple[str, ...]:
+    """The names of the profiles that ship with the project."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -118,7 +119,7 @@ class Family:
         unique: dict[Any, int] = {}
         signatures: list[Signature] = []
         places: list[int] = []
-        for form in self.signatures:
+        for number, form in enumerate(self.signatures):
             inputs = tuple([tensors[i] for i in form.inputs])
             outputs = tuple([tensors[i] for i in form.outputs])
             args = fill(form.args, sizes)
@@ -126,9 +127,10 @@ class Family:
                    form.aliases)  # fmt: skip
             place = unique.setdefault(key, len(signatures))
             if place == len(signatures):
-                signatures.append(
-                    Signature(form.name, inputs, outputs, form.names, args, form.aliases)
-                )
+                made = Signature(form.name, inputs, outputs, form.names, args, form.aliases)
+                if number in self._fixed:  # what was made of it at one point, serves at all
+                    made = self._kept.setdefault(number, made)
+                signatures.append(made)
             places.append(place)
         rows = self.rows
         if len(signatures) < len(places):  # sizes that differ elsewhere coincide here
@@ -148,6 +150,21 @@ class Family:
             list(rows),
         )  # what it would find itself
         return trace
+
+    @cached_property
+    def _fixed(self) -> frozenset[int]:
+        """The signatures without a size that varies, such as an optimizer's."""
+        fixed = [not any(atoms for _, atoms in e.terms) for e in self.expressions]
+        tensors = [all(fixed[i] for i in (*t[0], *t[1])) for t in self.tensors]
+        return frozenset(
+            number
+            for number, form in enumerate(self.signatures)
+            if form.args[0] == "same" and all(tensors[i] for i in (*form.inputs, *form.outputs))
+        )
+
+    @cached_property
+    def _kept(self) -> dict[int, Signature]:
+        return {}
 
     def sizes(self, batches: NDArray[np.int64], seqs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Every distinct size at every point, [slots, points]."""

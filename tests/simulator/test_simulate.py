@@ -64,10 +64,13 @@ def answer(name: str, gpu: str = "h200", mode: str = "eager", phase: str = "infe
 
 
 # Which rate rules each figure of a profile: times are divided by it, rates are multiplied.
-TIMES = {"fixed_s": "overhead", "cold_s": "overhead", "step_s": "overhead", "wave_s": "compute",
-         "split_s": "compute", "run_clocks": "memory"}  # fmt: skip
+TIMES = {"fixed_s": "overhead", "cold_s": "overhead", "step_s": "overhead",
+         "cold_step_s": "overhead", "wave_s": "compute", "split_s": "compute",
+         "run_clocks": "memory"}  # fmt: skip
 RATES = {"row": "memory", "stream": "memory"}
-SHARES = {"l2", "issue", "dram", "shapes", "utilisation", "feed", "unaligned"}
+SHARES = {
+    "l2", "issue", "dram", "shapes", "utilisation", "feed", "unaligned", "alone", "masked", "edge",
+}  # fmt: skip
 
 
 def _faster(curve: Traffic | Tiles, factor: dict[str, float]) -> Any:

@@ -5,6 +5,7 @@ from simulator.tracing.semantics import (
     convolution,
     dropout,
     normalization,
+    optimizers,
     recurrent,
     softmax,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "dropout",
     "gpu_semantics",
     "normalization",
+    "optimizers",
     "recurrent",
     "softmax",
 ]

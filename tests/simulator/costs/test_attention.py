@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs import Work
+from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig
 
 SDPA = "aten._scaled_dot_product_"
@@ -44,17 +45,17 @@ def test_a_mask_is_read() -> None:
     assert (work.read_bytes, work.dims["mask"]) == (458752, True)
 
 
-def test_cudnn_clears_before_and_splits_the_keys_of_one_query() -> None:
+def test_cudnn_clears_before_but_not_for_one_query() -> None:
     clear, work = forward("cudnn")
     assert (clear.family, work.dims["backend"]) == ("fill", "cudnn")
     one = ((8, 32, 1, 64), "bfloat16")
     keys = ((8, 8, 1024, 64), "bfloat16")
     name = f"{SDPA}cudnn_attention.default"
-    decode, gather = launched(sig(name, one, None, {}, query=one, key=keys, value=keys))
+    (decode,) = launched(sig(name, one, None, {}, query=one, key=keys, value=keys))
     # 2·8·32·1·1024·(64 + 64) = 67,108,864; keys and values of 8 heads, not 32
     assert decode.flops == 67108864
     # 8·32·64·2 + 2·8·8·1024·64·2 = 16,809,984
-    assert (decode.read_bytes, decode.dims["hk"], gather.family) == (16809984, 8, "reduction")
+    assert (decode.read_bytes, decode.dims["hk"]) == (16809984, 8)
 
 
 def test_float32_is_in_tf32() -> None:
@@ -76,8 +77,9 @@ def backward(backend: str, hk: int = 4, dtype: str = "bfloat16") -> tuple[Work, 
 
 @pytest.mark.parametrize("backend", ["flash", "cudnn"])
 def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None:
-    *cleared, before, main, after = backward(backend)
-    assert [w.family for w in cleared] == (["fill"] if backend == "cudnn" else [])
+    *first, before, main, after = backward(backend)
+    # heads that lie one after another are copied for flash, which takes token after token
+    assert [w.family for w in first] == (["fill"] if backend == "cudnn" else ["copy", "copy"])
     # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
     assert main.flops == 83886080
     # dO and O of 131,072; writes 4,096 sums and clears dQ in float32, 262,144
@@ -85,16 +87,30 @@ def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None
     # q, k, v and dO, two float32 a row, dQ; writes dQ, dK and dV
     assert (main.read_bytes, main.write_bytes) == (4 * 131072 + 2 * 4096 + 262144, 524288)
     assert (after.read_bytes, after.write_bytes) == (262144, 131072)
+    assert (before.dims["variant"], after.dims["variant"]) == ("delta", "dq")
 
 
 def test_backward_sums_over_a_group_of_heads() -> None:
-    _, main, _, dk, dv = backward("flash", hk=2)
+    *_, main, _, dk, dv = backward("flash", hk=2)
     # dK is written for 4 heads, 131,072, and summed to 2
     assert (dk.read_bytes, dk.write_bytes, dk.family) == (131072, 65536, "reduction")
     assert dk == dv
     assert main.write_bytes == 262144 + 2 * 131072
-    # cuDNN does so too, after its clear
-    assert backward("cudnn", hk=2)[-2:] == (dk, dv)
+    # cuDNN does so too, with a kernel of its own
+    own, same = backward("cudnn", hk=2)[-2:]
+    assert (own.read_bytes, own.write_bytes, own.dims["variant"]) == (131072, 65536, "heads")
+    assert own == same
+
+
+def test_flash_takes_tokens_that_lie_one_after_another_as_they_are() -> None:
+    by_token = Tensor((2, 4, 128, 64), "bfloat16", (128 * 4 * 64, 64, 4 * 64, 1))
+    inputs: dict[str, Any] = {
+        "grad_out": by_token, "query": by_token, "key": by_token, "value": by_token,
+        "out": by_token, "logsumexp": LSE,
+    }  # fmt: skip
+    name = f"{SDPA}flash_attention_backward.default"
+    found = launched(sig(name, [by_token] * 3, None, {"is_causal": False}, **inputs))
+    assert [w.family for w in found] == ["reduction", "attention", "pointwise"]
 
 
 def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:

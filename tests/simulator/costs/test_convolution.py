@@ -121,10 +121,10 @@ def test_groups_divide_both_gradients() -> None:
 
 
 def test_depthwise_adds_its_bias_itself() -> None:
-    x = f16(1, 64, 10, 10)
+    x = (1, 64, 10, 10), "bfloat16"
     op = sig(
         "aten.convolution.default", x, None, geometry(64),
-        input=x, weight=f16(64, 1, 3, 3), bias=f16(64),
+        input=x, weight=((64, 1, 3, 3), "bfloat16"), bias=((64,), "bfloat16"),
     )  # fmt: skip
     (work,) = launched(op)
     # 2·100·64·9 = 115,200 on the vector unit, summed in float32
@@ -142,6 +142,36 @@ def test_channels_last_depthwise_is_cudnns() -> None:
     work, add = launched(op)
     assert (work.dims["channels_last"], work.dims["native"]) == (True, False)
     assert add.family == "pointwise"
+
+
+@pytest.mark.parametrize(
+    ("n", "channels", "side", "kernel", "stride", "native"),
+    [
+        (4, 64, 10, 3, 1, False),
+        (4, 24, 10, 3, 1, True),  # fewer than 32 channels
+        (4, 64, 10, 7, 1, True),  # no kernel of 7 × 7
+        (4, 64, 6, 3, 1, True),  # narrower than 7
+        (4, 64, 14, 3, 2, True),
+        (4, 512, 14, 3, 2, False),
+        (4, 256, 28, 5, 2, False),
+        (1, 64, 14, 3, 2, False),  # a single image
+    ],
+)
+def test_float16_depthwise_is_cudnns_where_that_is_faster(
+    n: int, channels: int, side: int, kernel: int, stride: int, native: bool
+) -> None:
+    out = f16(n, channels, side // stride, side // stride)
+    weight = f16(channels, 1, kernel, kernel)
+    op = conv(f16(n, channels, side, side), weight, out, groups=channels, stride=stride)
+    assert launched(op)[0].dims["native"] is native
+
+
+@pytest.mark.parametrize(("stride", "native"), [(1, False), (2, True)])
+def test_float16_depthwise_of_one_dimension(stride: int, native: bool) -> None:
+    x, out = f16(4, 64, 100), f16(4, 64, 100 // stride)
+    args = geometry(64) | {"stride": [stride], "padding": [1], "dilation": [1]}
+    op = sig("aten.convolution.default", out, None, args, input=x, weight=f16(64, 1, 3))
+    assert launched(op)[0].dims["native"] is native
 
 
 def test_one_and_three_dimensions() -> None:

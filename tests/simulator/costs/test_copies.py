@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from simulator.costs import Work
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import launched, sig
@@ -18,7 +20,20 @@ def one(op: Signature) -> Work:
 def test_copy_only_writes_its_target() -> None:
     work = one(sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=MAT))
     assert (work.family, work.read_bytes, work.write_bytes) == ("memcpy", 96, 96)
-    assert work.dims == {"direction": "d2d", "bytes": 96}
+    assert work.dims == {"direction": "d2d", "bytes": 96, "align_bytes": 16}
+
+
+@pytest.mark.parametrize(
+    ("rows", "variant"),
+    # a row is 2 KiB: a mebibyte is 512 rows; beyond it whole pages of 4 KiB are as fast
+    [(512, None), (514, None), (513, "d2d_ragged")],
+)
+def test_long_memcpys_of_broken_pages_have_a_curve_of_their_own(
+    rows: int, variant: str | None
+) -> None:
+    x = ((rows, 512), "float32")
+    work = one(sig("aten.clone.default", x, self=x))
+    assert work.dims.get("variant") == variant
 
 
 def test_a_turned_copy_is_a_kernel() -> None:
@@ -41,6 +56,10 @@ def test_a_cast_is_pointwise() -> None:
     half = ((4, 6), "bfloat16")
     work = one(sig("aten._to_copy.default", half, args={"dtype": "bfloat16"}, self=MAT))
     assert (work.family, work.read_bytes, work.write_bytes) == ("pointwise", 96, 48)
+    # from float32 to a half there is a kernel of vector loads; the way back converts one by one
+    assert not work.dims["widens"]
+    back = one(sig("aten._to_copy.default", MAT, args={"dtype": "float32"}, self=half))
+    assert back.dims["widens"]
 
 
 def test_host_to_device_writes_dram_only() -> None:
@@ -99,6 +118,25 @@ def test_slice_backward() -> None:
     assert [(w.read_bytes, w.write_bytes) for w in found] == [(0, 96), (48, 48)]
 
 
+def test_select_backward_writes_where_it_was_selected() -> None:
+    args = {"dim": 1, "index": 0}
+    op = sig("aten.select_backward.default", MAT, args=args, grad_output=((4,), "float32"))
+    _, copy = launched(op)
+    # 4 elements, 6·4 bytes apart in the result
+    assert (copy.read_bytes, copy.write_bytes, copy.dims["transposed"]) == (16, 16, False)
+
+
+def test_triangles_and_rolls_have_curves_of_their_own() -> None:
+    assert one(sig("aten.tril.default", MAT, self=MAT)).dims["variant"] == "triangle"
+    found = launched(sig("aten.roll.default", MAT, args={"dims": [0, 1]}, self=MAT))
+    assert [work.dims["variant"] for work in found] == ["roll"] * 2
+
+
+def test_a_range_is_computed_from_its_index() -> None:
+    work = one(sig("aten.arange.start_step", ((100,), "int64")))
+    assert (work.family, work.read_bytes, work.write_bytes) == ("arange", 0, 800)
+
+
 def test_repeat_reads_once() -> None:
     work = one(sig("aten.repeat.default", ((12, 6), "float32"), args={"repeats": [3, 1]}, self=MAT))
     assert (work.read_bytes, work.write_bytes) == (96, 288)
@@ -111,6 +149,16 @@ def test_dropout_writes_its_mask() -> None:
     )  # fmt: skip
     # 96 read; 96 and a mask of 24 written
     assert (work.family, work.read_bytes, work.write_bytes) == ("random", 96, 120)
+
+
+def test_dropout_loads_words_that_leave_nothing_over() -> None:
+    def vector(n: int, dtype: str) -> int:
+        x = ((n,), dtype)
+        op = sig("aten.native_dropout.default", [x, ((n,), "bool")], args={"train": True}, input=x)
+        return one(op).dims["vector"]
+
+    assert [vector(n, "bfloat16") for n in (80, 84, 86, 87)] == [8, 4, 2, 1]
+    assert vector(80, "float32") == 4
 
 
 def test_a_draw_reads_nothing() -> None:

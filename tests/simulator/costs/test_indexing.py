@@ -33,7 +33,32 @@ def test_embedding_reads_rows_and_not_the_table() -> None:
     work = embedding(1000, (4, 5))
     # 20 rows of 8·4 = 640, 20·8 = 160 of indices; writes 640
     assert (work.family, work.read_bytes, work.write_bytes) == ("gather", 800, 640)
-    assert work.dims == {"elements": 160, "width": 8}
+    # 32 bytes a row are two whole words, each row a block; the table is 1000·32
+    assert work.dims == {
+        "elements": 160, "width": 8, "table_bytes": 32000, "variant": "rows", "runs": 20,
+    }  # fmt: skip
+
+
+def picked(cols: int, rows: int, name: str = "aten.index_select.default") -> dict[str, Any]:
+    x, out, i = ((1000, cols), F32), ((rows, cols), F32), ((rows,), I64)
+    given = {"indices": [i]} if name == "aten.index.Tensor" else {"index": i}
+    (work,) = launched(sig(name, out, None, {"dim": 0}, self=x, **given))
+    return work.dims
+
+
+def test_which_kernel_gathers() -> None:
+    # 17 rows and more are taken in words of 16 bytes where every row is whole words
+    assert picked(8, 17)["variant"] == "rows"
+    assert picked(6, 17)["variant"] == "elements"
+    few = picked(8, 16)
+    assert (few["variant"], few["steps"]) == ("few", 16)
+    # a block for each 4 KiB of a row: 1025·16 / 4096 is 5
+    assert picked(4100, 20)["runs"] == 100
+    # 6·4 bytes lie in one place of 32
+    assert picked(6, 20)["runs"] == 20
+    assert picked(8, 2, "aten.index.Tensor")["variant"] == "rows"
+    assert picked(6, 2, "aten.index.Tensor")["variant"] == "index"
+    assert picked(8, 1, "aten.index.Tensor")["variant"] == "index"
 
 
 def test_a_small_table_bounds_what_is_read_of_it() -> None:
@@ -66,12 +91,33 @@ def test_few_gradients_are_added_by_one_kernel() -> None:
 def test_many_gradients_are_sorted_first() -> None:
     works = embedding_backward(3073)
     # keys of 64 bits, 8 passes
-    assert families(works).count("sort") == 8
+    passes = [w for w in works if w.dims.get("variant") == "pass"]
+    assert len(passes) == 8
     # number, 20 in the one kernel of a small sort, zeros, select, count, scan, two, two
     assert families(embedding_backward(20, scale_grad_by_freq=True)) == [
-        "pointwise", "sort_tile", "fill", "fill", "scan", "pointwise", "fill", "scan",
-        *["pointwise"] * 3, "scatter",
+        "arange", "sort_tile", "fill", "fill", "scan", "pointwise", "fill", "scan",
+        *["pointwise"] * 2, *["embedding_backward"] * 2,
     ]  # fmt: skip
+
+
+def test_gradients_of_few_rows_are_added_by_atomics_in_float32() -> None:
+    def after_sorting(dtype: str) -> list[str]:
+        name, grad = "aten.embedding_dense_backward.default", ((5000, 8), dtype)
+        op = sig(name, ((100, 8), dtype), grad_output=grad, indices=((5000,), I64))
+        found = launched(op)
+        return [w.dims.get("variant", w.family) for w in found[-5:]]
+
+    # 5000 = 50·100: where each part lies, zeros in float32, the sums, the cast
+    assert after_sorting("bfloat16") == ["step", "step", "fill", "atomic", "pointwise"]
+    assert after_sorting(F32)[-2:] == ["step", "atomic"]
+
+
+def test_a_gradient_is_summed_in_parts_of_ten() -> None:
+    partial, summed = embedding_backward(20, scale_grad_by_freq=True)[-2:]
+    # 20 / 10 and at most one more for each of 20 rows, but no more than 20 parts of 8 floats
+    assert partial.dims["parts"] == 20
+    assert (partial.read_bytes, partial.write_bytes) == (20 * 8 + 640, 640)
+    assert (summed.read_bytes, summed.write_bytes) == (640, 640)
 
 
 def index(x: Spec, out: Spec, *indices: Spec, **args: Any) -> tuple[Work, ...]:
@@ -137,7 +183,10 @@ def test_index_add_adds_slices() -> None:
     )
     # 132·8 + 2·132·1024·2 = 541,728 and 270,336
     assert (work.read_bytes, work.write_bytes) == (541728, 270336)
-    assert work.dims == {"elements": 135168, "width": 1024}
+    assert work.dims == {
+        "elements": 135168, "width": 1024, "table_bytes": 2**20, "variant": "rows", "steps": 0,
+        "few": False,
+    }  # fmt: skip
 
 
 def put(name: str = "aten.index_put_.default", **args: Any) -> tuple[Work, ...]:
@@ -157,10 +206,10 @@ def test_index_put() -> None:
 def test_accumulating_sorts() -> None:
     works = put("aten._index_put_impl_.default", accumulate=True, unsafe=True)
     # wrap, scale, divide, number; a small sort; the sum
-    assert families(works) == [*["pointwise"] * 4, "sort_tile", "scatter"]
+    assert families(works) == [*["pointwise"] * 3, "arange", "sort_tile", "scatter"]
     checked = families(put(accumulate=True))
     # the largest and the smallest index: found, compared, asserted
-    assert checked == ["reduction", "pointwise", "pointwise"] * 2 + families(works)
+    assert checked == ["reduction", "pointwise", "assertion"] * 2 + families(works)
 
 
 def test_one_value_under_a_mask_is_a_masked_fill() -> None:
@@ -194,6 +243,8 @@ def test_embedding_bag_reads_each_row_and_writes_each_bag() -> None:
     )
     # 20·16·4 + 20·8 + 4·8 = 1,472 and 4·16·4 = 256; 320 additions
     assert (work.read_bytes, work.write_bytes, work.flops) == (1472, 256, 320)
+    # 5 rows a bag, one after another; 4 bags are far from 8192
+    assert work.dims["steps"] == 5
 
 
 def test_accumulating_with_two_indices_adds_them() -> None:
@@ -230,3 +281,10 @@ def test_a_cast_of_stride_is_a_copy_kernel() -> None:
             index=((2,), I64))
     )  # fmt: skip
     assert first.family == "copy"
+
+
+def test_parts_of_a_row_are_listed_one_after_another() -> None:
+    works = embedding_backward(40000)
+    # 40,000 of 1000 rows are 40 each, and 4 parts of 10
+    listed = [w.dims["steps"] for w in works if w.dims.get("variant") == "step"]
+    assert listed == [0, 0, 4]

@@ -28,7 +28,7 @@ def test_a_reduced_loss_is_its_terms_and_their_sum(name: str) -> None:
     # 1,600·4 = 6,400 for each of x, y and the terms
     assert (terms.read_bytes, terms.write_bytes) == (12800, 6400)
     assert (total.family, total.read_bytes, total.write_bytes) == ("reduction", 6400, 4)
-    assert total.dims == {"rows": 1, "cols": 1600, "inner": 1}
+    assert (total.dims["rows"], total.dims["cols"], total.dims["vector"]) == (1, 1600, 4)
     assert len(run(name, X, {"reduction": NONE}, self=X, target=X)) == 1
 
 
@@ -56,6 +56,20 @@ def test_nll_reads_one_value_a_row() -> None:
     assert (clear.write_bytes, put.write_bytes) == (6400, 64)
     # the gradient, 16 targets, the weights' sum
     assert put.read_bytes == 4 + 128 + 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "threads", "steps"),
+    [
+        (16, 32, 1),
+        (5371, 256, 21),  # 5371 / 16 = 335.7, nearer 2^8 than 2^9 on a logarithmic scale
+        (100_000, 1024, 98),
+    ],
+)
+def test_a_reduced_nll_is_one_block(rows: int, threads: int, steps: int) -> None:
+    x, target = ((rows, 8), "float32"), ((rows,), I64)
+    (work,) = run("nll_loss_forward", [ONE, ONE], {"reduction": MEAN}, self=x, target=target)
+    assert (work.family, work.dims["threads"], work.dims["steps"]) == ("nll", threads, steps)
 
 
 def test_nll_of_images_clears_and_averages() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from simulator.costs.matmul import by_dot_products
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import launched, sig
 
@@ -155,3 +158,24 @@ def test_addbmm_is_a_product_for_each_matrix() -> None:
     op = sig("aten.addbmm_.default", c, (0, 1, 2, 0), self=c, batch1=a, batch2=b)
     works = launched(op)
     assert [w.flops for w in works] == [240] * 3
+
+
+def test_a_matrix_by_a_vector_is_a_product_in_16_bits() -> None:
+    (mv,) = launched(sig("aten.mv.default", bf16(8), self=bf16(8, 16), vec=bf16(16)))
+    # 2·8·16 = 256; (8·16 + 16)·2 = 288
+    assert (mv.family, mv.flops, mv.read_bytes, mv.engine) == ("gemm", 256, 288, "tensor")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "k", "own"), [("float32", 16, True), ("bfloat16", 16, False), ("bfloat16", 17, True)]
+)
+def test_one_row_has_kernels_of_its_own_unless_tensor_cores_take_it(
+    dtype: str, k: int, own: bool
+) -> None:
+    a, b = ((1, k), dtype), ((k, 300), dtype)
+    (product,) = launched(sig("aten.mm.default", ((1, 300), dtype), self=a, mat2=b))
+    assert by_dot_products(product) == own
+    # 300 sums of dot products, each in ⌈k / 128⌉ = 1 step
+    assert (product.dims.get("runs"), product.dims.get("steps")) == (
+        (300, 1) if own else (None, None)
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig
 
@@ -21,7 +23,10 @@ def test_layer_norm_is_one_launch() -> None:
     assert (work.read_bytes, work.write_bytes) == (160, 120)
     # moments 4 and application 4 an element
     assert work.flops == 8 * 24
-    assert work.dims == {"rows": 3, "cols": 8, "inner": 1}
+    assert work.dims == {
+        "variant": "fused", "rows": 3, "cols": 8, "inner": 1, "runs": 3, "steps": 1,
+        "itemsize": 4, "rms": False,
+    }  # fmt: skip
 
 
 def test_rows_of_seven_cannot_be_vectorized() -> None:
@@ -61,6 +66,22 @@ def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
             grad_out=x, input=x, mean=s, rstd=s, weight=w, bias=w)
     )  # fmt: skip
     assert [w.family for w in found] == ["norm", "weight_gradient", "reduction", "reduction"]
+    # a warp sums 32 rows of 32 columns: 2,188 partial rows of 96·4 bytes, of weight and bias
+    assert found[1].dims["runs"] == 3 * 2188
+    assert (found[1].write_bytes, found[2].read_bytes) == (2 * 2188 * 384, 2188 * 384)
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "threads"), [(3, 1, 64), (112, 2, 512), (220, 2, 1024), (3110, 13, 2048)]
+)
+def test_warps_of_a_weight_gradient(rows: int, steps: int, threads: int) -> None:
+    x, s, w = ((rows, 96), "float32"), ((rows, 1), "float32"), ((96,), "float32")
+    found = launched(
+        sig("aten.native_layer_norm_backward.default", [x, w, w], args={"normalized_shape": [96]},
+            grad_out=x, input=x, mean=s, rstd=s, weight=w, bias=w)
+    )  # fmt: skip
+    dims = found[1].dims
+    assert (dims["blocks"], dims["steps"], dims["threads"]) == (3, steps, threads)
 
 
 IMAGE = ((2, 4, 3, 3), "float32")
@@ -75,7 +96,17 @@ def test_cudnn_training_writes_the_running_values() -> None:
     # 2·4·9·4 = 288 and four vectors of 16; out, two saved, two running
     assert (work.read_bytes, work.write_bytes) == (352, 352)
     # 4 channels of 2 images are 8 runs of 9 pixels
-    assert work.dims == {"rows": 4, "cols": 18, "inner": 1, "runs": 8}
+    shape = {"rows": 4, "cols": 18, "inner": 1, "runs": 8, "variant": "cudnn_planes"}
+    assert {name: work.dims[name] for name in shape} == shape
+
+
+def test_cudnn_channels_last_clears_counters() -> None:
+    last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
+    found = launched(
+        sig("aten.cudnn_batch_norm_backward.default", [last, C, C], input=last, grad_output=last,
+            weight=C, running_mean=C, running_var=C, save_mean=C, save_var=C)
+    )  # fmt: skip
+    assert [w.family for w in found] == ["fill", "batch_norm_backward"]
 
 
 def test_native_batch_norm_training_is_three_launches() -> None:
@@ -101,7 +132,31 @@ def test_native_backward_fuses_unless_channels_last() -> None:
         sig("aten.native_batch_norm_backward.default", [last, C, C], args={"train": True},
             grad_out=last, input=last, **inputs)
     )  # fmt: skip
-    assert [w.family for w in found] == ["fill", "batch_norm_backward", "norm_apply"]
+    # 18 pixels of 4 channels are one block's, which meets no other
+    assert [w.family for w in found] == ["batch_norm_backward", "norm_apply"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "channels", "side", "blocks", "steps", "shared"),
+    [
+        # tiles of 32 channels × 16 threads of 16 pixels: 972 pixels are 4 blocks high, below 8
+        (12, 260, 9, 9, 16, False),
+        (255, 16, 21, 128, 7, True),  # 16 × 32 threads; 112,455 pixels, at most 128 blocks high
+    ],
+)
+def test_channels_last_blocks_meet_where_there_are_eight(
+    batch: int, channels: int, side: int, blocks: int, steps: int, shared: bool
+) -> None:
+    stride = (channels * side * side, 1, channels * side, channels)
+    x = Tensor((batch, channels, side, side), "bfloat16", stride)
+    c = ((channels,), "float32")
+    found = launched(
+        sig("aten.native_batch_norm.default", [x, c, c], args={"training": True}, input=x,
+            weight=c, bias=c, running_mean=c, running_var=c)
+    )  # fmt: skip
+    assert [w.family for w in found][:-3] == ["fill"] * shared
+    dims = found[-3].dims
+    assert (dims["blocks"], dims["steps"], dims["shared"]) == (blocks, steps, shared)
 
 
 GROUPS = {"N": 2, "C": 4, "HxW": 9, "group": 2, "eps": 1e-5}

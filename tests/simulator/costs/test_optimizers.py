@@ -43,18 +43,23 @@ A, B = ((4, 6), "float32"), ((10,), "float32")
 def test_launches(numels: list[int], depth: int, launches: int) -> None:
     found = multi_tensor_launches(numels, depth)
     assert len(found) == launches
-    assert sum(elements for elements, _ in found) == sum(numels)
+    assert sum(launch.elements for launch in found) == sum(numels)
 
 
 def test_what_each_launch_takes() -> None:
-    # 319 whole chunks and one of two fill 320 blocks; the other, of 5 elements, is alone
-    assert multi_tensor_launches([319 * CHUNK, CHUNK + 5], 3) == [(320 * CHUNK, 320), (5, 1)]
+    # 319 whole chunks and one of two fill 320 blocks; the other, of 5 elements, is alone. The
+    # second tensor is no multiple of 4
+    assert multi_tensor_launches([319 * CHUNK, CHUNK + 5], 3) == [
+        (320 * CHUNK, 320, CHUNK, CHUNK), (5, 1, 5, 5),
+    ]  # fmt: skip
 
 
 def test_a_scalar_a_tensor_takes_room() -> None:
     # 96 tensors of depth 1 with a scalar each, 110 without
-    assert multi_tensor_launches([1] * 100, 1, scalar_list=True) == [(96, 96), (4, 4)]
-    assert multi_tensor_launches([1] * 100, 1) == [(100, 100)]
+    assert multi_tensor_launches([1] * 100, 1, scalar_list=True) == [
+        (96, 96, 1, 96), (4, 4, 1, 4),
+    ]  # fmt: skip
+    assert multi_tensor_launches([1] * 100, 1) == [(100, 100, 1, 100)]
 
 
 def test_addcdiv_in_place() -> None:

@@ -23,8 +23,9 @@ def test_add_reads_both_and_writes_the_result() -> None:
     assert (work.read_bytes, work.write_bytes, work.flops) == (192, 96, 24)
     # an addition, two loads and a store for each of 24
     assert work.instructions == 24 * 4
+    # a thread of 4-byte operands has 4 elements of 4 instructions
     assert work.dims == {
-        "elements": 24, "inputs": 2, "contiguous": True, "widens": False, "runs": 1,
+        "elements": 24, "inputs": 2, "contiguous": True, "widens": False, "steps": 16,
     }  # fmt: skip
 
 
@@ -73,6 +74,25 @@ def test_mixed_dtypes() -> None:
 def test_comparison_writes_a_byte_an_element() -> None:
     work = one(sig("aten.eq.Scalar", ((4, 6), "bool"), self=((4, 6), "int64")))
     assert (work.read_bytes, work.write_bytes) == (24 * 8, 24)
+
+
+def test_what_is_converted_as_it_is_read() -> None:
+    half, flags = ((4, 6), "bfloat16"), ((4, 6), "bool")
+    added = one(sig("aten.add.Tensor", MAT, self=MAT, other=half))
+    # a switch over dtypes in each of three operands: 20 and 3·20 more
+    assert (added.dims["widens"], added.instructions) == (True, 24 * (4 + 80))
+    assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=flags)).dims["widens"]
+    assert one(sig("aten.div.Tensor", MAT, self=((4, 6), "int64"))).dims["widens"]
+    # a mask and the result of a comparison are the kernel's own
+    chosen = sig("aten.where.self", MAT, condition=flags, self=MAT, other=MAT)
+    for op in (chosen, sig("aten.lt.Tensor", flags, self=half, other=half)):
+        assert not one(op).dims["widens"]
+
+
+def test_offsets_cost_instructions_along_each_axis() -> None:
+    work = one(sig("aten.add.Tensor", MAT, self=MAT, other=((6,), "float32")))
+    # 4 of an addition and 20 + 2·(4 + 3); 2 elements a thread
+    assert (work.instructions, work.dims["axes"], work.dims["steps"]) == (24 * 38, 2, 76)
 
 
 def test_where_reads_condition_and_scalar() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs import Work
+from simulator.records import Tensor
 from tests.simulator.costs.conftest import Spec, launched, sig
 
 F32, I64 = "float32", "int64"
@@ -27,7 +28,10 @@ def test_max_pool_writes_values_and_places() -> None:
     assert (work.family, work.flops) == ("pool", 9216)
     # 4,096 and 1,024·8
     assert (work.read_bytes, work.write_bytes) == (BIG_BYTES, 12288)
-    assert work.dims == {"elements": 1024, "taps": 9, "channels_last": False}
+    assert work.dims == {
+        "elements": 1024, "taps": 9, "channels_last": False, "item_bytes": 4, "channels": 8,
+        "variant": "max",
+    }  # fmt: skip
 
 
 def test_one_number_is_a_square_window() -> None:
@@ -128,3 +132,24 @@ def test_roi_align_looks_at_four_neighbours_of_each_place() -> None:
     (work,) = launched(op)
     # 5·8·49 = 1,960 bins of 2·2·4 multiply-adds
     assert work.flops == 62720
+
+
+def test_interpolation_takes_all_planes_one_after_the_other() -> None:
+    args = {"output_size": [16, 16]}
+    (serial,) = run("upsample_bilinear2d", BIG, args, self=SMALL)
+    # 2·8 planes at 16·16 places, a thread each: 16 steps, 256 places
+    assert (serial.dims["variant"], serial.dims["steps"], serial.dims["places"]) == (
+        "serial", 16, 256,
+    )  # fmt: skip
+    (near,) = run("upsample_nearest2d", BIG, args, self=SMALL)
+    assert (near.dims["variant"], "steps" in near.dims) == ("gather", False)
+
+
+@pytest.mark.parametrize(("channels", "variant"), [(8, "serial"), (16, "gather")])
+def test_sixteen_channels_that_lie_innermost_are_interpolated_at_once(
+    channels: int, variant: str
+) -> None:
+    small = Tensor((2, channels, 4, 4), F32, (16 * channels, 1, 4 * channels, channels))
+    big = ((2, channels, 8, 8), F32)
+    (work,) = run("upsample_bilinear2d", big, {"output_size": [8, 8]}, self=small)
+    assert work.dims["variant"] == variant

@@ -79,15 +79,30 @@ def test_gru_has_three_gates_and_packed_rows_are_counted() -> None:
 
 def test_backward_runs_last_layer_first() -> None:
     works = lstm("aten._cudnn_rnn_backward.default", train=True)
-    # recurrence, dX, dW_ih, dW_hh, dbias
-    assert [w.family for w in works] == ["rnn", "rnn_input", "gemm", "gemm", "reduction"] * 2
-    rnn, dx, dw, dwh, _ = works[5:]
+    # zeros for h and c, whose gradients are not given; for each layer the recurrence and dX; then
+    # the biases of both; then dW_ih, and dW_hh of the first state and of the others
+    inputs, biases, weights = ["rnn", "rnn_input"] * 2, ["reduction"] * 2, ["gemm"] * 3 * 2
+    assert [w.family for w in works] == ["fill"] * 2 + inputs + biases + weights
+    rnn, dx = works[4:6]
     assert (rnn.dims["direction"], rnn.dims["input"]) == ("bwd", 32)
-    # dX [1024, 32] of 192; dW_ih [192, 32] of 1,024; dW_hh [192, 48] of 1,024
-    assert [dx.flops, dw.flops, dwh.flops] == [12582912, 12582912, 18874368]
+    # dX [1024, 32] of 192; dW_ih [192, 32] of 1,024; dW_hh [192, 48] of 16 and of 1,008
+    dw, first, others = works[-3:]
+    assert [dx.flops, dw.flops] == [12582912, 12582912]
+    assert [first.flops, others.flops] == [294912, 18579456]
     masked = lstm("aten._cudnn_rnn_backward.default", output_mask=[False, True, True, False])
     # the first layer's inputs want no gradient, the second's do
-    assert [w.family for w in masked] == ["rnn", "rnn_input", "rnn"]
+    assert [w.family for w in masked] == ["fill"] * 2 + ["rnn", "rnn_input", "rnn"]
+
+
+def test_batch_first_is_copied_to_steps_first() -> None:
+    x, out = ((16, 64, 32), "float16"), ((16, 64, 48), "float16")
+    args = {"mode": 2, "hidden_size": 48, "batch_first": True, "weight_stride0": 4}
+    copied, *_ = launched(sig("aten._cudnn_rnn.default", out, None, args, input=x))
+    # 16·64·32 elements of 2 bytes
+    assert (copied.family, copied.read_bytes, copied.write_bytes) == ("copy", 65_536, 65_536)
+    one = ((1, 64, 32), "float16")
+    product, *_ = launched(sig("aten._cudnn_rnn.default", out, None, args, input=one))
+    assert product.family == "rnn_input"
 
 
 def test_lstm_cell() -> None:

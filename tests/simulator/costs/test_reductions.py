@@ -27,7 +27,7 @@ CUBE = ((2, 4, 6), "float32")
 def test_shape(dim: Any, shape: tuple[int, ...], dims: dict[str, int]) -> None:
     args = {} if dim is None else {"dim": dim}
     (work,) = launched(sig("aten.sum.dim_IntList", (shape, "float32"), args=args, self=CUBE))
-    assert work.dims == dims
+    assert {name: work.dims[name] for name in dims} == dims
     # 2·4·6·4 = 192 read, 4 for each output; 48 additions
     assert (work.read_bytes, work.write_bytes, work.flops) == (192, 4 * dims["rows"], 48)
 
@@ -37,7 +37,8 @@ def test_channels_last_reduces_side_by_side() -> None:
     (work,) = launched(
         sig("aten.mean.dim", ((2, 3, 3), "float32"), args={"dim": [1]}, self=image)
     )  # fmt: skip
-    assert work.dims == {"rows": 18, "cols": 8, "inner": 1}
+    shape = {"rows": 18, "cols": 8, "inner": 1, "across": False}
+    assert {name: work.dims[name] for name in shape} == shape
     # 2·8·9 additions and 18 divisions
     assert work.flops == 144 + 18
 
@@ -85,24 +86,23 @@ def test_logsumexp_is_nine_launches() -> None:
     assert sum(w.family == "reduction" for w in found) == 2
 
 
-def test_softmax() -> None:
-    (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": -1}, self=CUBE))
-    assert (work.family, work.flops, work.bytes) == ("softmax", 5 * 48, 2 * 192)
-    assert work.dims == {"rows": 8, "cols": 6, "inner": 1}
-
-
-def test_softmax_from_half_to_float() -> None:
-    half = ((2, 4, 6), "float16")
-    (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": 1}, self=half))
-    # 48·2 read, 48·4 written
-    assert (work.read_bytes, work.write_bytes, work.dims["inner"]) == (96, 192, 6)
-
-
-def test_softmax_backward_reads_gradient_and_output() -> None:
-    product, work = launched(
-        sig("aten._softmax_backward_data.default", CUBE, args={"dim": -1, "input_dtype": "float32"},
-            grad_output=CUBE, output=CUBE)
-    )  # fmt: skip
-    # g·y of its own, then y·(g - sum): add, subtract, multiply
-    assert (product.flops, product.read_bytes, product.write_bytes) == (48, 384, 192)
-    assert (work.flops, work.read_bytes, work.write_bytes) == (3 * 48, 384, 192)
+@pytest.mark.parametrize(
+    ("shape", "dim", "dtype", "across", "vector"),
+    [
+        ((64, 256), [1], "float32", False, 4),
+        ((64, 256), [1], "bfloat16", False, 8),
+        ((64, 120), [1], "float32", False, 1),  # too short
+        ((64, 256), [0], "bfloat16", True, 4),
+        ((64, 250), [0], "float32", True, 2),
+        ((64, 251), [0], "float32", True, 1),
+        ((4, 8, 256), [0, 2], "float32", False, 1),  # two dimensions
+    ],
+)
+def test_elements_of_a_load(
+    shape: tuple[int, ...], dim: list[int], dtype: str, across: bool, vector: int
+) -> None:
+    out = tuple(size for i, size in enumerate(shape) if i not in dim)
+    (work,) = launched(sig("aten.sum.dim_IntList", (out, dtype), args={"dim": dim},
+                           self=(shape, dtype)))  # fmt: skip
+    assert (work.dims["across"], work.dims["vector"]) == (across, vector)
+    assert work.dims["nested"] == (len(dim) == 2)

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from simulator.costs import Work
-from simulator.costs.launches import radix_sort
+from simulator.costs.radix import radix_sort
 from tests.simulator.costs.conftest import launched, sig
 
 F32, I64 = "float32", "int64"
+
+
+def passes(works: tuple[Work, ...]) -> list[Work]:
+    return [w for w in works if w.dims.get("variant") in ("pass", "segmented")]
 
 
 def families(works: tuple[Work, ...]) -> list[str]:
@@ -21,7 +25,7 @@ def test_a_radix_sort_moves_all_pairs_in_each_pass() -> None:
     works = radix_sort(10000, 4, 8)
     # 32 bits are 4 passes of 8, each with a clear before; two clears, counts and their sums first
     assert len(works) == 4 + 2 * 4
-    sweeps = [w for w in works if w.family == "sort"]
+    sweeps = passes(works)
     # 10,000·12 each way
     assert [(w.read_bytes, w.write_bytes) for w in sweeps] == [(120000, 120000)] * 4
     # keys of 10 bits take 2 passes
@@ -42,18 +46,25 @@ def sort(rows: int, cols: int) -> tuple[Work, ...]:
 
 def test_short_rows_are_sorted_a_block_each() -> None:
     works = sort(64, 1000)
-    assert families(works) == ["memcpy", "pointwise", "sort"]
-    # 64,000 pairs of 12 bytes
-    assert (works[2].read_bytes, works[2].write_bytes) == (768000, 768000)
+    # the input, numbers of a row, those spread over all, the input again
+    assert families(works) == ["memcpy", "arange", "copy", "memcpy", "sort"]
+    # 64,000 pairs of 12 bytes; a row of 1000 is sorted as one of 1024
+    assert (works[4].read_bytes, works[4].write_bytes) == (768000, 768000)
+    assert works[4].dims["padded"] == 1024
+    assert families(sort(1, 1000))[2] == "memcpy"
 
 
 @pytest.mark.parametrize(
-    ("rows", "cols", "passes"),
-    # one row: 4 passes of 8 bits; few rows: 4 and one for the row's number; many: segmented
-    [(1, 5000, 4), (2, 1_000_000, 8), (16, 5000, 5), (128, 5000, 4)],
-)
-def test_long_rows(rows: int, cols: int, passes: int) -> None:
-    assert families(sort(rows, cols)).count("sort") == passes
+    ("rows", "cols", "count", "launches"),
+    # one row: 4 passes of 8 bits; few rows: 4 and one for the row's number; many: 32 / 6 passes.
+    # A copy and numbers are first; of a radix sort two clears, two of counts and one a pass; when
+    # rows were sorted together they are parted
+    [(1, 5000, 4, 2 + 12), (2, 1_000_000, 8, 2 + 24), (16, 5000, 5, 2 + 12 + 6 + 1),
+     (128, 5000, 6, 2 + 6)],
+)  # fmt: skip
+def test_long_rows(rows: int, cols: int, count: int, launches: int) -> None:
+    assert len(passes(sort(rows, cols))) == count
+    assert len(sort(rows, cols)) == launches
 
 
 def topk(rows: int, cols: int, k: int, **args: Any) -> tuple[Work, ...]:
@@ -70,8 +81,8 @@ def test_topk_selects_and_then_sorts() -> None:
 
 
 def test_long_rows_are_shared_out() -> None:
-    # 2 clears, 4 passes of two, counts, two scans of two, the gathering
-    assert len(topk(1, 20000, 1)) == 2 + 8 + 1 + 4 + 1
+    # numbers to find, 2 clears, 4 passes of three, counts, two scans of two, the gathering
+    assert len(topk(1, 20000, 1)) == 3 + 12 + 1 + 4 + 1
     assert len(topk(1, 19999, 1)) == 1
 
 
@@ -83,9 +94,20 @@ def scanned(name: str, shape: tuple[int, ...], dim: int, dtype: str = F32) -> tu
 def test_cumsum() -> None:
     (work,) = scanned("cumsum", (8, 100), 1)
     assert (work.flops, work.read_bytes, work.write_bytes) == (800, 3200, 3200)
-    assert work.dims == {"rows": 8, "cols": 100, "inner": 1}
+    # 9 + 7 - 3 bits, half of them 6: 64 threads scan 128 elements in 6 steps, a load and a store
+    assert work.dims == {"rows": 8, "cols": 100, "inner": 1, "itemsize": 4, "blocks": 1,
+                         "threads": 512, "steps": 8}  # fmt: skip
     (across,) = scanned("cumsum", (8, 100), 0)
-    assert across.dims == {"rows": 100, "cols": 8, "inner": 100}
+    assert across.dims == {
+        "rows": 100, "cols": 8, "inner": 100, "itemsize": 4, "variant": "across", "blocks": 1,
+        "threads": 100, "steps": 8,
+    }  # fmt: skip
+
+
+def test_very_many_short_rows_have_a_block_each() -> None:
+    # 9 + 4 - 14 bits wraps around below 0: 512 threads for a row of 16
+    (work,) = scanned("cumsum", (16384, 16), 1)
+    assert (work.dims["blocks"], work.dims["steps"]) == (16384, 11)
 
 
 def test_one_row_is_cubs_and_masks_are_cast() -> None:
@@ -128,7 +150,7 @@ def test_unique_sorts_and_waits() -> None:
     x = ((10000,), I64)
     works = launched(sig("aten._unique2.default", [x], None, {}, self=x))
     # 8 passes over 64-bit keys
-    assert families(works).count("sort") == 8
+    assert len(passes(works)) == 8
     assert works[-1].dims["direction"] == "d2h"
     near = launched(sig("aten.unique_consecutive.default", [x], None, {}, self=x))
     assert families(near) == ["fill", "scan", "memcpy"]

@@ -99,8 +99,17 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
         (conv("float32", (1, 1024, 14, 14), (256, 1024, 1, 1), 14), "conv reduction"),
         # U-Net at 8 × 8: 10 tiles, 1280·9 = 11,520 deep
         (conv("float16", (2, 1280, 8, 8), (1280, 1280, 3, 3), 8), "layout layout fill conv layout"),
-        # the last one, to 4 channels: the weight is padded
-        (conv("float16", (2, 320, 64, 64), (4, 320, 3, 3), 64), "layout fill layout conv layout"),
+        # the last one, to 4 channels: the weight's outer dimension is padded
+        (conv("float16", (2, 320, 64, 64), (4, 320, 3, 3), 64), "layout fill padding conv layout"),
+        # the weight's inner dimension, of 100, and TF32's, which loads 4 at once: 102
+        (
+            conv("float16", (32, 100, 28, 28), (128, 100, 3, 3), 28),
+            "fill layout fill layout conv layout",
+        ),
+        (
+            conv("float32", (32, 102, 28, 28), (128, 102, 3, 3), 28),
+            "fill layout fill layout conv layout",
+        ),
         # ResNeXt: 8 channels a group, and 6
         (
             conv("float16", (8, 256, 7, 7), (256, 8, 3, 3), 7, groups=32),
@@ -108,13 +117,25 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
         ),
         (
             conv("float16", (8, 192, 8, 8), (192, 6, 3, 3), 8, groups=32),
-            "fill layout fill layout conv layout",
+            "fill layout fill padding conv layout",
         ),
+        # 4 groups of 64 channels are convolutions of their own
+        (
+            conv("float16", (8, 256, 7, 7), (256, 64, 3, 3), 7, groups=4),
+            "layout layout conv layout " * 4,
+        ),
+        # small TF32 ones on vector lanes: 100·64·288 = 1.8e6
+        (conv("float32", (1, 32, 10, 10), (64, 32, 3, 3), 10), "conv"),
         # depthwise
         (conv("float32", (32, 96, 112, 112), (96, 1, 3, 3), 56, stride=2, groups=96), "conv"),
         # channels last: only PyTorch's copy of the weight, which is not
         (conv("float32", (16, 96, 56, 56), (192, 96, 2, 2), 28, stride=2, last=True), "copy conv"),
         (conv("float32", (16, 96, 56, 56), (96, 1, 7, 7), 56, groups=96, last=True), "conv"),
+        # 141 channels are padded on the way out, and the weight on the way in
+        (
+            conv("float16", (11, 96, 14, 14), (141, 96, 3, 3), 14, last=True),
+            "copy fill padding conv padding",
+        ),
     ],
 )
 def test_forward(op: Signature, expected: str) -> None:
@@ -151,6 +172,31 @@ def test_forward(op: Signature, expected: str) -> None:
 )
 def test_backward(op: Signature, expected: str) -> None:
     assert families(op) == expected.split()
+
+
+def test_a_plain_product_knows_what_its_loads_divide() -> None:
+    (odd,) = kernels(conv("float16", (32, 16, 7, 7), (16, 16, 1, 1), 7))
+    # a product for each image, of 7·7 pixels of 2 bytes side by side
+    assert (odd.dims["variant"], odd.dims["align_bytes"]) == ("fwd_narrow", 2)
+    assert (odd.dims["batch"], odd.dims["positions"], odd.dims["depth"]) == (32, 49, 16)
+    (even,) = kernels(conv("float16", (32, 64, 56, 56), (256, 64, 1, 1), 56))
+    assert (even.dims["variant"], even.dims["align_bytes"]) == ("fwd_plain", 16)
+
+
+def test_few_channels_are_multiplied_as_the_eight_they_are_padded_to() -> None:
+    *_, main, _ = kernels(conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
+    # 8·7·7; but the FLOPs that count are those of 3 channels: 2 · 32·112·112 · 64 · 147
+    assert (main.dims["variant"], main.dims["depth"]) == ("fwd_first", 392)
+    assert main.flops == 7_552_892_928
+
+
+def test_one_group_has_its_part_of_everything() -> None:
+    op = conv("float16", (8, 256, 7, 7), (256, 64, 3, 3), 7, groups=4)
+    found = kernels(op)
+    whole = 2 * 8 * 49 * 256 * 576
+    assert sum(k.flops for k in found) == whole == 115_605_504
+    # 8·64·7·7 = 25,088 elements of 2 bytes, and 64·64·9 = 36,864 of the weight
+    assert [k.read_bytes for k in found[:2]] == [50_176, 73_728]
 
 
 def test_gradient_with_gaps_is_copied_for_each_direction() -> None:

@@ -1,0 +1,194 @@
+"""Advice: every applicable what-if is tried, and ranked by what it gains end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
+from simulator.prediction import Prediction
+from simulator.scenario import Scenario, predict
+from simulator.sweep import Predict
+from simulator.whatif import apply, parse, spelled
+from simulator.whatif.setting import setting
+from simulator.whatif.trials import TRIALS, Trial
+
+By = Literal["time", "memory", "money"]
+_VISIBLE = 0.005  # gains below half a percent are not worth a line
+_HIDDEN = 0.5  # a local gain of which less than this share arrives is warned of
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One what-if that gains. Figures are of a re-simulated step; times are of one sample, so that
+    batches compare.
+
+    gain       share of time (memory, money) that is saved: 0.3 is 30% less
+    period_s   the new step, with its 80% interval
+    local_gain share of the GPU's busy time a sample that is saved
+    warning    why a local gain does not arrive, or ""
+    command    what applies it
+    """
+
+    whatif: str
+    gain: float
+    period_s: float
+    interval_s: tuple[float, float]
+    sample_s: float
+    local_gain: float
+    memory_gain: float
+    money_gain: float | None
+    fits: bool
+    cause: str
+    warning: str
+    command: str
+    changes: Literal["code", "machine", "what is computed"]
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class Advised:
+    """`advice` in order of gain; `hidden` are those whose local gain does not arrive; `refused`
+    gives the reason for each what-if that does not apply."""
+
+    baseline: Prediction
+    by: By
+    advice: tuple[Advice, ...]
+    hidden: tuple[Advice, ...]
+    refused: dict[str, str]
+
+
+def advise(
+    scenario: Scenario, by: By = "time", answer: Predict = predict,
+    trials: Iterable[Trial] = TRIALS,
+) -> Advised:  # fmt: skip
+    """Try what applies to a scenario. InputError where `by` is none of time, memory, money, or
+    money is asked for a GPU without a price."""
+    if by not in ("time", "memory", "money"):
+        raise InputError(f"advice by {by!r}: expected time, memory or money")
+    base = answer(scenario)
+    if by == "money" and not base.gpu.price_usd:
+        raise InputError(
+            f"advice by money: the data sheet of {base.gpu.name} has no price: expected price_usd; "
+            "add it to a GPU file of your own, or ask by time"
+        )
+    dtype = setting(scenario).ask.dtype
+    found: list[Advice] = []
+    refused: dict[str, str] = {}
+    for trial in (*trials, *_batches(scenario)):
+        name, arguments = parse(trial.text)
+        try:
+            if trial.dtypes and dtype not in trial.dtypes:
+                continue
+            changed = apply(scenario, name, arguments)
+            if changed == scenario:
+                continue
+            found.append(_advice(scenario, changed, base, answer(changed), trial, by))
+        except InputError as error:
+            refused[trial.text] = str(error)
+    found.sort(key=lambda a: (not a.fits and base.fits, -a.gain, a.whatif))
+    gaining = tuple(a for a in found if a.gain > _VISIBLE)
+    hidden = tuple(a for a in found if a.warning and a.gain <= _VISIBLE)
+    return Advised(base, by, gaining, hidden, refused)
+
+
+def _batches(scenario: Scenario) -> list[Trial]:
+    """Two and four times the batch, where it is known."""
+    ask = setting(scenario).ask
+    entry = CATALOGUE.get(ask.network)
+    now = ask.batch or (entry and entry.batch)
+    if not now or ask.saved:
+        return []
+
+    how = "a larger batch shares launches and passes over weights"
+    return [Trial(f"+batch={times * now}", "shared", how, "code") for times in (2, 4)]
+
+
+def sample_s(p: Prediction) -> float:
+    """Seconds a sample, steps back to back."""
+    return p.period_s / max(p.trace.samples, 1)
+
+
+def _advice(
+    scenario: Scenario, changed: Scenario, base: Prediction, p: Prediction, trial: Trial, by: By
+) -> Advice:
+    time = _saved(sample_s(base), sample_s(p))
+    memory = _saved(_need(base), _need(p))
+    money = None
+    if base.gpu.price_usd and p.gpu.price_usd:  # a price buys seconds: dollars · seconds a sample
+        money = _saved(base.gpu.price_usd * sample_s(base), p.gpu.price_usd * sample_s(p))
+    local = _saved(
+        base.gpu_busy_s / max(base.trace.samples, 1), p.gpu_busy_s / max(p.trace.samples, 1)
+    )
+    gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
+    return Advice(
+        spelled(changed.whatifs[-1]), gain, p.period_s, p.interval_s, sample_s(p), local, memory,
+        money, p.fits, trial.cause(base, p), _warning(base, p, time, local),
+        command(changed), trial.changes, changed,
+    )  # fmt: skip
+
+
+def _saved(before: float, after: float) -> float:
+    return 1 - after / before if before else 0.0
+
+
+def _need(p: Prediction) -> float:
+    return float(p.peak_memory_bytes + p.workspace_bytes)
+
+
+def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
+    if not p.fits:
+        return "it does not fit in the GPU's memory"
+    if local > 0.02 and time < _HIDDEN * local:
+        first = (
+            "take work off the host first" if p.mode == "cuda_graph" else "apply cuda_graph first"
+        )
+        waits = "a sync" if p.idle.sync_s > p.idle.host_s else "the host"
+        return (
+            f"the GPU has {local:.0%} less to do, but the step gains {max(time, 0.0):.0%}: "
+            f"it waits for {waits}; {first}"
+        )
+    if local < -0.02 and time > 0:
+        return f"the GPU has {-local:.0%} more to do: on a faster host the gain is smaller"
+    return ""
+
+
+_OPTIONS = (
+    ("gpu", "--gpu"), ("host", "--host"), ("batch", "--batch"), ("seq", "--seq"),
+    ("dtype", "--dtype"), ("optimizer", "--optimizer"),
+)  # fmt: skip
+
+
+def command(scenario: Scenario) -> str:
+    """The command that predicts a scenario with its what-ifs."""
+    words = ["ridgepoint", "whatif", _quoted(scenario.network)]
+    for name, option in _OPTIONS:
+        value = getattr(scenario, name)
+        if isinstance(value, str | int) and not (name == "gpu" and value == "h200"):
+            words += [option, _quoted(str(value))]
+    if scenario.training:
+        words.append("--train")
+    if scenario.mode != "eager":
+        words += ["--mode", scenario.mode]
+    for option, given in (("--size", scenario.sizes), ("--data-size", scenario.data_sizes)):
+        for key, value in given.items():
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore
+            words += [option, f"{key}={text}"]
+    words += [_quoted(spelled(a)) for a in scenario.whatifs]
+    return " ".join(words)
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def together(scenario: Scenario, chosen: Sequence[Advice]) -> Scenario:
+    """The scenario with several pieces of advice at once. InputError where they exclude another."""
+    for advice in chosen:
+        applied = advice.scenario.whatifs[-1]
+        scenario = apply(scenario, applied.name, applied.arguments)
+    return scenario

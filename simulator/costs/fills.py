@@ -1,0 +1,127 @@
+"""Ops that make elements from nothing: fills, ranges, random numbers; and what the host reads."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from msgspec.structs import replace
+
+from simulator.costs.iterator import lane_dtype
+from simulator.costs.launches import numbers, to_host
+from simulator.costs.pointwise import elementwise, read_of
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+
+def fill_of(tensor: Tensor, instructions: int = 1) -> tuple[Work, ...]:
+    """One kernel that writes every element: zeros too are filled, not set (`zero_` is `fill_`)."""
+    n = tensor.numel
+    if n == 0 or tensor.device == "cpu":
+        return ()
+    dtype = lane_dtype((tensor,))
+    dims = {"elements": n}
+    return (Work("fill", 0, 0, tensor.nbytes, "vector", dtype, instructions * n, dims),)
+
+
+@cost(
+    "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.fill.Scalar", "aten.zero_.default",
+    "aten.zero.default", "aten.zeros.default", "aten.ones.default", "aten.full.default",
+    "aten.zeros_like.default", "aten.ones_like.default", "aten.full_like.default",
+    "aten.new_zeros.default", "aten.new_ones.default", "aten.new_full.default",
+    "aten.scalar_tensor.default", "aten.zeros.out", "aten.ones.out", "aten.full.out",
+)  # fmt: skip
+def fill(op: Signature) -> tuple[Work, ...]:
+    """Every element gets one value."""
+    return fill_of(op.out)
+
+
+@cost(
+    "aten.arange.default", "aten.arange.start", "aten.arange.start_step", "aten.arange.out",
+    "aten.arange.start_out", "aten.linspace.default", "aten.logspace.default",
+    "aten.range.default", "aten.range.step", "aten.tril_indices.default",
+    "aten.triu_indices.default",
+)  # fmt: skip
+def arange(op: Signature) -> tuple[Work, ...]:
+    """Every element is computed from its index: a conversion, a multiply-add."""
+    out = op.out
+    return (numbers(out.numel, out.itemsize),) if out.numel and out.device != "cpu" else ()
+
+
+@cost("aten.eye.default", "aten.eye.m")
+def eye(op: Signature) -> tuple[Work, ...]:
+    """Zeros, then ones along the diagonal."""
+    side = min(op.out.shape)
+    diagonal = replace(op.out, shape=(side,), stride=(sum(op.out.stride),))
+    return (*fill_of(op.out), *fill_of(diagonal))
+
+
+@cost("aten._local_scalar_dense.default", "aten.item.default")
+def item(op: Signature) -> tuple[Work, ...]:
+    """One element fetched by the host."""
+    source = op["self"]
+    return (to_host(source.itemsize),) if source.device != "cpu" else ()
+
+
+@cost("aten.equal.default")
+def equal(op: Signature) -> tuple[Work, ...]:
+    """Compare, all, and the answer fetched (ATen/native/cuda/Equal.cpp)."""
+    source = op["self"]
+    n = source.numel
+    if n == 0 or source.device == "cpu":
+        return ()
+    flags = replace(op, outputs=(Tensor(source.shape, "bool", source.stride),), aliases=())
+    every = Work("reduction", n, n, 1, instructions=2 * n,
+                 dims={"rows": 1, "cols": n, "inner": 1})  # fmt: skip
+    return (*elementwise(flags, (1, 1)), every, to_host(1))
+
+
+# -- random numbers -------------------------------------------------------------------------------
+
+PHILOX = 80
+"""Instructions of four random numbers: 10 rounds of 2 multiplies and 4 others, with their
+conversion to floats (Salmon et al., "Parallel random numbers", 2011)."""
+
+_DRAWS = (
+    "bernoulli_.float", "bernoulli_.Tensor", "bernoulli.default", "bernoulli.p",
+    "bernoulli.Tensor", "uniform_.default", "uniform.default", "rand.default", "rand.generator",
+    "rand_like.default", "random_.default", "random_.from", "random_.to", "randint.default",
+    "randint.low", "randint.generator", "randint.low_generator", "randint_like.default",
+    "randint_like.low_dtype", "poisson.default", "geometric_.default",
+)  # fmt: skip
+_SHAPED_DRAWS = (
+    "normal_.default", "randn.default", "randn.generator", "randn_like.default",
+    "normal.float_float", "exponential_.default", "cauchy_.default", "log_normal_.default",
+    "normal_functional.default",
+)  # fmt: skip
+
+
+@cost(*(f"aten.{name}" for name in (*_DRAWS, *_SHAPED_DRAWS)))
+def draw(op: Signature) -> tuple[Work, ...]:
+    """One number an element; a normal or exponential one also takes a log and a root."""
+    n = op.out.numel
+    name = op.name.removeprefix("aten.")
+    chances = {"bernoulli_.Tensor": "p", "bernoulli.default": "self", "poisson.default": "self"}
+    reads = read_of(op, chances[name]) if name in chances else 0
+    shaped = name in _SHAPED_DRAWS
+    each = 20 if shaped else 2
+    dims = {"elements": n, "slots": each, "vector": 1}
+    return tuple(
+        replace(work, family="random", flops=(3 if shaped else 1) * n, read_bytes=reads,
+                instructions=(PHILOX // 4 + each) * n, dims=dims)
+        for work in fill_of(op.out)
+    )  # fmt: skip
+
+
+@cost("aten.native_dropout.default", "aten._fused_dropout.default")
+def dropout(op: Signature) -> tuple[Work, ...]:
+    """Draw, compare, multiply twice; the mask of one byte an element is written too
+    (ATen/native/cuda/Dropout.cu, `fused_dropout_kernel`). Without training the mask is ones."""
+    if op.arg("train", True) is False:
+        return fill_of(op.outputs[1])
+    n = op.out.numel
+    vector = gcd(n, 16 // op.out.itemsize)  # words of 16 bytes, or of less where some would be left
+    dims = {"variant": "dropout", "elements": n, "slots": 6, "vector": vector}
+    return tuple(
+        replace(work, instructions=(PHILOX // 4 + 6) * n, dims=dims)
+        for work in elementwise(op, (3, 3), "random")
+    )

@@ -1,0 +1,151 @@
+"""Softmax and its logarithm, forward and backward, with the kernel that PyTorch chooses.
+
+A warp a row where rows are short, else a block a row, which keeps it in registers or shared memory
+where they hold it; another kernel where the rows lie across memory (ATen/native/cuda/SoftMax.cu,
+`host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh). `dims` are those of a
+reduction; `steps` the loads that a thread waits for one after another, `runs` the blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from simulator.costs.pointwise import Steps, elementwise, lane_dtype
+from simulator.costs.reductions import loads, reduced_dims, shape_of
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+_THREADS = 1024
+_SHARED_BYTES = 48 * 1024
+_FRAME = 16
+"""Instructions by which a thread finds its rows and leaves, about."""
+_REGISTERS = 9
+"""Elements of a row that a thread keeps in registers at most."""
+
+
+def _power(value: int) -> int:
+    """The smallest power of 2 that is no less."""
+    return 1 << max(value - 1, 0).bit_length()
+
+
+def _across(dims: dict[str, int]) -> dict[str, Any]:
+    """A thread a row, or several where few rows lie side by side, each over its elements three
+    times, of twice the registers that a full unit has (`SpatialSoftMax_getBlockSize`)."""
+    cols, inner = dims["cols"], dims["inner"]
+    wide, high = min(inner, _THREADS), 1
+    if wide <= 64 <= cols:
+        while wide * high <= _THREADS and high <= cols:
+            high *= 2
+        high //= 2
+    return {"variant": "across", "blocks": dims["rows"] // inner * -(-inner // wide),
+            "threads": 2 * wide * high, "steps": 3 * -(-cols // high)}  # fmt: skip
+
+
+def _named(dims: dict[str, int], across: bool) -> dict[str, int]:
+    """Rows across memory have no block of their own each: they are called outputs."""
+    return {"outputs" if across and name == "rows" else name: n for name, n in dims.items()}
+
+
+def _along(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any]:
+    """Which kernel takes packed rows."""
+    item, result = op.inputs[0].itemsize, op.out.itemsize
+    most = 1024 if backward else 2048
+    way = "backward" if backward else "forward"
+    if cols <= most and cols * item <= 4 * most:
+        padded = _power(cols)
+        return {"variant": f"warp_{way}", "padded": padded, "steps": -(-padded // 32)}
+    wide = 16 // item
+    row = {"runs": rows, "itemsize": item}
+    if not backward and item == result and cols <= _REGISTERS * _THREADS:
+        return {**row, "variant": "registers", "steps": -(-cols // _THREADS)}
+    kept = result if backward else item
+    threads = min(_power(cols // wide + 1) // 2, _THREADS) if backward else _THREADS
+    shared = cols % wide == 0 and cols * kept < _SHARED_BYTES - 4 * threads // 32
+    return {**row, "variant": f"block_{way}", "shared": shared,
+            "steps": -(-cols // (threads * wide))}  # fmt: skip
+
+
+def _slots_of_warp(padded: int, per_element: int, reductions: int) -> int:
+    """Instructions of a row's lanes, which also run where the row has ended: for each element; for
+    each halving of the lanes a shuffle and an operation; and to begin and end."""
+    lanes = min(padded, 32)
+    halvings = lanes.bit_length() - 1
+    return per_element * padded + lanes * (2 * reductions * halvings + _FRAME)
+
+
+def softmax_like(
+    op: Signature, per_element: Steps, per_row: Steps, backward: bool = False
+) -> tuple[Work, ...]:
+    """One softmax kernel over dimension `dim` of the first input."""
+    source = op.inputs[0]
+    dims = shape_of(source, reduced_dims(op, source))
+    elements = source.numel
+    if not elements:
+        return ()
+    rows, cols = dims["rows"], dims["cols"]
+    across = dims["inner"] > 1
+    chosen = _across(dims) if across else _along(op, cols, rows, backward)
+    slots = per_element[1] * rows * cols
+    if "padded" in chosen:
+        slots = rows * _slots_of_warp(chosen["padded"], per_element[1], 1 if backward else 2)
+    work = Work(
+        "softmax",
+        flops=per_element[0] * elements + per_row[0] * rows,
+        read_bytes=op.read_bytes,
+        write_bytes=op.write_bytes,
+        dtype=lane_dtype([*op.inputs, *op.outputs]),
+        instructions=slots + per_row[1] * rows,
+        dims={**_named(dims, across), **chosen, "log": "log" in op.name},
+    )
+    return (work,)
+
+
+@cost("aten._softmax.default", "aten._masked_softmax.default")
+def softmax(op: Signature) -> tuple[Work, ...]:
+    """max, subtract, exp, add, divide: 5 FLOPs an element."""
+    return softmax_like(op, (5, 22), (0, 0))
+
+
+@cost("aten._log_softmax.default")
+def log_softmax(op: Signature) -> tuple[Work, ...]:
+    """max, subtract, exp, add, subtract the log: 5 FLOPs an element and a log a row."""
+    return softmax_like(op, (5, 15), (1, 10))
+
+
+@cost("aten._softmax_backward_data.default", "aten._masked_softmax_backward.default")
+def softmax_backward(op: Signature) -> tuple[Work, ...]:
+    """g·y first, in a kernel of its own (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
+    then y·(g - sum(g·y)): add, subtract, multiply."""
+    product = replace(op, names=("self", "other"), inputs=op.inputs[:2], aliases=())
+    return *elementwise(product, (1, 1)), *softmax_like(op, (3, 5), (0, 0), True)
+
+
+@cost("aten._log_softmax_backward_data.default")
+def log_softmax_backward(op: Signature) -> tuple[Work, ...]:
+    """g - exp(y)·sum(g): add, exp, multiply, subtract."""
+    return softmax_like(op, (4, 13), (0, 0), True)
+
+
+@cost("aten._safe_softmax.default")
+def safe_softmax(op: Signature) -> tuple[Work, ...]:
+    """Softmax whose rows of -inf become 0 (ATen/native/transformers/attention.cpp): softmax,
+    a scalar, == -inf, all, a scalar, where."""
+    source, out = op["self"], op.out
+    (one,) = softmax_like(op, (5, 22), (0, 0)) or (None,)
+    if one is None:
+        return ()
+    rows = out.numel // one.dims["cols"]
+    mask = Tensor(source.shape, "bool", source.stride)
+    scalar = Work("fill", write_bytes=out.itemsize, instructions=2, dims={"elements": 1})
+    equal = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=())
+    over = reduced_dims(op, source)
+    dims = {**shape_of(mask, over), **loads(mask, over), "kind": "extremes", "again": True}
+    every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel,
+                 dims=dims)  # fmt: skip
+    kept = Tensor((rows,), "bool", (1,))
+    choose = replace(
+        op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
+    )
+    return (one, scalar, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))

@@ -1,0 +1,189 @@
+"""The blocks of fused attention kernels, and the kernels that add up where keys are split.
+
+A block takes some queries of one head through the keys in tiles; backward, some keys through the
+queries. Which tile a library takes follows from the heads' width (flash: `run_mha_fwd_hdim*` of
+flash_fwd_launch_template.h and flash_bwd_launch_template.h; efficient: `dispatch_cutlassF` and
+`dispatch_cutlassB`; cuDNN: the names of its kernels on an H200).
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.costs.attention import Band, band
+from simulator.engines import units_of
+from simulator.hardware import GPU
+from simulator.lowering.registry import lowering
+from simulator.records import Signature
+
+_FLASH_WIDTHS = (32, 64, 96, 128, 192, 256)
+_CUDNN_WIDTHS = (64, 128, 256)
+_MOST_SPLITS = 128
+
+
+class _Tile(NamedTuple):
+    """Rows that a block keeps, columns that it takes at a time, and the width it computes."""
+
+    rows: int
+    columns: int
+    width: int
+
+
+@lowering("attention")
+def attention(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
+    """The kernel with its blocks in `dims`, and the one that adds up its splits."""
+    d, units = work.dims, units_of(gpu)
+    if d["backend"] == "flash" and d["direction"] == "fwd":
+        return _flash(op, work, units)
+    if d["backend"] == "cudnn" and d["direction"] == "fwd" and d["sq"] == 1:
+        return _cudnn_for_one(op, work, units)
+    tile = _tile(work)
+    kernel = _with_blocks(work, tile, d["b"] * d["h"], _visited(d, band(op), tile), _variant(work))
+    return (kernel,)
+
+
+def _variant(work: Work) -> str | None:
+    """Efficient attention has other kernels for float32, and backward for wide heads."""
+    d = work.dims
+    if d["backend"] != "efficient":
+        return None
+    wide = "_wide" if d["direction"] == "bwd" and max(d["d"], d["dv"]) > 64 else ""
+    return f"efficient_{d['direction']}{'_single' if work.dtype == 'tf32' else ''}{wide}"
+
+
+def _tile(work: Work) -> _Tile:
+    d = work.dims
+    width, forward = max(d["d"], d["dv"]), d["direction"] == "fwd"
+    if d["backend"] == "flash":
+        width = _next(width, _FLASH_WIDTHS)
+        if forward:
+            return _Tile(64 if width > 192 else 128, 128 if width <= 64 else 64, width)
+        return _Tile(128 if width <= 128 else 64, 128 if width <= 64 else 64, width)
+    if d["backend"] == "efficient":
+        padded = 32 * ceil(width / 32)
+        if forward:
+            return _Tile(64 if width <= 128 else 32, 64 if width <= 64 else 128, padded)
+        if not 64 < width <= 128:
+            return _Tile(64, 64, padded)
+        return _Tile(64 if work.dtype == "tf32" else 128, 128, padded)
+    return _Tile(128, 128 if forward else 64, _next(width, _CUDNN_WIDTHS))
+
+
+def _next(width: int, classes: tuple[int, ...]) -> int:
+    return next((c for c in classes if width <= c), width)
+
+
+def _visited(d: dict[str, Any], kept: Band, tile: _Tile) -> NDArray[np.int64]:
+    """Tiles that each block of one head goes through, [blocks]."""
+    if d["direction"] == "fwd":
+        return visited(d["sq"], d["sk"], tile.rows, tile.columns, kept)
+    back = Band(kept.right, kept.left, -kept.shift)  # from keys to queries
+    return visited(d["sk"], d["sq"], tile.rows, tile.columns, back)
+
+
+def visited(rows: int, columns: int, high: int, wide: int, kept: Band) -> NDArray[np.int64]:
+    """Tiles of `high` × `wide` that hold any pair of the band, for each block of rows."""
+    first = np.arange(0, rows, high)
+    last = np.minimum(first + high, rows) - 1
+    low, top = np.zeros_like(first), np.full_like(first, columns - 1)
+    if kept.left >= 0:
+        low = np.maximum(low, first + kept.shift - kept.left)
+    if kept.right >= 0:
+        top = np.minimum(top, last + kept.shift + kept.right)
+    return np.where(top >= low, top // wide - low // wide + 1, 0)
+
+
+def _with_blocks(
+    work: Work, tile: _Tile, heads: int, tiles: NDArray[np.int64], variant: str | None
+) -> Work:
+    dims: dict[str, Any] = {
+        **work.dims,
+        "tile": (tile.rows, tile.columns),
+        "width": tile.width,
+        "blocks": heads * len(tiles),
+        "tiles": heads * int(tiles.sum()),
+        "longest": int(tiles.max(initial=1)),
+        "edges": heads * _edges(work, tile, tiles),
+    }
+    return replace(work, dims=dims | ({"variant": variant} if variant else {}))
+
+
+def _edges(work: Work, tile: _Tile, tiles: NDArray[np.int64]) -> int:
+    """Tiles of one head that a causal mask cuts, at most: where a block's band ends."""
+    if not work.dims["causal"]:
+        return 0
+    return int(np.minimum(tiles, ceil(tile.rows / tile.columns)).sum())
+
+
+def _flash(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
+    """One query of grouped heads becomes the queries of one head; where there are fewer blocks
+    than units, the keys are split (flash_api.cpp, mha_fwd and set_params_splitkv)."""
+    d, kept = dict(work.dims), band(op)
+    heads = d["h"]
+    if d["sq"] == 1 and kept.left < 0:  # it sees all keys
+        kept = Band(-1, -1, 0)
+    if d["sq"] == 1 and d["hk"] < heads and kept.right < 0 and not d["dropout"] and d["d"] % 8 == 0:
+        d["sq"], heads = heads // d["hk"], d["hk"]
+    columns = 256 if d["d"] <= 64 else 128 if d["d"] <= 128 else 64
+    blocks = d["b"] * heads * ceil(d["sq"] / 64)
+    splits = 1 if d["dropout"] else flash_splits(blocks, 2 * units, ceil(d["sk"] / columns))
+    if splits == 1:
+        tile = _tile(work)
+        return (_with_blocks(work, tile, d["b"] * heads, _visited(d, kept, tile), None),)
+    tile = _Tile(64, columns, _next(d["d"], _FLASH_WIDTHS))
+    tiles = np.repeat(np.ceil(_visited(d, kept, tile) / splits).astype(int), splits)
+    return _split(op, work, _with_blocks(work, tile, d["b"] * heads, tiles, "flash_split"), splits)
+
+
+def flash_splits(blocks: int, slots: int, key_blocks: int) -> int:
+    """The fewest splits whose waves are within 85% as full as the fullest
+    (flash_api.cpp, num_splits_heuristic)."""
+    if blocks >= 0.8 * slots:
+        return 1
+    fullness: dict[int, float] = {}
+    for splits in range(1, min(_MOST_SPLITS, slots, key_blocks) + 1):
+        if splits > 1 and ceil(key_blocks / splits) == ceil(key_blocks / (splits - 1)):
+            continue  # as many key blocks each as with one split fewer
+        waves = blocks * splits / slots
+        fullness[splits] = waves / ceil(waves)
+    most = max(fullness.values(), default=1.0)
+    return next((s for s, full in fullness.items() if full >= 0.85 * most), 1)
+
+
+def _cudnn_for_one(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
+    """For one query cuDNN takes Ampere's kernels, and splits over 1,024 keys where the heads leave
+    over half of the units without work (read off an H200, cuDNN 9.19)."""
+    d = work.dims
+    width = _next(max(d["d"], d["dv"]), _CUDNN_WIDTHS)
+    tile = _Tile(64, 64, width) if d["sk"] <= 256 else _Tile(16, 128, width)
+    tiles = _visited(d, band(op), tile)
+    splits = units // (d["b"] * d["hk"]) if d["sk"] >= 1024 and not d["mask"] else 1
+    if splits < 2:
+        return (_with_blocks(work, tile, d["b"] * d["h"], tiles, "cudnn_one"),)
+    tiles = np.repeat(np.ceil(tiles / splits).astype(int), splits)
+    return _split(op, work, _with_blocks(work, tile, d["b"] * d["h"], tiles, "cudnn_one"), splits)
+
+
+def _split(op: Signature, work: Work, main: Work, splits: int) -> tuple[Work, Work]:
+    """Each split writes its outputs and their log-sum-exp in float32; a second kernel adds up."""
+    d = main.dims
+    rows = d["b"] * d["h"] * d["sq"]
+    parts = 4 * splits * rows * (d["dv"] + 1)
+    combine = Work(
+        "reduction",
+        flops=2 * splits * rows * d["dv"],
+        read_bytes=parts,
+        write_bytes=work.write_bytes,
+        instructions=4 * splits * rows * d["dv"],
+        dims={
+            "variant": "splits", "rows": rows, "cols": splits, "inner": d["dv"],
+            "backend": d["backend"],
+        },
+    )  # fmt: skip
+    return replace(main, write_bytes=parts, dims={**d, "splits": splits}), combine

@@ -1,0 +1,32 @@
+"""Random numbers on a GPU that only so many threads draw at once."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from simulator.costs import Work
+from simulator.costs.fills import PHILOX
+from simulator.engines import units_of
+from simulator.hardware import GPU
+from simulator.lowering.registry import lowering
+from simulator.lowering.turns import threads_of_unit
+from simulator.records import Signature
+
+_DRAWN = 4
+"""Numbers that Philox draws at once, for elements a whole grid apart."""
+
+
+@lowering("random")
+def random(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
+    """A thread draws four numbers at a time and throws away those it has no element for: up to a
+    grid that fills the GPU each number costs as much as four (DistributionTemplates.h,
+    `calc_execution_policy`). A thread that loads vectors has elements for all."""
+    d = work.dims
+    if "vector" not in d:
+        return (work,)
+    n, threads = d["elements"], units_of(gpu) * threads_of_unit(gpu)
+    if d["vector"] > 1:
+        draws = n // min(d["vector"], _DRAWN)
+    else:
+        draws = min(n, threads * -(-n // (_DRAWN * threads)))
+    return (replace(work, instructions=PHILOX * draws + d["slots"] * n),)

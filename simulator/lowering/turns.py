@@ -1,0 +1,41 @@
+"""Kernels of few loads in flight: blocks that a GPU cannot hold at once take turns.
+
+A work of `blocks` of `threads` each, whose threads wait for `steps` loads one after another, has
+as many steps again for each turn.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from simulator.costs import Work
+from simulator.engines import units_of
+from simulator.hardware import GPU
+from simulator.lowering.registry import lowering
+from simulator.records import Signature
+
+
+def threads_of_unit(gpu: GPU) -> int:
+    """Threads that a multiprocessor holds (CUDA C++ Programming Guide, "Technical Specifications
+    per Compute Capability"): 1,024 of 7.5; 1,536 of 8.6 to 8.9 and of 12; else 2,048."""
+    capability = tuple(gpu.compute_capability or (0, 0))
+    if capability == (7, 5):
+        return 1024
+    return 1536 if (8, 6) <= capability < (9, 0) or capability >= (12, 0) else 2048
+
+
+def turns(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
+    """The work, its steps those of all turns."""
+    d = work.dims
+    if "blocks" not in d or "steps" not in d:
+        return (work,)
+    held = units_of(gpu) * max(threads_of_unit(gpu) // d["threads"], 1)
+    times = -(-d["blocks"] // held)
+    return (replace(work, dims={**d, "steps": d["steps"] * times}),)
+
+
+for _family in (
+    "weight_gradient", "batch_norm", "batch_norm_backward", "group_moments", "norm", "softmax",
+    "scan",
+):  # fmt: skip
+    lowering(_family)(turns)

@@ -1,0 +1,206 @@
+"""The roofline of a kind of kernel, whole columns of works at once.
+
+    t = max(compute, memory) + fixed
+
+Compute is tiles in waves over the units for what runs on tensor cores (NVIDIA's "wave
+quantisation", modelled as in NeuSight, Lee et al. 2025), issue slots otherwise; memory is bytes
+over the bandwidth of the level that serves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.engines import dram_bytes_per_s, l2_bytes_per_s, peak_flops_per_s, units_of
+from simulator.hardware import GPU
+from simulator.profiles import Profile, Tiles, Traffic
+
+Floats = NDArray[np.float64]
+
+_SPLITS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+
+
+@dataclass(frozen=True)
+class Group:
+    """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
+    depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
+    tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width and
+    whether a mask is read, [works, 7]."""
+
+    works: tuple[Work, ...]
+    flops: Floats
+    bytes: Floats
+    instructions: Floats
+    rows: Floats
+    runs: Floats
+    steps: Floats
+    product: Floats
+    whole: NDArray[np.bool_]
+    align_bytes: Floats
+    heads: Floats
+
+
+def group(works: Sequence[Work]) -> Group:
+    """Stack works of one curve."""
+
+    def column(values: Sequence[Any]) -> Floats:
+        return np.array(values, float)
+
+    dims = [work.dims for work in works]
+    tiled = [
+        _product(w) if w.family in ("gemm", "conv") and w.flops else (1, 1, 1, 1) for w in works
+    ]
+    return Group(
+        works=tuple(works),
+        flops=column([w.flops for w in works]),
+        bytes=column([w.bytes for w in works]),
+        instructions=column([w.instructions for w in works]),
+        rows=column([d.get("rows", 0) for d in dims]),
+        runs=column([d.get("runs", 0) for d in dims]),
+        steps=column([d.get("steps", 0) for d in dims]),
+        product=column(tiled).reshape(-1, 4),
+        whole=np.array([w.family == "gemm" and _is_whole(w) for w in works]),
+        align_bytes=column([d.get("align_bytes", 16) for d in dims]),
+        heads=column([_blocks(w) for w in works if w.family == "attention"]).reshape(-1, 7),
+    )
+
+
+def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
+    """Seconds [works, 5]: compute, memory from DRAM, memory from L2, fixed, and what comes on top
+    where anything is from DRAM."""
+    tiles = _tiles(curve, profile)
+    if tiles is not None and len(of.heads):
+        return _attention(of, gpu, profile, tiles)
+    if tiles is not None and of.flops.all():
+        return _tiled(of, gpu, profile, tiles)
+    return _streamed(of, gpu, profile, profile.traffic.get(curve) or profile.traffic["pointwise"])
+
+
+def _tiles(curve: str, profile: Profile) -> Tiles | None:
+    """A curve's tiles, or those of what it is a variant of where it was not measured."""
+    while curve not in profile.tiles and "_" in curve:
+        curve = curve.rpartition("_")[0]
+    return profile.tiles.get(curve)
+
+
+def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
+    """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
+    lanes = _peaks(of.works, gpu, "vector") / 2
+    slots = of.instructions / lanes
+    on_tensor = np.array([w.engine == "tensor" for w in of.works])
+    compute = np.maximum(slots, np.where(on_tensor, of.flops / _peaks(of.works, gpu), 0.0))
+    fixed = traffic.fixed_s + traffic.step_s * of.steps
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.where(of.rows > 0, of.bytes / (of.rows * traffic.row), 0.0)
+    if gpu.units and gpu.boost_hz:
+        alone = np.maximum(alone, of.runs * traffic.run_clocks / (gpu.units * gpu.boost_hz))
+    cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
+    hot = of.bytes / (l2_bytes_per_s(gpu, profile) * traffic.l2)
+    latency = traffic.cold_s + traffic.cold_step_s * of.steps
+    return np.column_stack(
+        [
+            compute / traffic.issue,
+            np.maximum(cold, alone),
+            np.maximum(np.minimum(hot, cold), alone),
+            fixed,
+            latency,
+        ]
+    )
+
+
+def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+    """The best tile and split: waves · (tile's time + start and end of a wave)."""
+    units = units_of(gpu)
+    batch, rows, columns, depth = (c[:, None, None] for c in of.product.T)
+    rate = (_peaks(of.works, gpu) * tiles.utilisation / units)[:, None, None]
+    shapes = np.array(tiles.shapes, float)
+    high, wide = shapes[:, 0, None], shapes[:, 1, None]
+    blocks = batch * np.ceil(rows / high) * np.ceil(columns / wide)
+    waves = np.ceil(blocks * _SPLITS / units)
+    feed = 1 + tiles.feed * (1 / high + 1 / wide)
+    feed = feed * np.where(of.align_bytes < 16, tiles.unaligned, 1.0)[:, None, None]
+    one = 2 * high * wide * np.maximum(depth / _SPLITS, 1) / rate * feed
+    total = waves * (one + tiles.wave_s) + np.where(_SPLITS > 1, tiles.split_s, 0.0)
+    total = np.where(of.whole[:, None, None] & (_SPLITS > 1), np.inf, total)
+    return _beside_memory(total.min(axis=(1, 2)), of, gpu, profile, tiles)
+
+
+def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+    """Tiles of all blocks shared among the units, or those of the longest block, one by one.
+
+    A tile's exponentials are as many whatever the heads' width, so that narrow heads are slower:
+    1 + feed / width.
+    """
+    units = units_of(gpu)
+    blocks, count, longest, edges, flops, width, masked = of.heads.T
+    one = flops / (_peaks(of.works, gpu) * tiles.utilisation / units) * (1 + tiles.feed / width)
+    one = one * np.where(masked > 0, tiles.masked, 1.0)
+    each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
+    serial = (longest + more / blocks) * tiles.alone
+    shared = each * (count + more) / blocks
+    compute = np.maximum(serial, shared) * one + each * tiles.wave_s
+    return _beside_memory(compute, of, gpu, profile, tiles)
+
+
+def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+    cold = of.bytes / (gpu.bandwidth_bytes_per_s * tiles.dram)
+    hot = np.minimum(of.bytes / (l2_bytes_per_s(gpu, profile) * tiles.l2), cold)
+    fixed, latency = (np.full_like(cold, s) for s in (tiles.fixed_s, tiles.cold_s))
+    return np.column_stack([compute, cold, hot, fixed, latency])
+
+
+def _is_whole(work: Work) -> bool:
+    """Has each result one part? In a batch; and a bias is added once, but by kernels of bulk
+    loads."""
+    narrow = work.dims.get("align_bytes", 16) < 16 or work.dtype in ("tf32", "int8", "uint8")
+    once = work.engine == "vector" or narrow
+    return work.dims["b"] > 1 or (bool(work.dims.get("epilogue")) and once)
+
+
+def _peaks(works: Sequence[Work], gpu: GPU, engine: str | None = None) -> Floats:
+    """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
+    if engine is None:
+        found = [peak_flops_per_s(gpu, w.engine, w.dtype) for w in works]
+    else:
+        doubles = peak_flops_per_s(gpu, engine, "float64")
+        singles = peak_flops_per_s(gpu, engine, "float32")
+        found = [doubles if w.dtype == "float64" else singles for w in works]
+    return np.array(found)
+
+
+def _product(work: Work) -> tuple[float, float, float, float]:
+    """Any tiled work as batch, rows, columns and depth."""
+    d = work.dims
+    if work.family == "gemm":
+        return d["b"], d["m"], d["n"], d["k"]
+    groups = d["groups"]
+    if "positions" in d:  # lowered: to a product of patches
+        return d.get("batch", groups), d["positions"], d["columns"], d["depth"]
+    taps = float(np.prod(d["kernel"]))
+    out, into = float(np.prod(d["spatial_out"])), float(np.prod(d["spatial_in"]))
+    cin, cout = d["cin"] / groups, d["cout"] / groups
+    if d["direction"] == "fwd":
+        return groups, d["n"] * out, cout, cin * taps
+    if d["direction"] == "dgrad":
+        return groups, d["n"] * into, cin, work.flops / (2 * groups * d["n"] * into * cin)
+    return groups, cout, cin * taps, d["n"] * out
+
+
+def _blocks(work: Work) -> tuple[float, ...]:
+    """An attention's blocks as it was lowered, or one of 128 × 128 tiles a head's 128 queries."""
+    d = work.dims
+    high, wide = d.get("tile", (128, 128))
+    width = d.get("width", max(d["d"], d["dv"]))
+    rows, columns = (d["sq"], d["sk"]) if d["direction"] == "fwd" else (d["sk"], d["sq"])
+    blocks = d.get("blocks", d["b"] * d["h"] * -(-rows // high))
+    longest = d.get("longest", -(-columns // wide))
+    tiles = d.get("tiles", blocks * longest * d["fraction"])
+    products = 2 if d["direction"] == "fwd" else 5
+    edges = d.get("edges", 0)
+    return blocks, tiles, longest, edges, 2 * high * wide * width * products, width, d["mask"]

@@ -1,0 +1,20 @@
+"""What-ifs: each one a decorated pure function from a scenario to a scenario.
+
+Importing this package registers every group.
+"""
+
+from simulator.whatif import hardware, kernels, launch, precision, shape, training
+from simulator.whatif.registry import (
+    GROUPS,
+    Parameter,
+    WhatIf,
+    apply,
+    parse,
+    spelled,
+    whatif,
+    whatifs,
+)
+
+_MODULES = (precision, shape, kernels, launch, hardware, training)
+
+__all__ = ["GROUPS", "Parameter", "WhatIf", "apply", "parse", "spelled", "whatif", "whatifs"]

@@ -1,0 +1,54 @@
+"""From a scenario to its prediction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from simulator.profiles import Profile
+from simulator.profiles import learned as own_profile
+from simulator.scenario import Scenario
+from simulator.whatif.setting import Rates, Setting, setting
+
+if TYPE_CHECKING:
+    from simulator.prediction import Prediction
+    from simulator.records import Trace
+
+
+def answer(scenario: Scenario) -> Prediction:
+    """The prediction of a scenario with its what-ifs. InputError where it has none."""
+    return solved(setting(scenario))
+
+
+def solved(found: Setting) -> Prediction:
+    """The prediction of a setting."""
+    from simulator.whatif.tracing_ask import traced
+
+    return predicted(traced(found), found)
+
+
+def predicted(trace: Trace, found: Setting) -> Prediction:
+    """The prediction of a setting's trace."""
+    from simulator.simulate import simulate
+    from simulator.whatif.retiming import retimed
+
+    profile = learned(found)
+    prediction = simulate(trace, found.gpu, found.host, profile, found.mode)
+    if found.speeds or found.rates != Rates():
+        prediction = retimed(prediction, found.speeds, found.rates, profile)
+    notes = (*found.notes, *prediction.notes)
+    return replace(prediction, notes=notes) if found.notes else prediction
+
+
+def learned(found: Setting) -> Profile:
+    """What is known of a setting's GPU, its launches as fast as they were asked for."""
+    profile = own_profile(found.gpu.id)
+    if found.gap_times == 1.0:
+        return profile
+    return msgspec.structs.replace(
+        profile, gap_s=profile.gap_s * found.gap_times,
+        graph_gap_s=profile.graph_gap_s * found.gap_times,
+        graph_launch_s=profile.graph_launch_s * found.gap_times,
+    )  # fmt: skip

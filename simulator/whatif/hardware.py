@@ -1,0 +1,139 @@
+"""What if the GPU were another, or had other figures?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from simulator.errors import InputError
+from simulator.hardware import DTYPES, GPU
+from simulator.hardware import gpu as find_gpu
+from simulator.whatif.parameters import Names, Range, Unit
+from simulator.whatif.registry import whatif
+from simulator.whatif.setting import Setting
+
+Times = Annotated[float, Range(0.1, 10, log=True), Unit("×")]
+_CHANGED = "the GPU's figures were changed: kernels keep the utilisation measured on the real one"
+
+
+@whatif("hardware")
+def gpu(setting: Setting, to: str) -> Setting:
+    """Another GPU, by name or TOML file; figures scaled before are forgotten."""
+    card = find_gpu(to)
+    if setting.ask.saved and card.compute_capability != setting.gpu.compute_capability:
+        setting = setting.noted(
+            f"the saved trace was made for {setting.gpu.name}: {card.name} may dispatch other ops"
+        )
+    changed = tuple(note for note in setting.notes if note != _CHANGED)
+    return replace(setting, gpu=card, notes=changed)
+
+
+def _scaled(setting: Setting, times: float, *names: str) -> Setting:
+    """The GPU with these figures times a factor; a figure that is not known stays unknown."""
+    if times == 1:
+        return setting
+    changes: dict[str, Any] = {}
+    for name in names:
+        value: Any = getattr(setting.gpu, name)
+        if isinstance(value, Mapping):
+            changes[name] = {key: each * times for key, each in value.items()}  # pyright: ignore
+        elif value is not None:
+            changes[name] = round(value * times) if isinstance(value, int) else value * times
+    if not changes:
+        raise InputError(
+            f"the data sheet of {setting.gpu.name} lacks {', '.join(names)}: expected a figure to "
+            "scale; set it with +figure, or choose another GPU"
+        )
+    card = msgspec.structs.replace(setting.gpu, **changes)
+    return replace(setting.noted(_CHANGED), gpu=card)
+
+
+@whatif("hardware")
+def bandwidth(setting: Setting, times: Times = 2.0) -> Setting:
+    """DRAM bandwidth, this many times the data sheet's; the units keep as many bytes in flight as
+    before, which can be the limit."""
+    return _scaled(setting, times, "bandwidth_bytes_per_s")
+
+
+@whatif("hardware")
+def tensor_peak(setting: Setting, times: Times = 1.5) -> Setting:
+    """Peak FLOP/s of the tensor cores, at every dtype."""
+    return _scaled(setting, times, "tensor_flops_per_s")
+
+
+@whatif("hardware")
+def vector_peak(setting: Setting, times: Times = 1.5) -> Setting:
+    """Peak FLOP/s of the vector units, at every dtype; their issue rate follows."""
+    return _scaled(setting, times, "vector_flops_per_s")
+
+
+@whatif("hardware")
+def l2(setting: Setting, times: Times = 4.0) -> Setting:
+    """Size of the L2 cache."""
+    return _scaled(setting, times, "l2_bytes")
+
+
+@whatif("hardware")
+def l2_bandwidth(setting: Setting, times: Times = 2.0) -> Setting:
+    """Bandwidth of the L2 cache."""
+    return _scaled(setting, times, "l2_bandwidth_bytes_per_s")
+
+
+@whatif("hardware")
+def memory(setting: Setting, times: Times = 2.0) -> Setting:
+    """Size of the memory: what fits; it changes no time."""
+    return _scaled(setting, times, "memory_bytes")
+
+
+@whatif("hardware")
+def sustained_clock(
+    setting: Setting, times: Annotated[float, Range(0.1, 2), Unit("×")] = 0.8
+) -> Setting:
+    """A power cap as the clock that it leaves: peaks, issue and L2 follow, DRAM does not."""
+    return _scaled(
+        setting, times, "boost_hz", "tensor_hz", "tensor_flops_per_s", "vector_flops_per_s",
+        "l2_bandwidth_bytes_per_s",
+    )  # fmt: skip
+
+
+@whatif("hardware")
+def rate(
+    setting: Setting,
+    of: Literal["compute", "memory", "overhead", "all"] = "all",
+    times: Times = 2.0,
+) -> Setting:
+    """Everything that computes, moves data or is overhead this many times as fast: the rates whose
+    elasticities are the shares; with all three the step is as many times as fast."""
+    names = ("compute", "memory", "overhead") if of == "all" else (of,)
+    changes = {name: getattr(setting.rates, name) * times for name in names}
+    return replace(setting, rates=replace(setting.rates, **changes))
+
+
+_NUMBERS = (
+    "memory_bytes", "bandwidth_bytes_per_s", "units", "boost_hz", "tensor_hz", "l2_bytes",
+    "l2_bandwidth_bytes_per_s",
+)  # fmt: skip
+_PEAKS = tuple(f"{e}_flops_per_s.{d}" for e in ("tensor", "vector") for d in DTYPES)
+
+
+@whatif("hardware")
+def figure(
+    setting: Setting,
+    of: Annotated[str, Names(lambda: (*_NUMBERS, *_PEAKS))],
+    value: Annotated[float, Range(1, 1e18, log=True)],
+) -> Setting:
+    """One figure of the GPU set, in SI units: bytes, bytes/s, FLOP/s, Hz."""
+    name, _, dtype = of.partition(".")
+    old: Any = getattr(setting.gpu, name)
+    if dtype:
+        changed: Any = dict(old) | {dtype: value}
+    else:
+        whole = name in ("memory_bytes", "units", "l2_bytes")
+        changed = round(value) if whole else value
+    if changed == old:
+        return setting
+    card: GPU = msgspec.structs.replace(setting.gpu, **{name: changed})
+    return replace(setting.noted(_CHANGED), gpu=card)

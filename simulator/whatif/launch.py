@@ -1,0 +1,89 @@
+"""What if the host launched otherwise?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import msgspec
+
+from simulator.hosts import host as find_host
+from simulator.hosts import hosts
+from simulator.whatif.parameters import Names, Range, Unit
+from simulator.whatif.registry import whatif
+from simulator.whatif.setting import Setting, faster_host
+from simulator.whatif.waiting import Unwaited
+
+_PYTHON = ("python_call", "module_call")
+
+
+@whatif("launch")
+def cuda_graph(setting: Setting) -> Setting:
+    """The step captured once and replayed: one launch, and a gap between kernels."""
+    return replace(setting, mode="cuda_graph")
+
+
+@whatif("launch")
+def mode(setting: Setting, to: Literal["eager", "cuda_graph"] = "eager") -> Setting:
+    """How the host drives the GPU."""
+    return replace(setting, mode=to)
+
+
+@whatif("launch")
+def no_python(setting: Setting) -> Setting:
+    """Python and module calls take no time, as in a step driven from C++; dispatch remains."""
+    seconds = {n: 0.0 if n in _PYTHON else s for n, s in setting.host.seconds.items()}
+    return replace(setting, host=msgspec.structs.replace(setting.host, seconds=seconds))
+
+
+@whatif("launch")
+def host_speed(
+    setting: Setting, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 2.0
+) -> Setting:
+    """A host that does everything this many times as fast, launches and waits included."""
+    return replace(setting, host=faster_host(setting.host, times))
+
+
+@whatif("launch")
+def host(setting: Setting, to: Annotated[str, Names(hosts)]) -> Setting:
+    """Another host of the catalogue."""
+    return replace(setting, host=find_host(to))
+
+
+@whatif("launch")
+def launch_latency(
+    setting: Setting,
+    microseconds: Annotated[float, Range(0, 1000), Unit("µs")] = 2.5,
+) -> Setting:
+    """From a launch call to the kernel's start on an idle GPU."""
+    changed = msgspec.structs.replace(setting.host, latency_s=microseconds / 1e6)
+    return replace(setting, host=changed)
+
+
+@whatif("launch")
+def launch_cost(
+    setting: Setting, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 0.5
+) -> Setting:
+    """Everything that a launch costs, this many times as now: the host's call, its way to the GPU,
+    and the gaps between kernels and between a graph's nodes."""
+    old = setting.host
+    host = msgspec.structs.replace(
+        old, latency_s=old.latency_s * times,
+        seconds=dict(old.seconds) | {"launch": old.launch_s * times},
+    )  # fmt: skip
+    return replace(setting, host=host, gap_times=setting.gap_times * times)
+
+
+@whatif("launch")
+def queue_depth(
+    setting: Setting, launches: Annotated[int, Range(1, 1 << 20, log=True), Unit("launches")]
+) -> Setting:
+    """Launches that the GPU's queue holds before the host must wait."""
+    return replace(setting, host=msgspec.structs.replace(setting.host, depth=launches))
+
+
+@whatif("launch")
+def no_syncs(setting: Setting) -> Setting:
+    """The host never waits for the GPU within a step: .item(), nonzero() and copies to the host
+    run, and nobody waits for their results."""
+    return setting.edited(Unwaited())

@@ -1,0 +1,112 @@
+"""A trace with some of its ops replaced: every storage's life moves along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from simulator.records import Op, Role, Signature, Storage, Tensor, Trace, row_major
+
+
+@dataclass
+class Rewriting:
+    """Collects what is to change, then `done()` gives the new trace; `trace` itself is not touched.
+
+    `put(i, ops)` sets what stands in the place of op i (nothing: it is taken out); `storage(...)`
+    is the id of a new allocation, which lives from its first use to its last, or all along where
+    it is `kept`; `resize` gives an allocation older than the step another size.
+    """
+
+    trace: Trace
+    _groups: dict[int, Sequence[Op]] = field(default_factory=dict[int, Sequence[Op]])
+    _fresh: list[tuple[int, Role, bool]] = field(default_factory=list[tuple[int, Role, bool]])
+    _sizes: dict[int, int] = field(default_factory=dict[int, int])
+
+    def put(self, index: int, ops: Sequence[Op]) -> None:
+        self._groups[index] = ops
+
+    def storage(self, nbytes: int, role: Role = "activation", kept: bool = False) -> int:
+        self._fresh.append((nbytes, role, kept))
+        return len(self.trace.storages) + len(self._fresh) - 1
+
+    def resize(self, storage: int, nbytes: int) -> None:
+        self._sizes[storage] = nbytes
+
+    def done(self) -> Trace:
+        """The new trace; the old one where nothing was put."""
+        if not self._groups and not self._sizes:
+            return self.trace
+        old = self.trace
+        ops: list[Op] = []
+        place: list[int] = []  # where each old op's group begins
+        for index, op in enumerate(old.ops):
+            place.append(len(ops))
+            ops.extend(self._groups.get(index, (op,)))
+        place.append(len(ops))
+        storages = [
+            replace(
+                s, nbytes=self._sizes.get(number, s.nbytes),
+                born=s.born if s.born < 0 else place[s.born],
+                freed=None if s.freed is None else place[s.freed],
+            )
+            for number, s in enumerate(old.storages)
+        ]  # fmt: skip
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for index, op in enumerate(ops):
+            for number in op.storages:
+                if number >= len(old.storages):
+                    first.setdefault(number, index)
+                    last[number] = index
+        for offset, (nbytes, role, kept) in enumerate(self._fresh):
+            number = len(old.storages) + offset
+            born = -1 if kept else first.get(number, -1)
+            freed = None if kept else last.get(number, -1) + 1
+            storages.append(Storage(nbytes, born, freed, role))
+        return replace(
+            old, ops=ops, storages=storages,
+            assumptions=[replace(a, op=place[a.op]) for a in old.assumptions],
+            weight_bytes=old.weight_bytes + sum(
+                size - old.storages[n].nbytes for n, size in self._sizes.items()
+                if old.storages[n].role == "weight"
+            ),
+        )  # fmt: skip
+
+
+def dense(shape: tuple[int, ...], dtype: str) -> Tensor:
+    """A contiguous tensor on the GPU."""
+    return Tensor(shape, dtype, row_major(shape))
+
+
+def call(
+    like: Op, name: str, inputs: Mapping[str, tuple[Tensor, int]],
+    outputs: Sequence[tuple[Tensor, int]], args: Mapping[str, object] | None = None,
+    counted: bool = False,
+) -> Op:  # fmt: skip
+    """An op in the module and phase of another; each tensor comes with its storage.
+
+    `counted`: it takes over the Python and module calls that stood before the other one.
+    """
+    storages = tuple(s for _, s in (*inputs.values(), *outputs))
+    order: dict[int, int] = {}
+    aliases = tuple(order.setdefault(s, len(order)) for s in storages)
+    signature = Signature(
+        name, tuple(t for t, _ in inputs.values()), tuple(t for t, _ in outputs),
+        tuple(inputs), dict(args or {}), aliases,
+    )  # fmt: skip
+    if counted:
+        return replace(like, signature=signature, storages=storages)
+    return Op(signature, like.module, like.phase, storages)
+
+
+class Shared:
+    """Equal signatures as one object: a trace's ops are costed once for each object."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Signature] = {}
+
+    def __call__(self, op: Op) -> Op:
+        found = self._known.setdefault(repr(op.signature), op.signature)
+        return op if found is op.signature else replace(op, signature=found)

@@ -1,0 +1,54 @@
+"""float32 matrix products on TF32 tensor cores (`torch.set_float32_matmul_precision("high")`).
+
+An op of its own name (`tf32.addmm.default`) has the work of the one it stands for, its products on
+another engine. Convolutions use TF32 in stock PyTorch already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from simulator.costs import COSTS, Work, cost, works
+from simulator.records import Signature, Trace
+from simulator.whatif.module_pattern import block
+from simulator.whatif.rewriting import Rewriting
+
+PRODUCTS = [
+    name for name in COSTS
+    if name.split(".")[1] in ("mm", "addmm", "addmm_", "_addmm_activation", "bmm", "baddbmm",
+                              "baddbmm_", "addbmm", "addbmm_")
+]  # fmt: skip
+
+
+@cost(*(f"tf32.{name.partition('.')[2]}" for name in PRODUCTS))
+def product(op: Signature) -> tuple[Work, ...]:
+    """The product's FLOPs and bytes, in TF32."""
+    found = works(replace(op, name=f"aten.{op.name.partition('.')[2]}")) or ()
+    return tuple(
+        replace(w, engine="tensor", dtype="tf32", instructions=0) if w.family == "gemm" else w
+        for w in found
+    )
+
+
+@dataclass(frozen=True)
+class TensorFloat:
+    """The float32 products of the modules that fit, in TF32."""
+
+    modules: str
+    rank: int = 0
+
+    def __call__(self, trace: Trace) -> Trace:
+        change = Rewriting(trace)
+        named: dict[int, Signature] = {}
+        known = set(PRODUCTS)
+        for index, op in enumerate(trace.ops):
+            fits = op.name in known and op.inputs[0].dtype == "float32"
+            if not fits or block(self.modules, op.module) is None:
+                continue
+            key = id(op.signature)
+            if key not in named:
+                named[key] = replace(op.signature, name=f"tf32.{op.name.partition('.')[2]}")
+            change.put(index, (replace(op, signature=named[key]),))
+        return change.done()

@@ -1,0 +1,309 @@
+"""The trace of an ask: the one place where what-ifs meet the tracer.
+
+Traces are kept in memory; those of a network that is asked at several batches or sequences come
+from a family that was fitted (`simulator.whatif.lines`), and plain ones from disk where
+`keep_on_disk` was called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace as replaced
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from threading import RLock
+from typing import Any, cast
+from unittest.mock import patch
+
+from msgspec.structs import replace
+
+from simulator.errors import InputError
+from simulator.hardware import GPU
+from simulator.networks.loading import DTYPES, Facts
+from simulator.records import Trace
+from simulator.symbols import TraceCache
+from simulator.symbols.cache import key as disk_key
+from simulator.whatif.least_recent import LeastRecent
+from simulator.whatif.lines import Lines
+from simulator.whatif.module_pattern import block, check
+from simulator.whatif.seen import as_seen, content, seen
+from simulator.whatif.setting import Ask, Edit, Setting
+
+_TRACES: LeastRecent[Trace | InputError] = LeastRecent(48)
+_NAMED: LeastRecent[Trace] = LeastRecent(96)
+_EDITED: LeastRecent[Trace] = LeastRecent(48)
+_LINES: LeastRecent[Lines] = LeastRecent(64)
+_FACTS: LeastRecent[Facts] = LeastRecent(64)
+_LOCK = RLock()
+_DISK: list[TraceCache] = []
+
+FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
+
+
+def keep_on_disk(folder: Path | str | None = None) -> None:
+    """From now on keep plain traces in this folder, or the user's cache. RIDGEPOINT_TRACES names
+    another folder, or switches it off where it is "off"."""
+    told = os.environ.get(FOLDER_VARIABLE, "")
+    _DISK[:] = [] if told == "off" else [TraceCache(told or folder)]
+
+
+def forget() -> None:
+    """Hold no trace in memory, and none on disk from now on."""
+    for held in (_TRACES, _NAMED, _EDITED, _LINES, _FACTS):
+        held.clear()
+    _DISK.clear()
+
+
+def traced(found: Setting) -> Trace:
+    """The trace of a setting, its edits made. Kept in memory: only what is new is traced."""
+    trace, edits = plain(found.ask, found.gpu), found.edits
+    if not edits:
+        return trace
+    key = trace_key(found)
+    edited = _EDITED.get(key, lambda: _edited(trace, edits))
+    return edited if found.ask.saved else _for_card(key, edited, found.gpu)
+
+
+def trace_key(found: Setting) -> tuple[Any, ...]:
+    """Equal for settings whose traces are equal, but for the name of the GPU."""
+    return _key(_settled(found.ask), found.gpu), found.edits
+
+
+def plain(ask: Ask, gpu: GPU) -> Trace:
+    """The trace of an ask on a GPU, before any edit. InputError where there is none, the same one
+    when it is asked again."""
+    ask = _settled(ask)
+    key = _key(ask, gpu)
+    found = _TRACES.get(key, lambda: _made(ask, gpu))
+    if isinstance(found, InputError):
+        raise InputError(*found.args)
+    return found if ask.saved else _for_card(key, found, gpu)
+
+
+def _for_card(key: tuple[Any, ...], found: Trace, gpu: GPU) -> Trace:
+    """A trace under the name of a card that looks like its own to it."""
+    if found.gpu == gpu.id:
+        return found
+    return _NAMED.get((key, gpu.id), lambda: _named(found, gpu.id))
+
+
+def facts(ask: Ask, gpu: GPU) -> Facts:
+    """A name to show, and batch and sequence as the network took them."""
+    trace = plain(ask, gpu)
+    if ask.saved:
+        return _read_facts(ask, trace)
+    ask = _settled(ask)
+
+    def loaded() -> Facts:
+        name, batch, seq = _load(ask).facts
+        return Facts(name, batch or trace.samples, seq)
+
+    return _FACTS.get(_key(ask, gpu), loaded)
+
+
+def reason_to_trace(ask: Ask, gpu: GPU) -> str | None:
+    """Why an ask is traced; None where a family of its network answers it."""
+    if ask.saved:
+        return "it is a saved trace"
+    ask = _settled(ask)
+    return _lines(ask, gpu).reason_to_trace(ask.batch, ask.seq)
+
+
+def _settled(ask: Ask) -> Ask:
+    """With the batch and sequence that a network of the catalogue takes of itself."""
+    from simulator.networks.catalogue import CATALOGUE
+
+    entry = CATALOGUE.get(ask.network)
+    if ask.saved or entry is None or (ask.batch and (ask.seq or entry.seq is None)):
+        return ask
+    return replaced(ask, batch=ask.batch or entry.batch, seq=ask.seq or entry.seq)
+
+
+def _made(ask: Ask, gpu: GPU) -> Trace | InputError:
+    from simulator.networks.catalogue import CATALOGUE
+
+    if ask.saved:
+        return _read(ask.network)
+    try:
+        return _lines(ask, gpu).at(ask.batch, ask.seq)
+    except InputError as error:
+        if ask.network not in CATALOGUE:  # of a user's network the cause may be gone next time
+            raise
+        return InputError(*error.args)
+
+
+def _lines(ask: Ask, gpu: GPU) -> Lines:
+    anywhere = replaced(ask, batch=None, seq=None)
+
+    def tracer(batch: int | None, seq: int | None, from_disk: bool) -> Trace:
+        return _from_disk(replaced(ask, batch=batch, seq=seq), gpu, from_disk)
+
+    return _LINES.get(_key(anywhere, gpu), lambda: Lines(tracer))
+
+
+def _from_disk(ask: Ask, gpu: GPU, allowed: bool) -> Trace:
+    if not (_DISK and allowed):
+        return _run(ask, gpu)
+    asked = {name: getattr(ask, name) for name in Ask.__dataclass_fields__ if name != "network"}
+    name = disk_key(ask.network, as_seen(ask.network, gpu), by=_own_source(), **asked)
+    return _DISK[0].get(name, lambda: _run(ask, gpu))
+
+
+@cache
+def _own_source() -> str:
+    """A digest of this file, which has a part in what is traced."""
+    return sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+def _named(found: Trace, gpu: str) -> Trace:
+    """The same trace for another card that looks like its own; what was made of it is shared."""
+    other = replace(found, gpu=gpu)
+    shared = cast("dict[str, Any]", other.__dict__)
+    shared["signatures"], shared["kept"] = found.signatures, found.kept
+    return other
+
+
+def _edited(trace: Trace, edits: tuple[Edit, ...]) -> Trace:
+    for edit in edits:
+        trace = edit(trace)
+    return trace
+
+
+def _key(ask: Ask, gpu: GPU) -> tuple[Any, ...]:
+    """What a trace depends on."""
+    if ask.saved:
+        stat = Path(ask.network).stat() if Path(ask.network).is_file() else None
+        return ask, stat and (stat.st_mtime_ns, stat.st_size)
+    return ask, seen(ask.network, gpu), content(ask.network)
+
+
+def _load(ask: Ask) -> Any:
+    from simulator.networks.loading import load
+
+    return load(
+        ask.network, batch=ask.batch, seq=ask.seq, training=ask.training,
+        dtype="fp32" if ask.dtype in _AUTOCAST else ask.dtype, sizes=dict(ask.sizes),
+    )  # fmt: skip
+
+
+_AUTOCAST = {"autocast": "bf16", "autocast-fp16": "fp16"}
+
+
+def _run(ask: Ask, gpu: GPU) -> Trace:
+    from simulator.tracing import trace
+
+    loaded = _load(ask)
+    _freeze(loaded.module, ask.frozen)
+    for pattern, dtype in ask.module_dtypes:
+        _convert(loaded.module, pattern, dtype)
+    with _LOCK, _attention(ask.sdpa) if ask.sdpa else nullcontext():
+        return trace(
+            loaded.module, loaded.args, loaded.kwargs, gpu=gpu, autocast=_AUTOCAST.get(ask.dtype),
+            phase="training" if ask.training else "inference", sizes=dict(ask.data_sizes),
+            optimizer=ask.optimizer,
+        )  # fmt: skip
+
+
+def _read(network: str) -> Trace:
+    from simulator.trace_file import load as read
+
+    return read(network)
+
+
+def _read_facts(ask: Ask, trace: Trace) -> Facts:
+    name = Path(ask.network).name
+    for suffix in (".json", ".msgpack", ".rpt"):
+        name = name.removesuffix(suffix)
+    each = divmod(trace.tokens, trace.samples) if trace.tokens and trace.samples else (0, 1)
+    return Facts(name, trace.samples, each[0] if each[1] == 0 else None)
+
+
+def _freeze(module: Any, patterns: tuple[str, ...]) -> None:
+    for pattern in patterns:
+        names = [name for name, _ in module.named_parameters()]
+        check(pattern, names)
+        for name, parameter in module.named_parameters():
+            if block(pattern, name) is not None:
+                parameter.requires_grad_(False)
+
+
+_CASTS = {"fp32": "float", "bf16": "bfloat16", "fp16": "half"}
+"""The method of a module or a tensor that casts it."""
+
+
+def _convert(module: Any, pattern: str, dtype: str) -> None:
+    """Modules in a dtype of their own: cast on the way in, and back on the way out."""
+    found = dict(module.named_modules())
+    check(pattern, found)
+    for path, child in found.items():
+        if path and block(pattern, path) == path:
+            first = next((p for p in child.parameters() if p.is_floating_point()), None)
+            own = {torch: name for name, torch in DTYPES.items()}
+            before = own.get(str(first.dtype).removeprefix("torch.")) if first is not None else None
+            if before is not None and before != dtype:
+                getattr(child, _CASTS[dtype])()
+                child.register_forward_pre_hook(_casting_in(dtype), with_kwargs=True)
+                child.register_forward_hook(_casting_out(before))
+
+
+def _cast(value: Any, dtype: str) -> Any:
+    if isinstance(value, tuple | list):
+        return type(value)(_cast(v, dtype) for v in value)  # pyright: ignore
+    floating = hasattr(value, "is_floating_point") and value.is_floating_point()
+    return getattr(value, _CASTS[dtype])() if floating else value
+
+
+def _casting_in(dtype: str) -> Callable[..., Any]:
+    return lambda module, args, kwargs: (
+        _cast(args, dtype), {name: _cast(value, dtype) for name, value in kwargs.items()}
+    )  # fmt: skip
+
+
+def _casting_out(dtype: str) -> Callable[..., Any]:
+    return lambda module, args, output: _cast(output, dtype)
+
+
+@contextmanager
+def _attention(backend: str) -> Generator[None]:
+    """Attention by this kernel wherever it can take the inputs, as under `sdpa_kernel`."""
+    from simulator.tracing.semantics import attention
+
+    usual = attention.choose
+
+    def forced(capability: tuple[int, int], q: Any, k: Any, v: Any, mask: Any, dropout_p: float,
+               is_causal: bool, enable_gqa: bool) -> str:  # fmt: skip
+        rest = (q, k, v, mask, dropout_p, is_causal, enable_gqa)
+        if backend != "math" and not _takes(backend, capability, rest, usual):
+            shapes = f"queries {list(q.shape)} and keys {list(k.shape)} in {q.dtype}"
+            masked = ", masked" if mask is not None else ""
+            raise InputError(
+                f"sdpa={backend}: that kernel cannot take {shapes}{masked} here: expected another "
+                "backend; try sdpa=math, or leave the choice to PyTorch"
+            )
+        return backend
+
+    with patch.object(attention, "choose", forced):
+        yield
+
+
+def _takes(backend: str, capability: tuple[int, int], rest: Any, usual: Any) -> bool:
+    """Would PyTorch take this backend if those that it prefers were switched off?
+
+    A card that asks cuDNN first answers for cuDNN, one that does not for flash; the efficient
+    kernel stands third, and is asked with queries that only it takes.
+    """
+    q, k, v, _, _, _, enable_gqa = rest
+    if backend == "cudnn":
+        return capability >= (8, 0) and usual((9, 0), *rest) == "cudnn"
+    if backend == "flash":
+        return capability >= (8, 0) and usual((8, 0), *rest) == "flash"
+    answer = usual((8, 0) if capability >= (8, 0) else capability, *rest)
+    if answer == "efficient":
+        return True
+    grouped = q.shape[1] != k.shape[1] or (enable_gqa and k.shape[1] != v.shape[1])
+    sizes = (q.shape[-1], v.shape[-1])
+    unit = 4 if q.element_size() == 4 else 8
+    return answer == "flash" and not grouped and all(size % unit == 0 for size in sizes)

@@ -1,0 +1,72 @@
+"""What if it were trained otherwise?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from simulator.errors import InputError
+from simulator.whatif.accumulating import Accumulated
+from simulator.whatif.parameters import Range, Unit
+from simulator.whatif.recomputing import Recomputed
+from simulator.whatif.registry import whatif
+from simulator.whatif.setting import Setting
+
+
+def _needs_training(setting: Setting, what: str) -> None:
+    if not setting.ask.training and not setting.ask.saved:
+        raise InputError(f"{what}: the step is inference: expected training; predict training")
+
+
+@whatif("training")
+def training(setting: Setting, on: bool = True) -> Setting:
+    """A training step (forward, loss, backward, optimizer), or inference."""
+    if on == setting.ask.training and not setting.ask.saved:
+        return setting
+    return setting.traced_otherwise("training", training=on)
+
+
+@whatif("training")
+def recompute(setting: Setting, modules: str = "**.#") -> Setting:
+    """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
+    again before its backward, and what it made is not kept in between."""
+    _needs_training(setting, "recompute")
+    if any(isinstance(e, Recomputed) and e.modules != modules for e in setting.edits):
+        raise InputError(
+            "recompute: other modules are run again already: expected one pattern; undo that first"
+        )
+    return setting.edited(Recomputed(modules))
+
+
+@whatif("training")
+def accumulate(
+    setting: Setting, steps: Annotated[int, Range(1, 1024, log=True), Unit("forwards")] = 4
+) -> Setting:
+    """Gradient accumulation: this many forwards and backwards of the batch, then one optimizer
+    step."""
+    _needs_training(setting, "accumulate")
+    others = tuple(e for e in setting.edits if not isinstance(e, Accumulated))
+    setting = replace(setting, edits=others)
+    return setting if steps == 1 else setting.edited(Accumulated(steps))
+
+
+@whatif("training")
+def optimizer(
+    setting: Setting, to: Literal["adamw", "adamw_fused", "sgd", "none"] = "adamw_fused"
+) -> Setting:
+    """The optimizer; "none" leaves its step out."""
+    _needs_training(setting, "optimizer")
+    wanted = None if to == "none" else to
+    if wanted == setting.ask.optimizer and not setting.ask.saved:
+        return setting
+    return setting.traced_otherwise("optimizer", optimizer=wanted)
+
+
+@whatif("training")
+def freeze(setting: Setting, parameters: str) -> Setting:
+    """Parameters of a pattern (tokens, layers.0) are not trained: no gradient, no state."""
+    _needs_training(setting, "freeze")
+    if parameters in setting.ask.frozen:
+        return setting
+    frozen = tuple(sorted((*setting.ask.frozen, parameters)))
+    return setting.traced_otherwise("freeze", frozen=frozen)

@@ -1,0 +1,84 @@
+"""Softmax against sums by hand, and the kernels of recordings on an H200."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.simulator.costs.conftest import launched, sig
+
+CUBE = ((2, 4, 6), "float32")
+
+
+def test_softmax() -> None:
+    (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": -1}, self=CUBE))
+    assert (work.family, work.flops, work.bytes) == ("softmax", 5 * 48, 2 * 192)
+    # 8 rows of 6 take 8 lanes each: 22 instructions, 3 halvings of 2 twice, and 16
+    assert (work.dims["rows"], work.dims["cols"]) == (8, 6)
+    assert work.instructions == 8 * 8 * (22 + 12 + 16)
+
+
+def test_softmax_from_half_to_float() -> None:
+    half = ((2, 4, 6), "float16")
+    (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": 1}, self=half))
+    # 48·2 read, 48·4 written
+    assert (work.read_bytes, work.write_bytes, work.dims["inner"]) == (96, 192, 6)
+
+
+def test_softmax_backward_reads_gradient_and_output() -> None:
+    product, work = launched(
+        sig("aten._softmax_backward_data.default", CUBE, args={"dim": -1, "input_dtype": "float32"},
+            grad_output=CUBE, output=CUBE)
+    )  # fmt: skip
+    # g·y of its own, then y·(g - sum): add, subtract, multiply
+    assert (product.flops, product.read_bytes, product.write_bytes) == (48, 384, 192)
+    assert (work.flops, work.read_bytes, work.write_bytes) == (3 * 48, 384, 192)
+
+
+def chosen(cols: int, dtype: str, backward: bool = False) -> dict[str, Any]:
+    x = ((64, cols), dtype)
+    if backward:
+        return launched(
+            sig("aten._log_softmax_backward_data.default", x,
+                args={"dim": -1, "input_dtype": dtype}, grad_output=x, output=x)
+        )[-1].dims  # fmt: skip
+    return launched(sig("aten._softmax.default", x, args={"dim": -1}, self=x))[0].dims
+
+
+@pytest.mark.parametrize(
+    ("cols", "dtype", "variant"),
+    [
+        (1116, "float16", "warp_forward"),
+        (2048, "float32", "warp_forward"),
+        (2240, "bfloat16", "registers"),
+        (5760, "float32", "registers"),
+        (9792, "float32", "block_forward"),  # more than 9 elements for each of 1,024 threads
+    ],
+)
+def test_forward_kernels(cols: int, dtype: str, variant: str) -> None:
+    assert chosen(cols, dtype)["variant"] == variant
+
+
+@pytest.mark.parametrize(
+    ("cols", "dtype", "variant", "shared"),
+    [
+        (1024, "float16", "warp_backward", None),
+        (1227, "bfloat16", "block_backward", False),  # no multiple of 8
+        (1600, "bfloat16", "block_backward", True),
+        (21760, "float32", "block_backward", False),  # 87 KB do not fit
+    ],
+)
+def test_backward_kernels(cols: int, dtype: str, variant: str, shared: bool | None) -> None:
+    dims = chosen(cols, dtype, True)
+    assert (dims["variant"], dims.get("shared")) == (variant, shared)
+
+
+def test_across_a_thread_goes_down_each_column_three_times() -> None:
+    x = ((5, 292, 573), "bfloat16")
+    (work,) = launched(sig("aten._softmax.default", x, args={"dim": 1}, self=x))
+    assert (work.dims["blocks"], work.dims["steps"]) == (5, 3 * 292)
+    x = ((12, 315, 33), "bfloat16")
+    (work,) = launched(sig("aten._softmax.default", x, args={"dim": 1}, self=x))
+    # 33·16 = 528 threads fit in 1,024: 16 to a column, each with 20 of its elements
+    assert (work.dims["blocks"], work.dims["steps"]) == (12, 3 * 20)

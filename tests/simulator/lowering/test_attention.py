@@ -1,0 +1,120 @@
+"""Blocks of attention kernels, counted by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.costs import Work
+from simulator.costs.attention import Band
+from simulator.hardware import gpu
+from simulator.lowering import launches
+from simulator.lowering.attention import flash_splits, visited
+from tests.simulator.costs.conftest import sig
+
+H200 = gpu("h200")
+SDPA = "aten._scaled_dot_product_"
+
+
+def forward(
+    backend: str, b: int, h: int, sq: int, sk: int, d: int, hk: int = 0, causal: bool = False,
+    dtype: str = "bfloat16",
+) -> tuple[Work, ...]:  # fmt: skip
+    q, k = ((b, h, sq, d), dtype), ((b, hk or h, sk, d), dtype)
+    name = f"{SDPA}{backend}_attention.default"
+    found = launches(sig(name, q, None, {"is_causal": causal}, query=q, key=k, value=k), H200)
+    assert found
+    return found
+
+
+def blocks(work: Work) -> tuple[Any, ...]:
+    return tuple(work.dims[n] for n in ("tile", "width", "blocks", "tiles", "longest"))
+
+
+def test_flash_goes_through_the_keys_in_tiles() -> None:
+    (work,) = forward("flash", 8, 16, 300, 300, 80)
+    # 80 is computed as 96; 3 blocks of 128 queries a head, each through 5 tiles of 64 keys
+    assert blocks(work) == ((128, 64), 96, 8 * 16 * 3, 8 * 16 * 15, 5)
+
+
+def test_a_causal_block_stops_at_its_last_query() -> None:
+    (work,) = forward("flash", 8, 16, 300, 300, 80, causal=True)
+    # keys up to 127, 255 and 299: 2 + 4 + 5 tiles, of which each block's last two are cut
+    assert blocks(work)[3:] == (8 * 16 * 11, 5)
+    assert work.dims["edges"] == 8 * 16 * 6
+
+
+@pytest.mark.parametrize("left", [-1, 0, 5])
+@pytest.mark.parametrize("right", [-1, 0, 3])
+@pytest.mark.parametrize("shift", [-4, 0, 7])
+def test_visited_tiles_hold_a_pair(left: int, right: int, shift: int) -> None:
+    rows, columns, high, wide = 23, 31, 4, 5
+    i, j = np.arange(rows)[:, None], np.arange(columns)
+    seen = np.ones((rows, columns), bool)
+    if left >= 0:
+        seen &= j >= i + shift - left
+    if right >= 0:
+        seen &= j <= i + shift + right
+    counts = [
+        sum(seen[r : r + high, c : c + wide].any() for c in range(0, columns, wide))
+        for r in range(0, rows, high)
+    ]
+    assert visited(rows, columns, high, wide, Band(left, right, shift)).tolist() == counts
+
+
+def test_few_blocks_of_flash_split_the_keys() -> None:
+    main, combine = forward("flash", 1, 24, 1, 792, 128)
+    # 24 blocks of 7 times 128 keys on 264 places: 7 splits fill 168 of them, the most
+    assert (main.dims["splits"], main.dims["blocks"], main.dims["longest"]) == (7, 168, 1)
+    # 7 parts of 24 rows with 128 outputs and a log-sum-exp in float32
+    assert main.write_bytes == combine.read_bytes == 4 * 7 * 24 * 129
+    assert (combine.family, combine.dims["variant"]) == ("reduction", "splits")
+
+
+def test_one_query_of_grouped_heads_becomes_rows_of_one_head() -> None:
+    (many,) = forward("flash", 12, 64, 1, 640, 64)
+    assert many.dims["blocks"] == 12 * 64
+    main, _ = forward("flash", 4, 64, 1, 2789, 128, hk=32)
+    # 4·32 blocks of 2 queries; 22 key blocks in 2 splits of 11
+    assert (main.dims["splits"], main.dims["blocks"], main.dims["longest"]) == (2, 256, 11)
+
+
+@pytest.mark.parametrize(
+    ("work", "splits"),
+    [((300, 264, 8), 1), ((48, 264, 5), 5), ((128, 264, 22), 2), ((1, 264, 1), 1)],
+)
+def test_flash_splits(work: tuple[int, int, int], splits: int) -> None:
+    assert flash_splits(*work) == splits
+
+
+def test_cudnn_splits_long_keys_of_one_query_where_units_are_idle() -> None:
+    main, combine = forward("cudnn", 3, 20, 1, 5120, 96)
+    # 132 units over 60 heads: 2 splits of the 40 tiles of 128 keys
+    assert (main.dims["splits"], main.dims["longest"], combine.family) == (2, 20, "reduction")
+    assert len(forward("cudnn", 159, 24, 1, 448, 64)) == 1
+    (short,) = forward("cudnn", 34, 64, 1, 117, 128, hk=32)
+    assert short.dims["tile"] == (64, 64)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "variant"), [("float32", "efficient_fwd_single"), ("float16", "efficient_fwd")]
+)
+def test_efficient_has_other_kernels_for_float32(dtype: str, variant: str) -> None:
+    (work,) = forward("efficient", 2, 4, 100, 100, 80, dtype=dtype)
+    assert work.dims["variant"] == variant
+    # 2 blocks of 64 queries, one tile of 128 keys each, 80 computed as 96
+    assert blocks(work) == ((64, 128), 96, 16, 16, 1)
+
+
+def test_backward_goes_from_keys_to_queries() -> None:
+    q, k = ((2, 4, 300, 64), "bfloat16"), ((2, 4, 200, 64), "bfloat16")
+    inputs = {"grad_out": q, "query": q, "key": k, "value": k, "out": q,
+              "logsumexp": ((2, 4, 300), "float32")}  # fmt: skip
+    name = f"{SDPA}cudnn_attention_backward.default"
+    found = launches(sig(name, [q, k, k], None, {"is_causal": True}, **inputs), H200)
+    assert found
+    (main,) = (w for w in found if w.family == "attention")
+    # 2 blocks of 128 keys: the first is seen by all 5 tiles of 64 queries, the other by 3
+    assert blocks(main) == ((128, 64), 64, 16, 8 * 8, 5)

@@ -1,0 +1,62 @@
+"""Kernels of matrix products, against what cuBLAS launched on an H200."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.costs import Work
+from simulator.hardware import gpu
+from simulator.lowering.product import product
+from tests.simulator.costs.conftest import sig
+
+
+def families(
+    m: int, n: int, k: int, dtype: str = "bfloat16", batch: int = 1, align_bytes: int = 16,
+    bias: bool = False, card: str = "h200",
+) -> list[str]:  # fmt: skip
+    size = 4 if dtype in ("float32", "tf32") else 1 if dtype in ("int8", "float8_e4m3fn") else 2
+    work = Work(
+        "gemm", 2 * batch * m * n * k, size * batch * (m * k + k * n), size * batch * m * n,
+        "vector" if dtype == "float32" else "tensor", dtype,
+        dims={"b": batch, "m": m, "n": n, "k": k, "transa": False, "transb": True,
+              "epilogue": "bias" if bias else None, "align_bytes": align_bytes},
+    )  # fmt: skip
+    op = sig("aten.mm.default")
+    return [w.family for w in product(op, work, gpu(card))]
+
+
+SPLIT, COUNTED, PLAIN = ["gemm", "reduction"], ["fill", "gemm"], ["gemm"]
+BY_DEPTH = ["fill", "pointwise", "gemm", "pointwise"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kernels"),
+    [
+        (dict(m=1, n=5376, k=11392), SPLIT),
+        (dict(m=2, n=832, k=10880, bias=True), SPLIT),  # bulk loads: a bias is no hindrance
+        (dict(m=5, n=896, k=1472, bias=True), PLAIN),
+        (dict(m=8, n=256, k=3072, batch=6), PLAIN),  # a batch has blocks enough
+        (dict(m=10112, n=10048, k=7168), COUNTED),
+        (dict(m=1024, n=5440, k=64), PLAIN),  # one tile fits it in two waves
+        (dict(m=806, n=2496, k=1216, batch=12, align_bytes=4), PLAIN),
+        (dict(m=1024, n=56, k=537, dtype="float16", align_bytes=2), SPLIT),
+        (dict(m=448, n=15360, k=7533, align_bytes=2, bias=True), PLAIN),
+        (dict(m=256, n=768, k=768, dtype="float32"), SPLIT),
+        (dict(m=1024, n=3072, k=768, dtype="float32"), PLAIN),
+        (dict(m=116, n=64, k=64, dtype="float32", bias=True), BY_DEPTH),
+        (dict(m=1, n=2496, k=9152, dtype="float32", bias=True), PLAIN),  # a matrix by a vector
+        (dict(m=64, n=64, k=64, dtype="tf32"), SPLIT),
+        (dict(m=640, n=384, k=1664, batch=9, dtype="tf32"), PLAIN),
+        (dict(m=14336, n=5888, k=8384, dtype="tf32"), COUNTED),
+        (dict(m=7856, n=4928, k=416, dtype="int8"), PLAIN),
+        (dict(m=48, n=4224, k=7104, dtype="int8"), PLAIN),
+        (dict(m=48, n=1280, k=13440, dtype="float8_e4m3fn"), SPLIT),
+        (dict(m=16, n=576, k=1216, dtype="float8_e4m3fn"), PLAIN),
+    ],
+)
+def test_kernels(arguments: dict[str, int], kernels: list[str]) -> None:
+    assert families(**arguments) == kernels  # pyright: ignore[reportArgumentType]
+
+
+def test_only_hopper_has_counters() -> None:
+    assert families(4096, 4096, 4096, card="a100_sxm_80") == PLAIN

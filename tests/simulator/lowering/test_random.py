@@ -1,0 +1,35 @@
+"""Draws of four numbers by as many threads as a GPU holds, counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.costs.fills import PHILOX
+from simulator.hardware import gpu
+from simulator.lowering import launches
+from tests.simulator.costs.conftest import sig
+
+THREADS = 132 * 2048  # of an H200
+
+
+@pytest.mark.parametrize(
+    ("n", "draws"),
+    # up to a grid an element a draw; a grid's draws have four elements each
+    [(1000, 1000), (THREADS, THREADS), (THREADS + 1, THREADS), (4 * THREADS, THREADS),
+     (4 * THREADS + 1, 2 * THREADS)],
+)  # fmt: skip
+def test_draws(n: int, draws: int) -> None:
+    x = ((n,), "float32")
+    found = launches(sig("aten.bernoulli_.float", x, (0, 0), {"p": 0.1}, self=x), gpu("h200"))
+    assert found is not None
+    # 2 more for each element
+    assert [work.instructions for work in found] == [PHILOX * draws + 2 * n]
+
+
+def test_dropout_in_words_throws_nothing_away() -> None:
+    x = ((4096,), "bfloat16")
+    op = sig("aten.native_dropout.default", [x, ((4096,), "bool")], None, {"train": True}, input=x)
+    found = launches(op, gpu("h200"))
+    assert found is not None
+    # 1024 draws of four; 6 instructions an element
+    assert found[0].instructions == PHILOX * 1024 + 6 * 4096
