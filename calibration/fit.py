@@ -23,7 +23,7 @@ from calibration.swept import Swept, samples, swept
 from calibration.validation import host_of, interval, outcomes
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
-from simulator.physics import group, physics
+from simulator.physics import Group, group, physics
 from simulator.profiles import FOLDER, VERSION, Profile, Tiles, Traffic, profile
 from simulator.roofline import ALL_HOT, curve, roofs
 
@@ -142,7 +142,7 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
         high = [40.0, 1, 1, 2e-4, 5e-6, 1e13, 1e-4, 1e5, 1e-4]
         likely = _run_clocks(measured, gpu)
         starts = [start, [*start[:6], 1e-7, 1000.0, 1e-7], [*start[:6], 5e-9, likely, 1e-9]]
-        fitted = held(_solve(held, starts, low, high, judged, gpu))
+        fitted = only_seen(name, held(_solve(held, starts, low, high, judged, gpu)), measured.group)
     logs = -measured.errors(gpu, fitted)
     works, hot = [s.work for s in some], measured.hot.tolist()
     residual = fit_residual(works, hot, logs.tolist(), fitted.units)
@@ -158,6 +158,20 @@ def _run_clocks(found: Measured, gpu: GPU) -> float:
         return 60.0
     clocks = found.seconds[runs > 0] / runs[runs > 0] * (gpu.units or 1) * (gpu.boost_hz or 1.0)
     return float(np.clip(np.quantile(clocks, 0.1), 1e-2, 1e4))
+
+
+def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
+    """A curve without the figures that none of its works told anything about: another kind of
+    kernel, which has none of its own, may be predicted by it."""
+    unseen: dict[str, float] = {}
+    if not of.rows.any():
+        unseen["row"] = 0.0
+    if not of.runs.any():
+        unseen["run_clocks"] = 0.0
+    if not of.steps.any():
+        unseen |= {"step_s": 0.0, "cold_step_s": 0.0}
+    traffic = msgspec.structs.replace(fitted.traffic[name], **unseen)
+    return msgspec.structs.replace(fitted, traffic={**fitted.traffic, name: traffic})
 
 
 def _spread(some: Sequence[Sample]) -> Sequence[Sample]:

@@ -97,7 +97,8 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
     compute = np.maximum(slots, np.where(on_tensor, of.flops / _peaks(of.works, gpu), 0.0))
     fixed = traffic.fixed_s + traffic.step_s * of.steps
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone = np.where(of.rows > 0, of.bytes / (of.rows * traffic.row), 0.0)
+        limited = (of.rows > 0) & (traffic.row > 0)
+        alone = np.where(limited, of.bytes / (of.rows * traffic.row), 0.0)
     if gpu.units and gpu.boost_hz:
         alone = np.maximum(alone, of.runs * traffic.run_clocks / (gpu.units * gpu.boost_hz))
     cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)

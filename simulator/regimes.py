@@ -14,11 +14,13 @@ from simulator.prediction import REGIMES, Regime
 from simulator.scenario import Scenario, Value, predict
 from simulator.sweep import Axis, Predict, Sweep, axis, sweep
 from simulator.whatif.contours import contour
+from simulator.whatif.lines import expecting
 from simulator.whatif.setting import setting
 
 _CLOSE = 1e-4  # a crossing of a scale is found to this share of itself
 _LARGEST = 65536
 _CHEAP = ("batch", "seq", "queue_depth")
+_POINTS = 16  # that a search asks at, about
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,14 @@ def next_shift(
     def regime(value: float) -> Regime:
         return answer(line.at(scenario, _value(line, value))).regime
 
-    before = regime(here)
+    with expecting(_POINTS if along == "batch" else 1, _POINTS if along == "seq" else 1):
+        return _next_shift(line, here, down, limit, regime)
+
+
+def _next_shift(
+    line: Axis, here: float, down: bool, limit: float, regime: Callable[[float], Regime]
+) -> Shift:
+    along, before = line.name, regime(here)
     last, factor = here, 0.5 if down else 2.0
     while True:
         following = _step(line, last, factor, limit)
@@ -180,7 +189,7 @@ class RegimeMap:
 
 def regime_map(
     scenario: Scenario, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value],
-    answer: Predict = predict,
+    answer: Predict = predict, counted: Callable[[int], None] = lambda done: None,
 ) -> RegimeMap:  # fmt: skip
     """The regimes at every pair of values. Shares are interpolated between neighbours, along the
     logarithm of an axis of positive numbers."""
@@ -188,7 +197,7 @@ def regime_map(
         raise InputError(f"a map of {x} by {y}: expected two different axes; choose another")
     if not xs or not ys:
         raise InputError("a map without values: expected one value at least on each axis")
-    found = sweep(scenario, {y: ys, x: xs}, answer)
+    found = sweep(scenario, {y: ys, x: xs}, answer, counted)
     return map_of(found, x, xs, y, ys)
 
 

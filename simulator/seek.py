@@ -10,8 +10,10 @@ from simulator.prediction import Prediction
 from simulator.regimes import next_shift
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Predict, axis
+from simulator.whatif.lines import expecting
 
 _LARGEST = 1 << 20
+_POINTS = 16  # batches that a search asks at, about
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ Holds = Callable[[Prediction], bool]
 Says = Callable[[Prediction], str]
 
 
+@expecting(_POINTS)
 def _last(scenario: Scenario, goal: str, holds: Holds, answer: Predict, says: Says) -> Sought:
     """The largest batch for which something holds that holds for smaller ones."""
     there, p = _at(scenario, 1, answer)
@@ -135,6 +138,7 @@ def _last(scenario: Scenario, goal: str, holds: Holds, answer: Predict, says: Sa
     return Sought(goal, "batch", good, bad or None, there, p, f"batch {good}: {says(p)}")
 
 
+@expecting(_POINTS)
 def _first(scenario: Scenario, goal: str, holds: Holds, answer: Predict, says: Says) -> Sought:
     """The smallest batch for which something holds: the first doubling that has it, bisected."""
     bad, good = 0, 1

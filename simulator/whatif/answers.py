@@ -16,7 +16,7 @@ from simulator.whatif.lines import expecting
 from simulator.whatif.setting import Rates, Setting
 from simulator.whatif.tracing_ask import trace_key, traced
 
-_OPS_AT_ONCE = 200_000  # of the traces that are held at a time
+_OPS_AT_ONCE = 50_000  # of the traces that are held at a time
 
 Table = NDArray[np.float64]
 

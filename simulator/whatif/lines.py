@@ -31,6 +31,7 @@ COSTS = {_BATCH: 5, _SEQ: 12, _BATCH | _SEQ: 18}
 _PATIENCE: dict[Axis, int] = {"batch": 3, "seq": 8}  # traces along an axis before it is fitted
 _ROWS = 2  # families along one axis before the plane is fitted
 _ONLY = 1  # what a family along the sequence calls its one batch
+_LARGEST = 1 << 20  # batch that a family along it is fitted to, where a network admits it
 _CHECKS = 6  # traces that every family is held against
 _EXPECTED: ContextVar[frozenset[Axis]] = ContextVar("expected", default=frozenset())
 
@@ -128,7 +129,7 @@ class Lines:
             called.add((b, s))
             return taken[point]
 
-        largest = _ONLY if axis == "seq" else None
+        largest = {"seq": _ONLY, "batch": _LARGEST}.get(axis)
         try:
             family = Symbolic.fit(tracer, batch=batch, seq=seq, largest_batch=largest)
         except InputError:

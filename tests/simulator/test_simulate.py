@@ -278,7 +278,7 @@ def test_unknown_names() -> None:
         "unknown host 'xeon-h20': did you mean 'xeon-h200'?"
     )
     assert refused(lambda: predict_trace(step, host="zzz")) == (
-        "unknown host 'zzz': expected one of xeon-h200"
+        "unknown host 'zzz': expected one of xeon-h200, or a calibrated host's .json file"
     )
 
 
