@@ -27,7 +27,8 @@ _KINDS = 48  # of GPUs that are kept with a trace
 
 @dataclass(frozen=True)
 class Issued:
-    """A trace and its kernels."""
+    """A trace and its kernels. Made anew for each question: what it finds is kept with the trace,
+    but not itself, or the two would hold each other."""
 
     trace: Trace
     lowered: Lowered
@@ -37,14 +38,18 @@ class Issued:
         """Kernels of each op."""
         return np.bincount(self.lowered.op_of, minlength=len(self.trace.ops))
 
+    @cached_property
+    def _launching(self) -> bytes:
+        return np.packbits(self.launches > 0).tobytes()
+
     def _shared(self, what: str, make: Callable[[], T]) -> T:
         """What is the same for every GPU on which the same ops launch."""
-        key = what, (self.launches > 0).tobytes()
+        key = what, self._launching
         if key not in self.trace.kept:
             self.trace.kept[key] = make()
         return self.trace.kept[key]
 
-    @cached_property
+    @property
     def accesses(self) -> Accesses:
         """Reuse distances."""
         return self._shared("accesses", lambda: accesses(self.trace, self.launches > 0))
@@ -53,7 +58,7 @@ class Issued:
         """Share of each kernel's bytes that an L2 of this size serves [kernels]."""
         return self.accesses.hot_share(l2_bytes)[self.lowered.op_of]
 
-    @cached_property
+    @property
     def counts(self) -> Floats:
         """What the host does for each op [ops, counts]."""
         return self._shared("counts", lambda: counts(self.trace, self.launches))
@@ -88,9 +93,9 @@ class Issued:
 def issued(trace: Trace, gpu: GPU) -> Issued:
     """What a trace issues on a GPU."""
     key = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
-    held: dict[object, Issued] = trace.kept.setdefault("issued", {})
+    held: dict[object, Lowered] = trace.kept.setdefault("lowered", {})
     if key not in held:
         if len(held) >= _KINDS:
             held.pop(next(iter(held)))
-        held[key] = Issued(trace, lower(trace, gpu))
-    return held[key]
+        held[key] = lower(trace, gpu)
+    return Issued(trace, held[key])

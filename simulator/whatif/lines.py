@@ -136,9 +136,9 @@ class Lines:
             return None
         for point, trace in self._checks.items():
             for each, at in _lines(*point):
-                if each == line and family.reason_to_retrace(*at) is None:
-                    if not _alike(family.at(*at), trace):
-                        return None
+                known = each == line and family.reason_to_retrace(*at) is None
+                if known and not _alike(family.at(*at), trace):
+                    return None
         return family
 
     def _traced(self, batch: int | None, seq: int | None) -> Trace:

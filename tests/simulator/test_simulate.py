@@ -13,6 +13,7 @@ from msgspec.structs import asdict, replace
 from torch import Tensor, nn
 
 from simulator import predict, predict_trace
+from simulator.engines import l2_bytes_per_s
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
@@ -22,7 +23,6 @@ from simulator.networks.catalogue import build
 from simulator.prediction import REGIMES, Prediction
 from simulator.profiles import Profile, Tiles, Traffic, profile
 from simulator.records import Trace
-from simulator.engines import l2_bytes_per_s
 from simulator.simulate import simulate
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls, small
