@@ -134,7 +134,8 @@ def test_autograd_nodes() -> None:
 
 def test_a_step_counts_the_same_every_time() -> None:
     module, inputs = small("bert-base", training=True)
-    first, second = (trace(module, inputs, phase="training") for _ in range(2))
+    # torch runs a few functions of its own once only: the first of a process may count them too
+    _, first, second = (trace(module, inputs, phase="training") for _ in range(3))
     assert totals(first) == totals(second)
     assert [op.python_calls for op in first.ops] == [op.python_calls for op in second.ops]
 
