@@ -5,6 +5,7 @@ It sits below autograd, so it sees what the GPU would be asked to do, forward an
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Generator, Mapping
@@ -32,6 +33,8 @@ _UNCOUNTED = (
 _REPEATING = (f"{_HERE}/device.py", f"{_HERE}/semantics", "torch/compiler")
 """Files that call on what was called already, or what only a traced step calls: `F.relu` comes
 here through the function mode and is entered once more."""
+_ONCE = {"_find_and_load": "importlib", "__getattr__": "_ops.py"}
+"""Functions by name and file that find a module or an op and keep it."""
 
 
 class Recorder(TorchDispatchMode):
@@ -110,27 +113,34 @@ class Recorder(TorchDispatchMode):
 
     @contextmanager
     def counting_python(self) -> Generator[None]:
-        """Count calls of Python functions, without those of the tracer itself."""
+        """Count calls of Python functions, without those of the tracer itself.
 
-        importing = 0  # an import within a step happens once in a process, not once a step
+        The collector of cycles rests meanwhile: what it would run is left from before the step.
+        """
+
+        once = 0  # depth within what happens once in a process, not once a step
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
-            nonlocal importing
+            nonlocal once
             code = frame.f_code
-            if code.co_name == "_find_and_load" and event in ("call", "return"):
-                importing += 1 if event == "call" else -1
-            if event == "call" and not (self.busy or importing):
+            if code.co_name in _ONCE and event in ("call", "return"):
+                here = _ONCE[code.co_name] in code.co_filename
+                once += here if event == "call" else -here
+            if event == "call" and not (self.busy or once):
                 caller = frame.f_back
                 repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
                 if not (repeated or self._lies_in(code, _UNCOUNTED)):
                     self.python_calls += 1
 
-        before = sys.getprofile()
+        before, collecting = sys.getprofile(), gc.isenabled()
+        gc.disable()
         sys.setprofile(on_event)
         try:
             yield
         finally:
             sys.setprofile(before)
+            if collecting:
+                gc.enable()
 
     def _lies_in(self, code: Any, parts: tuple[str, ...]) -> bool:
         found = self._code_in.get((code, parts))
