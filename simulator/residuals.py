@@ -21,6 +21,7 @@ from simulator.costs import Work
 Floats = NDArray[np.float64]
 
 _NEAREST = 48
+_AT_ONCE = 256  # sets of neighbours, 18 kB each
 _KEPT = 50_000
 _TILES = ((128, 128), (128, 256), (64, 64))
 
@@ -46,7 +47,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     def of(self, works: Sequence[Work], units: int) -> Floats:
         """Mean and deviation from DRAM, and from L2, of each work, [works, 4]. Kept by work, since
         the next question is often about the same ones."""
-        keys = [(units, msgspec.msgpack.encode(work)) for work in works]
+        told = units if any(name.startswith("waves of") for name in self.features) else 0
+        keys = [(told, msgspec.msgpack.encode(work)) for work in works]
         kept = self._kept
         new = {key: work for key, work in zip(keys, works, strict=True) if key not in kept}
         if new:
@@ -70,23 +72,45 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         """
         points, values = self._table
         asked = coordinates / np.array(self.lengths)
-        squares = np.sum(asked**2, axis=1)[:, None] + np.sum(points**2, axis=1)
-        squares -= 2 * asked @ points.T
-        count = min(_NEAREST, len(points))
-        near = np.argpartition(squares, count - 1, axis=1)[:, :count]
-        to = self.spread**2 * _falling(np.take_along_axis(squares, near, axis=1))
-        around = points[near]
+        parts = [self._nearest(asked[i : i + _AT_ONCE]) for i in range(0, len(asked), _AT_ONCE)]
+        near, to = (np.concatenate(part) for part in zip(*parts, strict=True))
+        sets, of = np.unique(near, axis=0, return_inverse=True)
+        mean, told = np.empty(len(near)), np.empty(len(near))
+        rows = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of.ravel()))[:-1])
+        for begin in range(0, len(sets), _AT_ONCE):
+            some = sets[begin : begin + _AT_ONCE]
+            for inverse, known, row in zip(
+                self._inverses(points[some]), values[some], rows[begin:], strict=False
+            ):
+                weights = to[row] @ inverse
+                mean[row] = weights @ known
+                told[row] = np.sum(weights * to[row], axis=1)
+        return mean, np.sqrt(np.maximum(self.spread**2 - told, 0) + self.noise**2)
+
+    def _nearest(self, asked: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """The nearest points by number, and their covariances with what is asked."""
+        further = np.column_stack([-2 * asked, np.ones(len(asked))]) @ self._with_norms
+        count = min(_NEAREST, further.shape[1])
+        near = np.sort(np.argpartition(further, count - 1, axis=1)[:, :count], axis=1)
+        squares = np.take_along_axis(further, near, axis=1) + np.sum(asked**2, axis=1)[:, None]
+        return near, self.spread**2 * _falling(squares)
+
+    def _inverses(self, around: Floats) -> Floats:
+        """Of the covariance between the points of each set [sets, points, features]: shapes that
+        are near to each other have the same neighbours."""
         own = np.sum(around**2, axis=2)
         between = own[:, :, None] + own[:, None, :] - 2 * around @ around.transpose(0, 2, 1)
-        covariance = self.spread**2 * _falling(between) + self.noise**2 * np.eye(count)
-        weights = np.linalg.solve(covariance, to[:, :, None])[:, :, 0]
-        mean = np.sum(weights * values[near], axis=1)
-        left = self.spread**2 - np.sum(weights * to, axis=1)
-        return mean, np.sqrt(np.maximum(left, 0) + self.noise**2)
+        noise = self.noise**2 * np.eye(around.shape[1])
+        return np.linalg.inv(self.spread**2 * _falling(between) + noise)
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
         return np.array(self.points) / np.array(self.lengths), np.array(self.values)
+
+    @cached_property
+    def _with_norms(self) -> Floats:
+        points, _ = self._table
+        return np.column_stack([points, np.sum(points**2, axis=1)]).T.copy()
 
 
 def _falling(squares: Floats) -> Floats:

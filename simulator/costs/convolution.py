@@ -10,7 +10,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from simulator.costs.launches import pointwise, reduction
+from msgspec.structs import replace
+
+from simulator.costs.launches import pointwise
+from simulator.costs.reductions import reduction
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
@@ -50,7 +53,10 @@ def fused_convolution(op: Signature) -> Work:
 
 @cost("aten.convolution_backward.default", "aten.convolution_backward_overrideable.default")
 def convolution_backward(op: Signature) -> tuple[Work, ...]:
-    """Up to three gradients, as `output_mask` asks: of the input, the weight and the bias."""
+    """Up to three gradients, as `output_mask` asks: of the input, the weight and the bias.
+
+    ATen's own depthwise kernels start with the weight's.
+    """
     grad, x, weight = op["grad_output"], op["input"], op["weight"]
     wants_input, wants_weight, wants_bias = op.arg("output_mask", [True, True, False])
     found: list[Work] = []
@@ -59,16 +65,20 @@ def convolution_backward(op: Signature) -> tuple[Work, ...]:
         found.append(_one(op, direction, grad, weight, x))
     if wants_weight:
         found.append(_one(op, "wgrad", grad, x, weight))
-    if wants_bias:  # grad_output.sum over all but the channels
-        channels, size = grad.shape[1], grad.itemsize
-        between = channels if _channels_last(grad) else 1
-        found.append(
-            reduction(
-                channels, grad.numel // max(channels, 1), grad.nbytes, channels * size,
-                inner=between, dtype=grad.dtype,
-            )
-        )  # fmt: skip
-    return tuple(found)
+    if found and found[0].dims["native"]:
+        found.reverse()
+    return (*found, *_summed(op, grad)) if wants_bias else tuple(found)
+
+
+def _summed(op: Signature, grad: Tensor) -> tuple[Work, ...]:
+    """A bias's gradient: `grad_output.sum` over all but the channels."""
+    over = [dim for dim in range(len(grad.shape)) if dim != 1]
+    channels = Tensor(grad.shape[1:2], grad.dtype, (1,), grad.device)
+    call = replace(
+        op, name="aten.sum.dim_IntList", inputs=(grad,), outputs=(channels,), names=("self",),
+        args={"dim": over}, aliases=(),
+    )  # fmt: skip
+    return reduction(call, (1, 1))
 
 
 def _one(op: Signature, direction: str, a: Tensor, b: Tensor, out: Tensor) -> Work:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simulator.records import Assumption, Op, Signature, Storage, Tensor, Trace
 from simulator.symbols.expressions import Expression, Point, Search
-from simulator.symbols.templates import Slots, Template, fill, template
+from simulator.symbols.templates import Slots, Template, fill, slots_in, template
 
 TensorTemplate = tuple[tuple[int, ...], tuple[int, ...], str, str]
 """Slots of the shape, slots of the stride, dtype, device."""
@@ -150,6 +150,48 @@ class Family:
             list(rows),
         )  # what it would find itself
         return trace
+
+    def signature(self, number: int, sizes: Sequence[int]) -> Signature:
+        """One of `signatures` where the slots have these sizes."""
+        form = self.signatures[number]
+
+        def tensor(place: int) -> Tensor:
+            shape, stride, dtype, device = self.tensors[place]
+            return Tensor(
+                tuple([sizes[i] for i in shape]), dtype, tuple([sizes[i] for i in stride]), device
+            )
+
+        return Signature(
+            form.name, tuple(map(tensor, form.inputs)), tuple(map(tensor, form.outputs)),
+            form.names, fill(form.args, sizes), form.aliases,
+        )  # fmt: skip
+
+    @cached_property
+    def varying(self) -> list[tuple[int, ...]]:
+        """For each signature the slots in it that are not the same at all points."""
+        fixed = [not any(atoms for _, atoms in e.terms) for e in self.expressions]
+        found: list[tuple[int, ...]] = []
+        for form in self.signatures:
+            held = {slot for place in (*form.inputs, *form.outputs)
+                    for part in self.tensors[place][:2] for slot in part}  # fmt: skip
+            held |= slots_in(form.args)
+            found.append(tuple(sorted(slot for slot in held if not fixed[slot])))
+        return found
+
+    @property
+    def op_columns(self) -> tuple[list[Any], ...]:
+        """Module, phase, storages, Python calls, module calls and autograd nodes of each op."""
+        return self._columns[:6]
+
+    @property
+    def lives(self) -> tuple[list[Any], ...]:
+        """Birth, end, role and device of each storage."""
+        return self._columns[6:]
+
+    @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """Whatever was made of this family and may be asked for again, by what it depends on."""
+        return {}
 
     @cached_property
     def _fixed(self) -> frozenset[int]:

@@ -120,3 +120,19 @@ def fill(form: Template, sizes: Sequence[int]) -> Any:
             return {key: fill(part, sizes) for key, part in held.items()}
         case _:
             return "".join(p if isinstance(p, str) else str(sizes[p]) for p in held)
+
+
+def slots_in(form: Template) -> set[int]:
+    """The slots that a template is filled from."""
+    kind, held = form
+    match kind:
+        case "same":
+            return set()
+        case "list":
+            return {slot for part in held for slot in slots_in(part)}
+        case "dict":
+            return {slot for part in held.values() for slot in slots_in(part)}
+        case "text":
+            return {part for part in held if isinstance(part, int)}
+        case _:
+            return {held}

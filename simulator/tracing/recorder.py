@@ -20,7 +20,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves
 
 from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
-from simulator.tracing.sizes import DATA_DEPENDENT, host_copy
+from simulator.tracing.masks import Masks
+from simulator.tracing.sizes import DATA_DEPENDENT, Known, host_copy
 
 _UNSEEN = {"prim", "profiler"}
 _DROPPED_ARGS = {"device", "layout", "pin_memory", "non_blocking"}
@@ -44,7 +45,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.ops: list[Op] = []
         self.assumptions: list[Assumption] = []
-        self.sizes = sizes
+        self.known = Known(sizes, Masks())
         self.phase: Phase = "forward"
         self.module_path = ""
         self.module_calls = 0
@@ -81,9 +82,10 @@ class Recorder(TorchDispatchMode):
                 if assume is None:
                     result = func(*args, **kwargs)
                 else:
-                    result, taken = assume(self.sizes, func, *args, **kwargs)
+                    result, taken = assume(self.known, func, *args, **kwargs)
                     if taken:
                         self.assumptions.append(Assumption(len(self.ops), str(func), taken))
+            self.known.masks.learn(func.overloadpacket, args, kwargs, result)
             self._record(str(func), *_by_name(func, args, kwargs), result)
             return result
         finally:

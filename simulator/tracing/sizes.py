@@ -7,9 +7,11 @@ took; the answer lists them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+
+from simulator.tracing.masks import Masks
 
 aten = torch.ops.aten
 Assumed = tuple[Any, str | None]
@@ -31,14 +33,26 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
     return register
 
 
-def _rows(sizes: Mapping[str, int], name: str, default: int, why: str) -> tuple[int, str]:
-    if name in sizes:
-        return sizes[name], f"{sizes[name]} rows, as given"
+class Known(NamedTuple):
+    """What the user gave, by an op's name, and what the ops before tell of masks."""
+
+    sizes: Mapping[str, int]
+    masks: Masks
+
+
+def _rows(known: Known, name: str, default: int, why: str) -> tuple[int, str]:
+    if name in known.sizes:
+        return known.sizes[name], f"{known.sizes[name]} rows, as given"
     return default, f"{default} rows: {why}"
 
 
-def _kept(sizes: Mapping[str, int], name: str, numel: int) -> tuple[int, str]:
-    return _rows(sizes, name, max(1, round(numel * DEFAULT_SHARE)), f"half of {numel} elements")
+def _kept(known: Known, name: str, mask: torch.Tensor) -> tuple[int, str]:
+    share, numel = known.masks.share(mask), mask.numel()
+    why = f"half of {numel} elements"
+    if share is not None:
+        why = f"{share:.4g} of {numel} elements, as the choice that made the mask spreads evenly"
+    share = DEFAULT_SHARE if share is None else share
+    return _rows(known, name, max(1, round(numel * share)), why)
 
 
 def _on_host(tensor: torch.Tensor) -> bool:
@@ -46,45 +60,41 @@ def _on_host(tensor: torch.Tensor) -> bool:
 
 
 @_assume(aten._local_scalar_dense)
-def item(sizes: Mapping[str, int], func: Any, x: torch.Tensor) -> Assumed:
+def item(known: Known, func: Any, x: torch.Tensor) -> Assumed:
     """`.item()`, `bool(t)`, `int(t)`: 1 unless told otherwise; a real value on the CPU."""
     if _on_host(x):
         return func(x), None
-    value = sizes.get("item", 1)
+    value = known.sizes.get("item", 1)
     result = float(value) if x.dtype.is_floating_point else value
     result = bool(value) if x.dtype == torch.bool else result
-    return result, f"the value {result}" + (", as given" if "item" in sizes else "")
+    return result, f"the value {result}" + (", as given" if "item" in known.sizes else "")
 
 
 @_assume(aten.nonzero)
-def nonzero(sizes: Mapping[str, int], func: Any, x: torch.Tensor) -> Assumed:
+def nonzero(known: Known, func: Any, x: torch.Tensor) -> Assumed:
     """Rows of indices, [kept, dims]; int64, laid out column by column as CUDA does."""
     if _on_host(x):
         return func(x), None
-    rows, taken = _kept(sizes, "nonzero", x.numel())
+    rows, taken = _kept(known, "nonzero", x)
     return x.new_empty((x.dim(), rows), dtype=torch.int64).t(), taken
 
 
 @_assume(aten.masked_select)
-def masked_select(
-    sizes: Mapping[str, int], func: Any, x: torch.Tensor, mask: torch.Tensor
-) -> Assumed:
+def masked_select(known: Known, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Assumed:
     """The kept elements, [kept]."""
     if _on_host(x):
         return func(x, mask), None
-    rows, taken = _kept(sizes, "masked_select", mask.numel())
+    rows, taken = _kept(known, "masked_select", mask)
     return x.new_empty((rows,)), taken
 
 
 @_assume(aten.index)
-def index(
-    sizes: Mapping[str, int], func: Any, x: torch.Tensor, indices: list[torch.Tensor | None]
-) -> Assumed:
+def index(known: Known, func: Any, x: torch.Tensor, indices: list[torch.Tensor | None]) -> Assumed:
     """Indexing; a boolean mask stands for as many integer indices as it keeps."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if _on_host(x) or not masks:
         return func(x, indices), None
-    rows, taken = _kept(sizes, "index", masks[0].numel())
+    rows, taken = _kept(known, "index", masks[0])
     taken_indices: list[torch.Tensor | None] = []
     for i in indices:
         if i is not None and i.dtype in (torch.bool, torch.uint8):
@@ -95,9 +105,7 @@ def index(
 
 
 @_assume(aten.index_put, aten.index_put_, aten._index_put_impl_)
-def index_put(
-    sizes: Mapping[str, int], func: Any, x: torch.Tensor, *args: Any, **kwargs: Any
-) -> Assumed:
+def index_put(known: Known, func: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Assumed:
     """Writes in place whatever the mask keeps: the result's shape is known."""
     if _on_host(x):
         return func(x, *args, **kwargs), None
@@ -105,11 +113,11 @@ def index_put(
 
 
 @_assume(aten._unique2, aten.unique_consecutive)
-def unique(sizes: Mapping[str, int], func: Any, x: torch.Tensor, *args: Any, **kw: Any) -> Assumed:
+def unique(known: Known, func: Any, x: torch.Tensor, *args: Any, **kw: Any) -> Assumed:
     """Distinct values, their inverse and counts; all elements are taken to be distinct."""
     if _on_host(x):
         return func(x, *args, **kw), None
-    rows, taken = _rows(sizes, "unique", x.numel(), "all elements taken as distinct")
+    rows, taken = _rows(known, "unique", x.numel(), "all elements taken as distinct")
     values = x.new_empty((rows,))
     inverse = x.new_empty(x.shape, dtype=torch.int64)
     return (values, inverse, x.new_empty((rows,), dtype=torch.int64)), taken
@@ -117,19 +125,19 @@ def unique(sizes: Mapping[str, int], func: Any, x: torch.Tensor, *args: Any, **k
 
 @_assume(aten.repeat_interleave)
 def repeat_interleave(
-    sizes: Mapping[str, int], func: Any, repeats: torch.Tensor, *args: Any, **kwargs: Any
+    known: Known, func: Any, repeats: torch.Tensor, *args: Any, **kwargs: Any
 ) -> Assumed:
     """Indices of repeated rows, [sum of repeats]; one repeat each unless told otherwise."""
     if _on_host(repeats):
         return func(repeats, *args, **kwargs), None
-    known = kwargs.get("output_size")
-    rows, taken = _rows(sizes, "repeat_interleave", known or repeats.numel(), "one repeat each")
-    return repeats.new_empty((rows,), dtype=torch.int64), None if known else taken
+    given = kwargs.get("output_size")
+    rows, taken = _rows(known, "repeat_interleave", given or repeats.numel(), "one repeat each")
+    return repeats.new_empty((rows,), dtype=torch.int64), None if given else taken
 
 
 @_assume(aten.bincount)
 def bincount(
-    sizes: Mapping[str, int],
+    known: Known,
     func: Any,
     x: torch.Tensor,
     weights: torch.Tensor | None = None,
@@ -138,12 +146,12 @@ def bincount(
     """Counts by value, [bins]; `minlength` bins unless told otherwise."""
     if _on_host(x):
         return func(x, weights, minlength), None
-    rows, taken = _rows(sizes, "bincount", max(1, minlength), "as many as minlength asks")
+    rows, taken = _rows(known, "bincount", max(1, minlength), "as many as minlength asks")
     return x.new_empty((rows,), dtype=torch.int64), taken
 
 
 @_assume(aten.equal)
-def equal(sizes: Mapping[str, int], func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
+def equal(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
     """`torch.equal`: true where the shapes agree."""
     if _on_host(x):
         return func(x, y), None
@@ -157,10 +165,10 @@ def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> As
         if to is not None and torch.device(to).type == "cpu" and not _on_host(args[0]):
             return _download
     elif func.overloadpacket is aten.copy_ and _on_host(args[0]) and not _on_host(args[1]):
-        return lambda sizes, func, out, *rest, **kw: (out, "the target's own values")
+        return lambda known, func, out, *rest, **kw: (out, "the target's own values")
     return None
 
 
-def _download(sizes: Mapping[str, int], func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
+def _download(known: Known, func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
     values = torch.ones(x.shape, dtype=kwargs.get("dtype") or x.dtype)
     return values, f"ones of shape {tuple(x.shape)}"

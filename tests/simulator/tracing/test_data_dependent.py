@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from simulator.records import Trace
@@ -133,3 +134,43 @@ def test_a_real_value_on_the_cpu_is_no_assumption() -> None:
 
 def test_random_numbers_are_no_assumption() -> None:
     assert run(lambda _, x: x + torch.rand_like(x)).assumptions == []
+
+
+EVENLY = "as the choice that made the mask spreads evenly"
+
+
+def test_a_router_sends_its_tokens_evenly() -> None:
+    def routed(_: Calls, x: Tensor) -> Tensor:
+        chosen = x.topk(2, dim=-1).indices  # 8 choices, each of 8 columns
+        return torch.where(chosen == 3)[0] + 1
+
+    assert taken(run(routed)) == [
+        ("aten.nonzero.default", f"1 rows: 0.125 of 8 elements, {EVENLY}")
+    ]
+
+
+def test_one_hot_masks_keep_one_class_each() -> None:
+    """As mixtures of experts do it: which experts have any token, and which tokens one has."""
+
+    def routed(_: Calls, x: Tensor) -> Tensor:
+        mask = F.one_hot(x.argmax(-1), 8).t()  # 8 classes of 4 rows
+        busy = torch.greater(mask.sum(dim=-1), 0).nonzero()
+        return torch.where(mask[2])[0] + busy[0]
+
+    traced = run(routed)
+    assert [o.name for o in traced.ops[:4]] == [
+        "aten.argmax.default", "aten.zeros.default", "aten.unsqueeze.default",
+        "aten.scatter_.value",
+    ]  # fmt: skip
+    any_of_four = 1 - (7 / 8) ** 4  # 0.4138
+    assert taken(traced) == [
+        ("aten.nonzero.default", f"{round(8 * any_of_four)} rows: 0.4138 of 8 elements, {EVENLY}"),
+        ("aten.nonzero.default", f"1 rows: 0.125 of 4 elements, {EVENLY}"),
+    ]
+
+
+def test_the_opposite_of_a_mask_keeps_the_rest() -> None:
+    def rest(_: Calls, x: Tensor) -> Tensor:
+        return x[:, :2][~(x.topk(2, dim=-1).indices == 3)]
+
+    assert taken(run(rest)) == [("aten.index.Tensor", f"7 rows: 0.875 of 8 elements, {EVENLY}")]

@@ -1,0 +1,42 @@
+"""The peak of memory of a family at many points at once: how many storages of each size live
+together is the same at every point (`simulator.memory` has the peak of one trace)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.memory import BLOCK_BYTES
+from simulator.symbols.family import Family
+
+Ints = NDArray[np.int64]
+
+
+def peak_bytes(family: Family, sizes: Ints) -> Ints:
+    """Peak bytes [points] where the slots have these sizes [slots, points]."""
+    if "peaks" not in family.kept:
+        family.kept["peaks"] = _alive(family)
+    slots, alive = family.kept["peaks"]
+    blocks = -(-sizes[slots] // BLOCK_BYTES)
+    return (alive @ blocks.astype(float)).max(axis=0).astype(np.int64) * BLOCK_BYTES
+
+
+def _alive(family: Family) -> tuple[Ints, NDArray[np.float64]]:
+    """The slots of storages on the GPU, and how many of each live while some op runs: one row an
+    op, without those that have no more of any than another one."""
+    borns, freeds, _, devices = family.lives
+    last = len(family.rows)
+    count = max(last, 1)
+    slots, column = np.unique(np.array(family.storages, np.int64), return_inverse=True)
+    steps = np.zeros((count + 2, len(slots)), np.int64)
+    for place, born, freed, device in zip(column.tolist(), borns, freeds, devices, strict=True):
+        if device == "cuda":
+            steps[min(max(born, 0), count), place] += 1
+            steps[count if freed is None or freed == last else min(freed, count), place] -= 1
+    rows = np.unique(np.cumsum(steps, axis=0)[:count], axis=0)
+    kept: list[Ints] = []
+    while len(rows):
+        most = rows[rows.sum(axis=1).argmax()]
+        kept.append(most)
+        rows = rows[(rows > most).any(axis=1)]
+    return slots, np.array(kept, float)
