@@ -67,7 +67,7 @@ def _operands(
     return x, w, random(outward, dtype=dtype, grad=grad) if bias else None
 
 
-@operation(sweep("convolution", 900, _any))
+@operation(sweep("convolution", 1100, _any))
 def convolution(
     dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
     kernel: int, stride: int, groups: int, bias: bool,
@@ -81,7 +81,7 @@ def convolution(
     return lambda: _CONVOLVE[dims](x, w, b, stride, padding, 1, groups)
 
 
-@operation(sweep("convolution_backward", 900, _any))
+@operation(sweep("convolution_backward", 1100, _any))
 def convolution_backward(
     dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
     kernel: int, stride: int, groups: int, bias: bool,
@@ -108,7 +108,7 @@ def _upward(rng: Random) -> Params | None:
             "kernel": kernel}  # fmt: skip
 
 
-@operation(sweep("transposed_convolution", 42, _upward))
+@operation(sweep("transposed_convolution", 120, _upward))
 def transposed_convolution(
     dtype: str, batch: int, inward: int, outward: int, side: int, kernel: int
 ) -> Call:

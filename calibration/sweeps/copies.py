@@ -57,7 +57,7 @@ def _transposed(rng: Random) -> Params | None:
     return {"dtype": kind, "batch": batch, "rows": rows, "cols": cols}
 
 
-@operation(sweep("transpose", 54, _transposed))
+@operation(sweep("transpose", 160, _transposed))
 def transpose(dtype: str, batch: int, rows: int, cols: int) -> Call:
     """[batch, rows, cols] to [batch, cols, rows], in memory."""
     x = random(batch, rows, cols, dtype=dtype)
@@ -80,7 +80,7 @@ def split_heads(dtype: str, batch: int, length: int, heads: int, width: int) -> 
     return lambda: x.transpose(1, 2).contiguous()
 
 
-@operation(sweep("repeat_heads", 18, _split))
+@operation(sweep("repeat_heads", 60, _split))
 def repeat_heads(dtype: str, batch: int, length: int, heads: int, width: int) -> Call:
     """A quarter of the heads, each four times over: [batch, heads, length, width]."""
     x = random(batch, -(-heads // 4), 1, length, width, dtype=dtype)
@@ -95,7 +95,7 @@ def _picture(rng: Random) -> Params | None:
     return {"dtype": kind, "batch": batch, "channels": channels, "side": side}
 
 
-@operation(sweep("to_channels_last", 24, _picture))
+@operation(sweep("to_channels_last", 90, _picture))
 def to_channels_last(dtype: str, batch: int, channels: int, side: int) -> Call:
     """[batch, channels, side, side], its channels brought innermost."""
     x = random(batch, channels, side, side, dtype=dtype)
@@ -108,14 +108,14 @@ def _slice(rng: Random) -> Params:
     return {"dtype": kind, "rows": rows, "cols": cols, "wider": rng.choice([2, 3, 4])}
 
 
-@operation(sweep("slice_out", 24, _slice))
+@operation(sweep("slice_out", 60, _slice))
 def slice_out(dtype: str, rows: int, cols: int, wider: int) -> Call:
     """A slice [rows, cols] of a tensor `wider` times as wide, into a tensor of its own."""
     x = random(rows, cols * wider, dtype=dtype)[:, :cols]
     return lambda: x.contiguous()
 
 
-@operation(sweep("slice_in", 24, _slice))
+@operation(sweep("slice_in", 80, _slice))
 def slice_in(dtype: str, rows: int, cols: int, wider: int) -> Call:
     """[rows, cols] into its place in a tensor `wider` times as wide, as into a cache."""
     place, x = random(rows, cols * wider, dtype=dtype)[:, -cols:], random(rows, cols, dtype=dtype)
@@ -135,7 +135,7 @@ def join(dtype: str, count: int, dim: int, rows: int, cols: int) -> Call:
     return lambda: torch.cat(parts, dim)
 
 
-@operation(sweep("stack", 24, _joined))
+@operation(sweep("stack", 80, _joined))
 def stack(dtype: str, count: int, dim: int, rows: int, cols: int) -> Call:
     """`count` tensors [rows, cols] along a new dimension."""
     parts = [random(rows, cols, dtype=dtype) for _ in range(count)]

@@ -46,7 +46,7 @@ def _bags(rng: Random) -> Params | None:
     return {"rows": rows, "cols": cols, "bags": bags, "each": whole(rng, 1, 64)}
 
 
-@operation(sweep("embedding_bag", 36, _bags))
+@operation(sweep("embedding_bag", 90, _bags))
 def embedding_bag(rows: int, cols: int, bags: int, each: int) -> Call:
     """Sums of `each` rows of a float32 table [rows, cols], for as many bags."""
     table, where = random(rows, cols, dtype="fp32"), indices(bags, each, below=rows)

@@ -62,7 +62,7 @@ def index_add(dtype: str, rows: int, cols: int, picked: int) -> Call:
     return lambda: x.index_add_(0, where, more)
 
 
-@operation(sweep("index_put", 30, _rows))
+@operation(sweep("index_put", 60, _rows))
 def index_put(dtype: str, rows: int, cols: int, picked: int) -> Call:
     """x[where] = more: `picked` rows of [rows, cols] replaced."""
     x, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
@@ -85,7 +85,7 @@ def gather(dtype: str, rows: int, cols: int, picked: int) -> Call:
     return lambda: torch.gather(x, 1, where)
 
 
-@operation(sweep("scatter_add", 36, _places))
+@operation(sweep("scatter_add", 80, _places))
 def scatter_add(dtype: str, rows: int, cols: int, picked: int) -> Call:
     """`picked` values added into each row, in place."""
     x, where = random(rows, cols, dtype=dtype), indices(rows, picked, below=cols)
@@ -119,7 +119,7 @@ def _square(rng: Random) -> Params | None:
     return {"name": rng.choice(["triu", "tril"]), "dtype": kind, "rows": rows, "cols": cols}
 
 
-@operation(sweep("triangle", 30, _square))
+@operation(sweep("triangle", 80, _square))
 def triangle(name: str, dtype: str, rows: int, cols: int) -> Call:
     """The upper or lower triangle of [rows, cols]."""
     x = random(rows, cols, dtype=dtype)

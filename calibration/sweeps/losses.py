@@ -19,14 +19,14 @@ def _logits(rng: Random) -> Params:
     return {"dtype": kind, "rows": rows, "cols": cols}
 
 
-@operation(sweep("cross_entropy", 54, _logits))
+@operation(sweep("cross_entropy", 110, _logits))
 def cross_entropy(dtype: str, rows: int, cols: int) -> Call:
     """Mean loss of logits [rows, cols] against as many classes."""
     x, classes = random(rows, cols, dtype=dtype), indices(rows, below=cols)
     return lambda: F.cross_entropy(x, classes)
 
 
-@operation(sweep("cross_entropy_backward", 54, _logits))
+@operation(sweep("cross_entropy_backward", 110, _logits))
 def cross_entropy_backward(dtype: str, rows: int, cols: int) -> Call:
     """The gradient of the logits."""
     x, classes = random(rows, cols, dtype=dtype, grad=True), indices(rows, below=cols)

@@ -82,7 +82,7 @@ def _statistics(channels: int) -> tuple[Tensor, Tensor]:
     return random(channels, dtype="fp32"), random(channels, dtype="fp32").abs() + 0.5
 
 
-@operation(sweep("batch_norm", 60, _picture))
+@operation(sweep("batch_norm", 160, _picture))
 def batch_norm(dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
     """[batch, channels, side, side] by its own statistics, which are kept: training."""
     x = _pictures(dtype, last, batch, channels, side, False)
@@ -90,7 +90,7 @@ def batch_norm(dtype: str, last: bool, batch: int, channels: int, side: int) -> 
     return lambda: F.batch_norm(x, mean, variance, w, b, True)
 
 
-@operation(sweep("batch_norm_inference", 42, _picture))
+@operation(sweep("batch_norm_inference", 140, _picture))
 def batch_norm_inference(dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
     """[batch, channels, side, side] by the statistics kept."""
     x = _pictures(dtype, last, batch, channels, side, False)
@@ -98,7 +98,7 @@ def batch_norm_inference(dtype: str, last: bool, batch: int, channels: int, side
     return lambda: F.batch_norm(x, mean, variance, w, b, False)
 
 
-@operation(sweep("batch_norm_backward", 72, _picture))
+@operation(sweep("batch_norm_backward", 180, _picture))
 def batch_norm_backward(dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
     """Gradients of input, scale and shift in training."""
     x = _pictures(dtype, last, batch, channels, side, True)

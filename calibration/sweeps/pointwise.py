@@ -100,7 +100,7 @@ def in_place(name: str, dtype: str, elements: int) -> Call:
     return lambda: function(x, y)
 
 
-@operation(sweep("ternary", 48, _of(TERNARY)))
+@operation(sweep("ternary", 90, _of(TERNARY)))
 def ternary(name: str, dtype: str, elements: int) -> Call:
     """Three operands of one shape."""
     x, y, z = (random(elements, dtype=dtype) for _ in range(3))
@@ -109,7 +109,7 @@ def ternary(name: str, dtype: str, elements: int) -> Call:
 
 
 @operation(
-    sweep("where", 30, lambda rng: {"dtype": (d := dtype(rng)), "elements": elements(rng, d)})
+    sweep("where", 60, lambda rng: {"dtype": (d := dtype(rng)), "elements": elements(rng, d)})
 )
 def where(dtype: str, elements: int) -> Call:
     """A mask chooses between two operands."""
@@ -156,7 +156,7 @@ def _strided(rng: Random) -> Params:
             "layout": rng.choice(["transposed", "sliced", "halves", "alike"])}  # fmt: skip
 
 
-@operation(sweep("strided", 72, _strided))
+@operation(sweep("strided", 160, _strided))
 def strided(name: str, dtype: str, rows: int, cols: int, layout: str) -> Call:
     """Two operands [rows, cols] of which one is transposed, or a slice of a wider tensor; both
     halves of one tensor, as in a gated layer; or both transposed alike."""

@@ -47,28 +47,28 @@ def _picture(
     return channels_last(x, grad) if last else x
 
 
-@operation(sweep("pool", 78, _pictures(POOLS, 2**29)))
+@operation(sweep("pool", 150, _pictures(POOLS, 2**29)))
 def pool(name: str, dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
     """[batch, channels, side, side] by windows of 2 or 3, or to a side of 1 or 7."""
     x = _picture(dtype, last, batch, channels, side, False)
     return lambda: POOLS[name](x)
 
 
-@operation(sweep("pool_backward", 66, _pictures(POOLS, 2**28)))
+@operation(sweep("pool_backward", 150, _pictures(POOLS, 2**28)))
 def pool_backward(name: str, dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
     """The gradient of what was pooled."""
     x = _picture(dtype, last, batch, channels, side, True)
     return backward(POOLS[name](x), [x])
 
 
-@operation(sweep("resize", 60, _pictures(RESIZES, 2**27)))
+@operation(sweep("resize", 140, _pictures(RESIZES, 2**27)))
 def resize(name: str, dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
     """To twice or half the side."""
     x = _picture(dtype, last, batch, channels, side, False)
     return lambda: RESIZES[name](x)
 
 
-@operation(sweep("resize_backward", 48, _pictures(RESIZES, 2**27)))
+@operation(sweep("resize_backward", 140, _pictures(RESIZES, 2**27)))
 def resize_backward(
     name: str, dtype: str, last: bool, batch: int, channels: int, side: int
 ) -> Call:

@@ -148,7 +148,7 @@ def _integers(rng: Random) -> Params | None:
     return None if point is None or point["m"] < 32 else point
 
 
-@operation(sweep("integer_product", 60, _integers))
+@operation(sweep("integer_product", 120, _integers))
 def integer_product(m: int, n: int, k: int) -> Call:
     """int8 [m, k] by weights [n, k] into int32."""
     x, w = random(m, k, dtype="int8"), random(n, k, dtype="int8").t()

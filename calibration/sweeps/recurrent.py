@@ -38,7 +38,7 @@ def _made(
     return module, x, random(layers * (1 + both_ways), batch, hidden, dtype=dtype)
 
 
-@operation(sweep("recurrent", 60, _layers))
+@operation(sweep("recurrent", 150, _layers))
 def recurrent(
     cell: str, dtype: str, batch: int, steps: int, features: int, hidden: int, layers: int,
     both_ways: bool,
@@ -50,7 +50,7 @@ def recurrent(
     return lambda: module(x, start)
 
 
-@operation(sweep("recurrent_backward", 60, _layers))
+@operation(sweep("recurrent_backward", 150, _layers))
 def recurrent_backward(
     cell: str, dtype: str, batch: int, steps: int, features: int, hidden: int, layers: int,
     both_ways: bool,

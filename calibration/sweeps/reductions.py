@@ -65,7 +65,7 @@ def _middle(rng: Random) -> Params | None:
             "middle": middle, "inner": inner, "outermost": rng.random() < 0.4}  # fmt: skip
 
 
-@operation(sweep("reduce_middle", 96, _middle))
+@operation(sweep("reduce_middle", 250, _middle))
 def reduce_middle(
     name: str, dtype: str, outer: int, middle: int, inner: int, outermost: bool
 ) -> Call:
@@ -81,7 +81,7 @@ def _whole(rng: Random) -> Params:
     return {"name": rng.choice(list(WHOLE)), "dtype": kind, "elements": elements(rng, kind)}
 
 
-@operation(sweep("reduce_all", 120, _whole))
+@operation(sweep("reduce_all", 200, _whole))
 def reduce_all(name: str, dtype: str, elements: int) -> Call:
     """A whole tensor to one value."""
     x, function = random(elements, dtype=dtype), WHOLE[name]

@@ -32,14 +32,14 @@ def softmax_backward(dtype: str, rows: int, cols: int) -> Call:
     return backward(F.softmax(x, -1), [x])
 
 
-@operation(sweep("log_softmax", 60, _rows))
+@operation(sweep("log_softmax", 120, _rows))
 def log_softmax(dtype: str, rows: int, cols: int) -> Call:
     """[rows, cols] over its columns."""
     x = random(rows, cols, dtype=dtype)
     return lambda: F.log_softmax(x, -1)
 
 
-@operation(sweep("log_softmax_backward", 48, _rows))
+@operation(sweep("log_softmax_backward", 110, _rows))
 def log_softmax_backward(dtype: str, rows: int, cols: int) -> Call:
     """Gradient of the input of `log_softmax`."""
     x = random(rows, cols, dtype=dtype, grad=True)
@@ -67,7 +67,7 @@ def _across(rng: Random) -> Params | None:
     return {"dtype": kind, "outer": outer, "cols": cols, "inner": inner}
 
 
-@operation(sweep("softmax_across", 42, _across))
+@operation(sweep("softmax_across", 110, _across))
 def softmax_across(dtype: str, outer: int, cols: int, inner: int) -> Call:
     """[outer, cols, inner] over its middle, as over the channels of a picture."""
     x = random(outer, cols, inner, dtype=dtype)

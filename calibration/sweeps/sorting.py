@@ -38,7 +38,7 @@ def _few(rng: Random) -> Params:
     return {**point, "k": whole(rng, 1, min(256, point["cols"]))}
 
 
-@operation(sweep("topk", 66, _few))
+@operation(sweep("topk", 150, _few))
 def topk(dtype: str, rows: int, cols: int, k: int) -> Call:
     """The k largest of each row of [rows, cols]."""
     x = random(rows, cols, dtype=dtype)
