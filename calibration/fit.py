@@ -6,8 +6,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 
 import msgspec
 import numpy as np
@@ -62,6 +66,9 @@ _TILE_LIMITS = {
 _HEADS_OWN, _PRODUCTS_OWN = {"alone", "masked", "edge"}, {"split_s", "unaligned"}
 
 
+_THREADS = "OPENBLAS_NUM_THREADS"  # as numpy's and scipy's wheels read it
+
+
 class Measured:
     """Samples of one curve, stacked once for many evaluations."""
 
@@ -69,12 +76,13 @@ class Measured:
         self.name = name
         self.group = group([s.work for s in samples])
         self.hot = np.array([s.hot for s in samples])
+        self.dirty = np.array([s.dirty for s in samples])
         self.seconds = np.array([s.seconds for s in samples])
 
     def errors(self, gpu: GPU, profile: Profile) -> Floats:
         """log(physics / measured) of each sample."""
-        compute, cold, hot, fixed, latency = physics(self.group, self.name, gpu, profile).T
-        held = cold * (1 - self.hot) + hot * self.hot
+        compute, cold, hot, fixed, latency, back = physics(self.group, self.name, gpu, profile).T
+        held = (cold + back * self.dirty) * (1 - self.hot) + hot * self.hot
         total = np.maximum(compute, held) + fixed + latency * (self.hot < ALL_HOT)
         return np.log(total / self.seconds)
 
@@ -82,8 +90,8 @@ class Measured:
 def errors(found: Sequence[Sample], gpu: GPU, profile: Profile) -> Floats:
     """log(predicted / measured) of each sample."""
     table = roofs([s.work for s in found], gpu, profile)
-    hot = np.array([s.hot for s in found])
-    compute, held, fixed = table.parts(hot)
+    hot, dirty = (np.array([getattr(s, name) for s in found]) for name in ("hot", "dirty"))
+    compute, held, fixed = table.parts(hot, dirty)
     predicted = np.maximum(compute, held) + fixed
     return np.log(predicted / np.array([s.seconds for s in found]))
 
@@ -106,14 +114,38 @@ def _solve(make: Callable[[Floats], Profile], starts: Sequence[Floats | Sequence
 
 
 def fit(found: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
-    """`base` with every curve that has samples fitted to them, one at a time."""
+    """`base` with every curve that has samples fitted to them, each by itself, so that they can be
+    fitted side by side and any one alone again."""
     groups: dict[str, list[Sample]] = {}
     for sample in found:
         groups.setdefault(curve(sample.work), []).append(sample)
-    fitted = base
-    for name, some in sorted(groups.items()):
-        fitted = fit_curve(name, some, gpu, fitted)
-    return fitted
+    longest = sorted(groups.items(), key=lambda group: -len(group[1]))
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    with _one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
+        each = [(name, workers.submit(fit_curve, name, some, gpu, base)) for name, some in longest]
+        parts = {name: future.result() for name, future in each}
+    traffic, tiles, residuals = dict(base.traffic), dict(base.tiles), dict(base.residuals)
+    for name, part in sorted(parts.items()):
+        for of, into in (
+            (part.traffic, traffic), (part.tiles, tiles), (part.residuals, residuals),
+        ):  # fmt: skip
+            if name in of:
+                into[name] = of[name]
+    return msgspec.structs.replace(base, traffic=traffic, tiles=tiles, residuals=residuals)
+
+
+@contextmanager
+def _one_thread_each() -> Generator[None]:
+    """Processes started here solve on one thread: many would wait for one another, and sum in
+    another order on another machine."""
+    before = os.environ.get(_THREADS)
+    os.environ[_THREADS] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_THREADS]
+        if before is not None:
+            os.environ[_THREADS] = before
 
 
 def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:

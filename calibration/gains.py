@@ -16,7 +16,7 @@ from calibration.fused import VARIANTS
 from calibration.log import read
 from calibration.outcome import Outcome
 from calibration.recordings import MEASUREMENTS
-from calibration.samples import L2_REACH, Sample
+from calibration.samples import L2_REACH, Sample, dirty
 from calibration.sweeps import OPERATIONS, Point
 from calibration.swept import Swept, lowered
 from simulator.costs import Work
@@ -74,7 +74,9 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
 
 def samples(found: Iterable[Gain]) -> list[Sample]:
     """The fused kernels that the fit may see."""
-    return [Sample(g.work, g.hot, g.seconds) for g in found if not g.point.held_out]
+    return [
+        Sample(g.work, g.hot, g.seconds, dirty([g.work])) for g in found if not g.point.held_out
+    ]
 
 
 def outcomes(found: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]:
@@ -91,6 +93,7 @@ def outcomes(found: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]
 def _ratio(g: Gain, gpu: GPU, learned: Profile) -> float:
     works = [g.work, *(work for work, _, _ in g.chain.launches)]
     hot = np.array([g.hot, *(share for _, share, _ in g.chain.launches)])
-    compute, held, fixed = roofs(works, gpu, learned).parts(hot)
+    filled = np.array([dirty([g.work]), *[dirty(works[1:])] * len(g.chain.launches)])
+    compute, held, fixed = roofs(works, gpu, learned).parts(hot, filled)
     predicted = np.maximum(compute, held) + fixed
     return float(predicted[1:].sum() / predicted[0]) / (g.chain_s / g.seconds)

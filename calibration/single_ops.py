@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from calibration.outcome import Outcome
+from calibration.samples import dirty
 from calibration.swept import Swept
 from simulator.hardware import GPU
 from simulator.profiles import Profile
@@ -30,11 +31,12 @@ def outcomes(found: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome
 
 def ratios(each: Swept, gpu: GPU, learned: Profile) -> dict[str, float]:
     """Predicted over measured seconds of a call, with its operands in L2 and without."""
-    table = roofs([work for work, _, _ in each.launches], gpu, learned)
+    works = [work for work, _, _ in each.launches]
+    table = roofs(works, gpu, learned)
     found: dict[str, float] = {}
     for column, state in ((1, "warm"), (2, "cold")):
         hot = np.array([launch[column] for launch in each.launches], float)
-        compute, held, fixed = table.parts(hot)
+        compute, held, fixed = table.parts(hot, dirty(works) if state == "warm" else 1.0)
         predicted = float(np.sum(np.maximum(compute, held) + fixed))
         found[state] = predicted / sum(float(kernel[column]) for kernel in each.kernels)
     return found

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from calibration.log import Row, read
 from calibration.recordings import MEASUREMENTS
-from calibration.samples import Launched, Sample, match, merged
+from calibration.samples import Launched, Sample, dirty, match, merged
 from calibration.sweeps import Point, points
 from simulator.costs import Work
 from simulator.hardware import GPU
@@ -32,14 +32,16 @@ class Swept:
     kernels: list[tuple[str, float, float]]
 
     def samples(self) -> Iterator[Sample]:
-        """Its launches as samples, warm and cold."""
+        """Its launches as samples, warm and cold: after a flush, which leaves L2 full of what it
+        wrote."""
         works = [work for work, _, _ in self.launches]
+        own = dirty(works)
         warm = {id(work): share for work, share, _ in self.launches}
         cold = {id(work): share for work, _, share in self.launches}
         for work, seconds in match(works, [(name, s) for name, s, _ in self.kernels]):
-            yield Sample(work, warm[id(work)], seconds)
+            yield Sample(work, warm[id(work)], seconds, own)
         for work, seconds in match(works, [(name, s) for name, _, s in self.kernels]):
-            yield Sample(work, cold[id(work)], seconds)
+            yield Sample(work, cold[id(work)], seconds, 1.0)
 
 
 def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:

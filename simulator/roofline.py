@@ -24,8 +24,10 @@ ALL_HOT = 0.995  # shares of L2 are rounded to hundredths when they are fitted
 @dataclass(frozen=True)
 class Roofs:
     """Seconds by distinct work. `cold_s` is its memory time from DRAM, `hot_s` from L2;
-    `latency_s` comes on top of `fixed_s` where anything comes from DRAM. `cold_log` and `hot_log`
-    are the logarithms of what measured kernels of this shape take over that, `deviation` theirs.
+    `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
+    `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
+    logarithms of what measured kernels of this shape take over that, `deviation` theirs. `bytes`
+    and `write_bytes` are the work's own.
     """
 
     compute_s: Floats
@@ -33,13 +35,23 @@ class Roofs:
     hot_s: Floats
     fixed_s: Floats
     latency_s: Floats
+    written_back_s: Floats
     cold_log: Floats
     hot_log: Floats
     deviation: Floats
+    bytes: Floats
+    write_bytes: Floats
 
-    def parts(self, hot: Floats) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds where this share of the bytes is in L2."""
-        held = self.cold_s * (1 - hot) + self.hot_s * hot
+    def dirty(self, count: Floats | float = 1.0) -> Floats:
+        """How full of written lines L2 is in steps of these kernels, each so many times, [...]
+        from [kernels, ...]: entirely from where half of what moves is written, as measured."""
+        written = np.sum(self.write_bytes * count, axis=0)
+        return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
+
+    def parts(self, hot: Floats, dirty: Floats | float) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds where this share of the bytes is in L2, and L2 is so
+        full of what other kernels wrote."""
+        held = (self.cold_s + self.written_back_s * dirty) * (1 - hot) + self.hot_s * hot
         fixed = self.fixed_s + self.latency_s * (hot < ALL_HOT)
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
         return self.compute_s * over, held * over, fixed * over
@@ -57,9 +69,11 @@ def roofs(works: Sequence[Work], gpu: GPU, profile: Profile) -> Roofs:
         rows.setdefault(curve(work), []).append(row)
     for name, row in rows.items():
         each = [works[r] for r in row]
-        found[row, :5] = times = physics(group(each), name, gpu, profile)
+        found[row, :6] = times = physics(group(each), name, gpu, profile)
         if residual := profile.residuals.get(name):
-            found[row, 5:] = _measured(each, times, gpu, profile, residual)
+            found[row, 6:9] = _measured(each, times, gpu, profile, residual)
+    found[:, 9] = [work.bytes for work in works]
+    found[:, 10] = [work.write_bytes for work in works]
     return Roofs(*found.T)
 
 
@@ -68,7 +82,7 @@ def _measured(
 ) -> Floats:
     """Columns `cold_log`, `hot_log` and `deviation`. No residual makes a kernel faster than its
     engine's peak, or slower from L2 than from DRAM."""
-    compute, cold, hot, fixed, latency = times.T
+    compute, cold, hot, fixed, latency, _ = times.T
     from_dram = np.maximum(compute, cold) + fixed + latency
     from_l2 = np.maximum(compute, hot) + fixed
     units = gpu.units or profile.units

@@ -9,7 +9,7 @@ only.
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 
 from msgspec.structs import replace
 
@@ -149,8 +149,10 @@ def cat(op: Signature) -> tuple[Work, ...]:
             dims={
                 "elements": count,
                 "vectorized": _vectorized(op, group),
+                "contiguous": all(t.contiguous for t in group),
                 "parts": len(group),
                 "run_bytes": sum(_runs(op, group)) // len(group),
+                "align_bytes": gcd(16, *_runs(op, group)),
             },
         )
         for group, count in zip(groups, written, strict=True)

@@ -92,6 +92,8 @@ def copied(x: Tensor, out: Tensor, write_bytes: int) -> Work:
         "runs": walked.runs,
         "widens": turns,
     }
+    if walked.axes:
+        dims["inner"], (dims["step_bytes"], _) = walked.axes[0]
     return Work("copy", 0, x.nbytes, write_bytes, dtype=lanes(out.dtype),
                 instructions=(2 + slots) * out.numel, dims=dims)  # fmt: skip
 

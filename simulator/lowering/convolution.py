@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware import GPU
+from simulator.lowering.convolution_depthwise import depthwise
 from simulator.lowering.implicit_gemm import Product, product
 from simulator.lowering.layouts import (
     converted,
@@ -37,31 +38,13 @@ def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The kernels of one direction, in launch order."""
     short = _SHORT.get(work.dtype)
     if work.dims["depthwise"]:
-        kernels = _depthwise(op, work)
+        kernels = depthwise(op, work, gpu)
     elif work.engine != "tensor" or short is None or not gpu.peak("tensor", short):
         vector = replace(work, engine="vector", instructions=work.flops // 2)
         kernels = iter((vector if work.dtype == "float64" else replace(vector, dtype="float32"),))
     else:
         kernels = _on_tensor_cores(product(op, work, gpu))
     return (*made_dense(op, work.dims), *kernels)
-
-
-def _depthwise(op: Signature, work: Work) -> Iterator[Work]:
-    """One kernel, but in NHWC the weight's gradient sums partial ones (float32: onto zeros).
-
-    cuDNN's kernels in float32 are others, that are bound by their multiplications.
-    """
-    d, weight = work.dims, op["weight"]
-    partial = d["direction"] == "wgrad" and d["channels_last"] and prod(d["kernel"]) > 1
-    if partial and weight.itemsize == 4:
-        yield fill(weight.numel * 4)
-    single = weight.itemsize >= 4 and d["direction"] != "dgrad"
-    kind = "native" if d["native"] else "depthwise_single" if single else "depthwise"
-    variant = f"{kind}_{d['direction']}"
-    size = {"weights": weight.numel, "item_bytes": weight.itemsize, "variant": variant}
-    yield replace(work, dims=d | size)
-    if partial:
-        yield summed(weight, 2)
 
 
 def _on_tensor_cores(c: Product) -> Iterator[Work]:
@@ -112,7 +95,7 @@ def _unit(c: Product) -> Iterator[Work]:
             if _split(c):
                 yield fill(4)
             yield c.kernel()
-        else:
+        else:  # a part an image
             yield from (c.plain(), summed(c.target, d["n"]))
         return
     if c.half:
@@ -206,7 +189,7 @@ def _nhwc(c: Product) -> Iterator[Work]:
     if c.unit and not c.strided and d["groups"] == 1:
         yield c.plain()
         if c.direction == "wgrad" and c.blocks < 7 and c.depth >= 5000:
-            yield summed(c.target, 2)
+            yield summed(c.target, c.parts)
         return
     thin = d["groups"] > 1 and min(d["cin"], d["cout"]) // d["groups"] <= 16
     free = c.few and c.work.dtype != "bfloat16" and c.direction == "fwd"
@@ -228,7 +211,7 @@ def _main(c: Product) -> Iterator[Work]:
         yield fill(4)
     yield c.kernel()
     if split and c.direction == "wgrad" and (c.few or c.depth > 1300 * c.blocks):
-        yield summed(c.target, 2)
+        yield summed(c.target, c.parts)
 
 
 def _split(c: Product) -> bool:

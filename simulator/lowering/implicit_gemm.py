@@ -16,6 +16,10 @@ from simulator.records import Signature, Tensor, row_major
 _UNITS_SEEN = 132
 _FEW = 8
 _LOAD_BYTES = 16
+_TAPS = 32
+"""A kernel's taps that Hopper's bulk loads of patches mask with one word; beyond, forwards and
+weight gradients are left to older kernels."""
+_CHANNELS = 64  # of a tile's depth: no wider multiple loads better
 
 
 @dataclass(frozen=True)
@@ -58,22 +62,26 @@ class Product:
     def kernel(self, **more: Any) -> Work:
         """The main kernel: an implicit product of tensors in NHWC, whose few channels are padded
         to what one load takes."""
-        columns, depth = self.columns, self.depth
+        d = self.work.dims
+        columns, depth, taps = self.columns, self.depth, prod(d["kernel"])
         if self.direction == "dgrad":  # strides leave gaps that are not multiplied
-            depth = max(1, self.adds // (self.work.dims["groups"] * self.rows * columns))
+            depth = max(1, self.adds // (d["groups"] * self.rows * columns))
         if self.few and "variant" not in more:
-            wide = -(-self.work.dims["cin"] // self.load) * self.load
+            wide = -(-d["cin"] // self.load) * self.load
             columns, depth = (
-                (columns, depth // self.work.dims["cin"] * wide)
+                (columns, depth // d["cin"] * wide)
                 if self.direction == "fwd"
-                else (columns // self.work.dims["cin"] * wide, depth)
+                else (columns // d["cin"] * wide, depth)
             )
             more["variant"] = f"{self.direction}_first"
+        elif taps > _TAPS and self.direction != "dgrad" and "variant" not in more:
+            more["variant"] = f"{self.direction}_wide"
         size = {
             "positions": self.rows, "columns": columns, "depth": depth,
             "blocks": max(1, round(self.blocks)),
+            "channel_align": gcd(_CHANNELS, d["cin"] // d["groups"], d["cout"] // d["groups"]),
         }  # fmt: skip
-        return msgspec.structs.replace(self.work, dims=self.work.dims | size | more)
+        return msgspec.structs.replace(self.work, dims=d | size | more)
 
     def plain(self) -> Work:
         """A 1×1 of stride 1 as the plain product that it is: a batch of them in NCHW. Where rows
@@ -120,6 +128,11 @@ class Product:
             blocks=self.blocks / groups,
             few=parts["cin"] < _FEW,
         )
+
+    @property
+    def parts(self) -> int:
+        """Into which a long depth is split: as many as keep all units busy."""
+        return max(2, round(_UNITS_SEEN / self.blocks))
 
     @property
     def counted(self) -> bool:

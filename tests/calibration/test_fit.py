@@ -20,7 +20,7 @@ def _copy(size: int) -> Work:
 
 
 def _total(works, profile, hot=0.0):
-    compute, held, fixed = roofs(works, H200, profile).parts(np.full(len(works), hot))
+    compute, held, fixed = roofs(works, H200, profile).parts(np.full(len(works), hot), 0.0)
     return np.maximum(compute, held) + fixed
 
 

@@ -60,7 +60,7 @@ def _some() -> Iterator[Swept]:
 def test_single_calls_by_hand() -> None:
     """A call predicted in 2 µs and measured in 4 µs warm and 1 µs cold."""
     work = Work("fill", write_bytes=4, dims={"elements": 1})
-    compute, held, fixed = roofs([work], find_gpu("h200"), profile()).parts(np.ones(1))
+    compute, held, fixed = roofs([work], find_gpu("h200"), profile()).parts(np.ones(1), 0.0)
     predicted = float(max(compute[0], held[0]) + fixed[0])
     one = Swept(Point("none", {}), [(work, 1.0, 1.0)], [("k", 2 * predicted, predicted / 2)])
     found = ratios(one, find_gpu("h200"), profile())

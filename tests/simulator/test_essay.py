@@ -46,7 +46,7 @@ def by_physics() -> Profile:
 
 def seconds(work: Work, curves: Profile) -> float:
     """One kernel whose operands come from memory."""
-    compute, held, fixed = roofs([work], A100, curves).parts(np.zeros(1))
+    compute, held, fixed = roofs([work], A100, curves).parts(np.zeros(1), 0.0)
     return float((np.maximum(compute, held) + fixed)[0])
 
 

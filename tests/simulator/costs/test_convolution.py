@@ -106,7 +106,10 @@ def test_backward_is_one_launch_a_gradient() -> None:
     assert (bias.family, bias.flops, bias.read_bytes, bias.write_bytes) == (
         "reduction", 2048, 4096, 32,
     )  # fmt: skip
-    assert bias.dims == {"rows": 16, "cols": 128, "inner": 1}
+    assert bias.dims == {
+        "rows": 16, "cols": 128, "inner": 1, "itemsize": 2, "across": False, "vector": 1,
+        "unroll": 4, "nested": True, "kind": "sum", "again": False,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("mask", [[True, False, False], [False, True, False], [False, False, True]])

@@ -242,3 +242,30 @@ def test_contiguous_conv1d_of_a_transposed_input_is_copied() -> None:
     args = {"stride": [1], "padding": [3], "dilation": [1], "groups": 1792, "transposed": False}
     op = sig(FORWARD, ((2, 1792, 515), "bfloat16"), None, args, input=x, weight=weight)
     assert families(op) == ["copy", "conv"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "variants"),
+    [
+        (5, [None, None, None]),  # 25 taps
+        (7, ["fwd_wide", None, "wgrad_wide"]),  # 49, more than the 32 of a mask
+    ],
+)
+def test_kernels_of_many_taps_are_older_ones(kernel: int, variants: list[str | None]) -> None:
+    x, w = (4, 64, 28, 28), (96, 64, kernel, kernel)
+    out = 30 - kernel + 1
+    every = (*kernels(conv("float16", x, w, out)), *kernels(backward("float16", x, w, out)))
+    assert [k.dims.get("variant") for k in every if k.family == "conv"] == variants
+
+
+def test_channels_divide_a_tile_or_not() -> None:
+    for cin, cout, align in ((64, 128, 64), (96, 64, 32), (320, 200, 8), (64, 33, 1)):
+        main = max(kernels(conv("float16", (4, cin, 28, 28), (cout, cin, 3, 3), 28)),
+                   key=lambda k: k.flops)  # fmt: skip
+        assert main.dims["channel_align"] == align
+
+
+def test_a_plain_weights_gradient_sums_a_part_of_each_image() -> None:
+    *_, total = kernels(backward("bfloat16", (32, 128, 28, 28), (512, 128, 1, 1), 28))
+    # 512·128 weights of 4 bytes of 32 images
+    assert total.read_bytes == 4 * 65_536 * 32 == 8_388_608

@@ -1,0 +1,95 @@
+"""Depthwise convolutions: ATen's own kernels, and those that cuDNN chooses among.
+
+No matrix product to give to a tensor core: each output is a short sum over one channel. The rules
+were read off an H200 (cuDNN 9.19, torch 2.11), from the names of some 900 kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, prod
+
+from msgspec.structs import replace
+
+from simulator.costs import Work
+from simulator.engines import units_of
+from simulator.hardware import GPU
+from simulator.lowering.layouts import fill, summed
+from simulator.lowering.turns import threads_of_unit
+from simulator.records import Signature
+
+_WARP = 32
+_WARPS = 8  # of a block of ATen's weight gradient at most
+_MANY_IMAGES = 8  # from which cuDNN's forward has a kernel for halves
+
+
+def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
+    """One kernel; where cuDNN's weight gradient in NHWC is shared among blocks, also the sum of
+    their parts (float32: onto zeros)."""
+    d, weight = work.dims, op["weight"]
+    size = {"weights": weight.numel, "item_bytes": weight.itemsize}
+    if d["native"]:
+        yield replace(work, dims=d | size | _native(work, weight.numel, gpu))
+        return
+    kind = _kind(work, single=weight.itemsize >= 4)
+    variant = "_".join(filter(None, ("depthwise", kind, d["direction"])))
+    partial = d["direction"] == "wgrad" and d["channels_last"] and kind != "grouped"
+    if partial and weight.itemsize >= 4:
+        yield fill(weight.numel * 4)
+    yield replace(work, dims=d | size | {"variant": variant})
+    if partial:
+        yield summed(weight, d["n"])  # a part an image
+
+
+def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
+    """ATen compiles its kernels for square 1, 3 and 5 (DepthwiseConv2d.cu); `generic` ones loop.
+
+    The weight's gradient is a block a weight, whose warps take one image each and go through its
+    pixels 32 at a time; `steps` counts these, of as many blocks as one place for a block gets.
+    """
+    d = work.dims
+    sides = set(d["kernel"])
+    dims: dict[str, object] = {
+        "variant": f"native_{d['direction']}",
+        "generic": d["dims"] != 2 or len(sides) > 1 or not sides & {1, 3, 5},
+    }
+    if d["direction"] == "wgrad":
+        warps = min(d["n"], _WARPS)
+        places = units_of(gpu) * (threads_of_unit(gpu) // (warps * _WARP))
+        rounds = ceil(d["n"] / warps) * ceil(prod(d["spatial_out"]) / _WARP)
+        dims["steps"] = ceil(weights / places) * rounds
+    return dims
+
+
+def _kind(work: Work, *, single: bool) -> str:
+    """Which of cuDNN's kernels: those for any groups, those of float32, in NHWC those of halves for
+    many images, and the rest."""
+    d = work.dims
+    if _grouped(work, single):
+        return "grouped"
+    if d["direction"] == "dgrad":
+        return ""
+    many = d["direction"] == "fwd" and d["channels_last"] and d["n"] >= _MANY_IMAGES
+    return "single" if single else "many" if many else ""
+
+
+def _grouped(work: Work, single: bool) -> bool:
+    """Is it left to the direct kernels for any groups, which are slow? Those for one channel a
+    group are for odd square kernels up to 7, of strides 1 and 2, and 1×1 of stride 1."""
+    d = work.dims
+    sides, strides = set(d["kernel"]), set(d["stride"])
+    if d["dims"] == 1 or d["cin"] != d["cout"]:
+        return False
+    if not d["channels_last"]:
+        return strides == {2}
+    if d["direction"] == "dgrad":
+        return not _regular(sides, strides)
+    if not _regular(sides, strides) or (sides == {1} and strides != {1}):
+        return True
+    if single and d["direction"] == "wgrad":
+        return not sides & {3, 5} or d["cin"] % 4 > 0
+    return False
+
+
+def _regular(sides: set[int], strides: set[int]) -> bool:
+    return len(sides) == len(strides) == 1 and sides <= {1, 3, 5, 7} and strides <= {1, 2}
