@@ -18,7 +18,8 @@ from simulator.hardware import GPU
 from simulator.hosts import Host
 from simulator.issued import Issued, issued
 from simulator.memory import memory
-from simulator.prediction import REGIMES, Columns, workspace_bytes
+from simulator.points import COLUMNS
+from simulator.prediction import Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.records import Trace
 from simulator.roofline import Roofs, roofs
@@ -26,10 +27,6 @@ from simulator.simulate import check_mode, driven, nudged, shares
 from simulator.steady import steady
 from simulator.timeline import Clock, Floats, Ints, Launches, Run
 
-COLUMNS = (
-    "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
-    "samples_per_s", "peak_memory_bytes", "fits", "regime",
-)  # fmt: skip
 _TOGETHER = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
 
 
@@ -122,7 +119,8 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
 def _columns(found: Issued, table: Roofs, rows: Ints, gpu: GPU, profile: Profile) -> Columns:
     row = found.lowered.work_of
     hot = found.hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
-    return Columns(row, found.lowered.op_of, *table.of(rows[row]).parts(hot))
+    launched = table.of(rows[row])
+    return Columns(row, found.lowered.op_of, *launched.parts(hot, launched.dirty()))
 
 
 def _schedule(alike: list[_Ready], table: Floats) -> None:

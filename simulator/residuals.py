@@ -56,7 +56,11 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
                 kept.clear()
                 new = dict(zip(keys, works, strict=True))
             each = list(new.values())
-            pairs = [self.at(coordinates(each, hot, self.features, units)) for hot in (0, 1)]
+            cold = coordinates(each, 0, self.features, units)
+            hot = cold.copy()
+            if "hot" in self.features:
+                hot[:, self.features.index("hot")] = 1
+            pairs = [self.at(place) for place in (cold, hot)]
             kept.update(zip(new, np.column_stack([*pairs[0], *pairs[1]]), strict=True))
         return np.array([kept[key] for key in keys])
 
@@ -101,7 +105,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         own = np.sum(around**2, axis=2)
         between = own[:, :, None] + own[:, None, :] - 2 * around @ around.transpose(0, 2, 1)
         noise = self.noise**2 * np.eye(around.shape[1])
-        return np.linalg.inv(self.spread**2 * _falling(between) + noise)
+        found = np.linalg.inv(self.spread**2 * _falling(between) + noise)
+        return found.astype(float, copy=False)
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:

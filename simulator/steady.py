@@ -5,7 +5,8 @@ every path from launch to launch goes along the host (H seconds a step), crosses
 and goes on there (G seconds a step). A queue of `depth` launches adds paths back to the host, each
 `depth` kernels ahead. Two steps or more ahead they are never the longest: a detour over the host
 and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower one, and costs one latency.
-Else the steps are run, until one is as the one before.
+Of a shorter queue every detour is held against the slower one's own way (`bounds`). Else the steps
+are run, until one is as the one before.
 """
 
 from __future__ import annotations
@@ -31,6 +32,86 @@ class Steady:
     after_sync_s: Floats
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """Where no path through a full queue is the longest [...]: of a `period`, its kernels nudged
+    or not, and of a step `alone`. `lead_s` is the longest path from the host to the GPU, less what
+    the GPU did before, `slots_s` all that it does in a step."""
+
+    period: NDArray[np.bool_]
+    alone: NDArray[np.bool_]
+    lead_s: Floats
+    slots_s: Floats
+
+
+_NUDGED = 1e-5  # share of the GPU's time that a nudge of its kernels stays well below
+
+
+def bounds(launches: Launches, clock: Clock) -> Bounds:
+    """Hold every detour through the queue against the straight way.
+
+    One leaves the GPU at kernel k, is at the host `depth` kernels later, goes along it to m, and
+    back: that the GPU itself takes as long from k to m is one comparison with the least of (GPU −
+    host) over all m. The other leaves the host at j, and comes back `depth` kernels after m.
+    """
+    host, duration = np.broadcast_arrays(launches.host_s, launches.duration_s)
+    lead, count = host.shape[:-1], host.shape[-1]
+    tail, latency, gap = (
+        np.broadcast_to(np.asarray(v, float), lead)[..., None]
+        for v in (launches.tail_s, clock.latency_s, clock.gap_s)
+    )
+    # The host is as at one place for all where it was broadcast from one.
+    issued_s = np.broadcast_to(np.cumsum(launches.host_s, axis=-1), host.shape)
+    after = np.cumsum(duration + gap, axis=-1)
+    slots, step = after[..., -1:], issued_s[..., -1:] + tail
+    ahead_s = after - duration - gap - issued_s  # the GPU before a kernel, less the host
+    lead_s = -ahead_s.min(axis=-1) + latency[..., 0]
+    if launches.sync_after.any():
+        no = np.zeros(lead, np.bool_)
+        return Bounds(no, no, lead_s, slots[..., 0])
+    deep = clock.depth >= count
+    if deep and ((clock.depth // count - 1) * np.maximum(step, slots) >= latency).all():
+        yes = np.ones(lead, np.bool_)
+        return Bounds(yes, yes, lead_s, slots[..., 0])
+    slack = latency + _NUDGED * slots
+    turns, rest = divmod(clock.depth, count)
+
+    def later(values: Floats, each: Floats) -> Floats:
+        """Values that grow by `each` a step, `depth` kernels later."""
+        return np.concatenate(
+            [values[..., rest:] + turns * each, values[..., :rest] + (turns + 1) * each], axis=-1
+        )
+
+    def least(values: Floats, each: Floats) -> Floats:
+        """The least from each kernel on, over all steps, where they do not fall."""
+        on = np.minimum.accumulate(values[..., ::-1], axis=-1)[..., ::-1]
+        return np.minimum(on, values.min(axis=-1, keepdims=True) + each)
+
+    grows, spare = (slots - step), slack[..., 0]
+    before, later_s = ahead_s + issued_s, later(issued_s, step)
+    by_gpu, by_host = grows[..., 0] >= 0, -grows[..., 0] >= _NUDGED * slots[..., 0]
+    if by_gpu.any():
+        kept = later(least(ahead_s, grows), grows) - before + later_s
+        by_gpu = by_gpu & (kept.min(axis=-1) >= spare)
+    if by_host.any():
+        by_host = by_host & ((least(later_s - before, -grows) + ahead_s).min(axis=-1) >= spare)
+    straight = by_gpu | by_host
+    return Bounds(straight, straight | deep, lead_s, slots[..., 0])
+
+
+def alone(launches: Launches, clock: Clock, known: Bounds) -> Floats:
+    """When the GPU has done one step by itself [...]."""
+    found = known.lead_s + known.slots_s - np.asarray(clock.gap_s)
+    rest = np.flatnonzero(~known.alone.ravel())
+    if rest.size:
+        rows = ~known.alone
+        some, own = _rows(launches, clock, rows, known.alone.shape)
+        run = Run(some, own, 1)
+        run.step()
+        found[rows] = run.gpu_s[..., 0]
+    return found
+
+
 def steady(launches: Launches, clock: Clock) -> Steady:
     """The steady state of each machine of `launches` and `clock`."""
     host, duration = np.broadcast_arrays(launches.host_s, launches.duration_s)
@@ -46,6 +127,8 @@ def steady(launches: Launches, clock: Clock) -> Steady:
     if launches.sync_after.any():
         return _run(launches, clock, ahead >= 1)
     free = (ahead - 1) * period >= np.asarray(clock.latency_s)
+    if not np.all(free):
+        free = free | bounds(launches, clock).period
     if not lead:
         return Steady(period, period - on_gpu, none) if free else _run(launches, clock, False)
     found = Steady(period, period - on_gpu, none.copy())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -88,12 +88,14 @@ class Sweep:
 
     columns  by name: period_s, latency_s, gpu_busy_s, host_s, low_s, high_s, compute, memory,
              overhead (shares), samples_per_s, peak_memory_bytes, fits, regime
+    retraced by row: why a trace of its own was taken, where no family of traces answered
     """
 
     scenarios: tuple[Scenario, ...]
     points: tuple[Mapping[str, Value], ...]
     columns: Mapping[str, NDArray[np.float64]]
     refused: Mapping[int, str]
+    retraced: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def __len__(self) -> int:
         return len(self.scenarios)
@@ -169,11 +171,12 @@ def _at_once(
     from simulator.whatif.answers import answers
 
     rows = [row for row in range(len(scenarios)) if row not in refused]
-    part, why = answers([settings[row] for row in rows], figures, counted)
+    part, why, retraced = answers([settings[row] for row in rows], figures, counted)
     table = _empty(len(scenarios))
     table[rows] = part
     refused |= {rows[place]: reason for place, reason in why.items()}
-    return _swept(scenarios, points, refused, table)
+    own = {rows[place]: reason for place, reason in sorted(retraced.items())}
+    return replace(_swept(scenarios, points, refused, table), retraced=own)
 
 
 def _one_by_one(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.commands.sweep import retraced
 from app.options import Question, Written, expanded
 from simulator.errors import InputError
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from app.axes import Line
     from simulator.regimes import RegimeMap
     from simulator.scenario import Scenario
-    from simulator.sweep import Predict, Sweep
+    from simulator.sweep import Sweep
 
 FORMAT, VERSION = "ridgepoint-map", 1
 _AXIS = "batch, seq=16:512, bandwidth=0.5:4, gpu=h100,h200, or any what-if or size."
@@ -58,7 +60,9 @@ def regime_map(
         found = subject(scenario, step)
         axes = line(scenario, x), line(scenario, y or _usual(found.seq, x))
         total = len(axes[0].values) * len(axes[1].values)
-        mapped = mapped_over(scenario, *axes, progress.counted(step, "points", total))
+        mapped = mapped_over(
+            scenario, *axes, lambda done: step(f"predicting {done:,} of {total:,} points")
+        )
         heading = heading_of(found, scenario, (axes[0].name, axes[1].name))
     if written.json:
         from app.exports import json_text
@@ -84,14 +88,17 @@ def _usual(seq: int | None, x: str) -> str:
     return next(choice for choice in choices if choice != name)
 
 
-def mapped_over(scenario: Scenario, x: Line, y: Line, answer: Predict) -> Mapped:
-    """Predict every pair. InputError for one axis twice, or where nothing has an answer."""
+def mapped_over(
+    scenario: Scenario, x: Line, y: Line, counted: Callable[[int], None] = lambda done: None
+) -> Mapped:
+    """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
+    where nothing has an answer."""
     from simulator.regimes import map_of
     from simulator.sweep import sweep
 
     if x.name == y.name:
         raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
-    found = sweep(scenario, {y.name: y.values, x.name: x.values}, answer)
+    found = sweep(scenario, {y.name: y.values, x.name: x.values}, counted=counted)
     if len(found.refused) == len(found):
         raise InputError(f"no point of the map has an answer: {found.refused[0]}")
     return Mapped(x, y, map_of(found, x.name, x.values, y.name, y.values), found)
@@ -183,6 +190,8 @@ def _show(mapped: Mapped, heading: str) -> None:
         console.print("struck through: does not fit in the GPU's memory", style="dim")
     for reason in sorted(set(found.refused))[:3]:
         console.print(Text(f"no answer (–): {reason}", "dim"), width=width)
+    if said := retraced(mapped.sweep):
+        console.print(Text(said, "dim"), width=width)
     for boundary in found.boundaries:
         one, other = boundary.between
         console.print(Text(f"{one} and {other} are equal along {_ends(mapped, boundary.lines)}"),

@@ -13,6 +13,7 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.axes import Line
+    from app.progress import Step
     from simulator.prediction import Prediction
     from simulator.regimes import Shift
     from simulator.scenario import Scenario
@@ -59,8 +60,7 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
     with progress.shown() as step:
         axis = line(scenario, over)
         heading = heading_of(subject(scenario, step), scenario, (axis.name,))
-        total = len(axis.values) * len(variants)
-        found = swept(variants, axis, progress.counted(step, "points", total))
+        found = swept(variants, axis, step)
     if written.json:
         from app.exports import json_text
 
@@ -80,12 +80,23 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
         _show(found, heading)
 
 
-def swept(variants: dict[str, Scenario], axis: Line, answer: Predict) -> Swept:
+def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
     """Predict it all. InputError where no point has an answer."""
+    from app import progress
     from app.axes import value_on
     from simulator.sweep import sweep as run
 
-    found = tuple(run(s, {axis.name: axis.values}, answer) for s in variants.values())
+    total = len(axis.values) * len(variants)
+    answer = progress.counted(step, "more points")
+
+    def all_of(number: int, scenario: Scenario) -> Sweep:
+        before = number * len(axis.values)
+        return run(
+            scenario, {axis.name: axis.values},
+            counted=lambda done: step(f"predicting {before + done:,} of {total:,} points"),
+        )  # fmt: skip
+
+    found = tuple(all_of(number, s) for number, s in enumerate(variants.values()))
     for each in found:
         if len(each.refused) == len(each):
             raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
@@ -198,5 +209,14 @@ def _table(found: Swept, index: int) -> Any:
     over = [i for i, row in enumerate(each.rows()) if not row["refused"] and not row["fits"]]
     said = ["red: does not fit in the GPU's memory"] if over else []
     said += list(dict.fromkeys(f"no answer: {reason}" for reason in each.refused.values()))[:3]
+    said += [text] if (text := retraced(each)) else []
     shown.caption = "\n".join(said) or None
     return shown
+
+
+def retraced(found: Sweep) -> str:
+    """How many points took a trace of their own, and why; "" where none did."""
+    if not found.retraced:
+        return ""
+    why = "; ".join(list(dict.fromkeys(found.retraced.values()))[:2])
+    return f"{len(found.retraced)} of {len(found)} points traced one by one: {why}"

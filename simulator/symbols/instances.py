@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,37 +20,49 @@ from simulator.symbols.family import Family
 
 Ints = NDArray[np.int64]
 
+_FEW = 8  # launches of an ordinary op
 _MOST = 100_000  # signatures that are kept with a family
 
 
 class Launched(NamedTuple):
-    """What a signature launches on a kind of GPU: its distinct works, and that of each launch."""
+    """What a signature launches on a kind of GPU: its distinct works, and that of each launch;
+    `products` says whether a library's workspace is used (`prediction.workspace_bytes`)."""
 
     works: tuple[Work, ...]
     places: tuple[int, ...]
+    products: bool
 
 
 @dataclass(eq=False)
 class Instance:
-    """A signature at one choice of its sizes. `access_bytes` are of its inputs and outputs."""
+    """A signature at one choice of its sizes."""
 
     signature: Signature
-    access_bytes: list[int]
     costed: tuple[Work, ...] | None
     launched: dict[Any, Launched] = field(default_factory=dict[Any, Launched])
 
-    def on(self, gpu: GPU) -> Launched:
-        """Its launches."""
-        kind = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
+    def on(self, gpu: GPU, kind: object) -> Launched:
+        """Its launches on a GPU of a kind."""
         if kind not in self.launched:
+            found = _launches(self.signature, self.costed, gpu) if self.costed else []
+            few = len(found) <= _FEW
+            distinct: dict[int | bytes, int] = {}
             works: list[Work] = []
             places: list[int] = []
-            for work in _launches(self.signature, self.costed, gpu) if self.costed else ():
-                if not (works and works[-1] is work):
+            for work in found:  # equal launches are told by identity, those of long lists by value
+                key = id(work) if few else msgspec.msgpack.encode(work)
+                if key not in distinct:
+                    distinct[key] = len(works)
                     works.append(work)
-                places.append(len(works) - 1)
-            self.launched[kind] = Launched(tuple(works), tuple(places))
+                places.append(distinct[key])
+            products = any(w.family in ("gemm", "gemv") for w in works)
+            self.launched[kind] = Launched(tuple(works), tuple(places), products)
         return self.launched[kind]
+
+
+def kind_of(gpu: GPU) -> tuple[object, ...]:
+    """What the launches on a GPU depend on."""
+    return gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s)
 
 
 class Chosen(NamedTuple):
@@ -59,12 +72,27 @@ class Chosen(NamedTuple):
     of: Ints
 
 
+_GRIDS = 4  # lists of points whose instances are kept with a family
+
+
 def instances(family: Family, sizes: Ints) -> list[Chosen]:
     """For each signature of a family its instances where the slots have these sizes,
     [slots, points]."""
+    grids: dict[bytes, list[Chosen]] = family.kept.setdefault("grids", {})
+    asked = sizes.tobytes()
+    if asked not in grids:
+        if len(family.kept.get("instances", ())) > _MOST:
+            family.kept.pop("instances")
+            family.kept.pop("roofs", None)
+            grids.clear()
+        while len(grids) >= _GRIDS:
+            grids.pop(next(iter(grids)))
+        grids[asked] = _instances(family, sizes)
+    return grids[asked]
+
+
+def _instances(family: Family, sizes: Ints) -> list[Chosen]:
     held: dict[Any, Instance] = family.kept.setdefault("instances", {})
-    if len(held) > _MOST:
-        held.clear()
     parted: dict[Any, tuple[Ints, Ints]] = {}
     found: list[Chosen] = []
     for number, slots in enumerate(family.varying):
@@ -84,8 +112,7 @@ def instances(family: Family, sizes: Ints) -> list[Chosen]:
 
 def _instance(family: Family, number: int, sizes: list[int]) -> Instance:
     signature = family.signature(number, sizes)
-    access_bytes = [t.nbytes for t in (*signature.inputs, *signature.outputs)]
-    return Instance(signature, access_bytes, _costed(signature))
+    return Instance(signature, _costed(signature))
 
 
 def _kind(family: Family, slot: int) -> tuple[str, int]:

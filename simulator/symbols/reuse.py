@@ -7,15 +7,15 @@ the distances of one trace).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.records import ITEM_BYTES
 from simulator.symbols.family import Family
-from simulator.symbols.instances import Chosen
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,39 +26,47 @@ _READ, _WRITE, _FIRST = 0, 1, 2
 @dataclass(frozen=True)
 class Reuse:
     """Ops of a program by what they find in L2: `op_class` [ops] (−1 where nothing is launched),
-    `number` the signature of each class. One row an access of a class: which class, which place
-    in its signature, how it reaches its storage, and a row of `between` [rows, signatures]."""
+    `number` the signature of each class. One row for the accesses of a class that are alike: which
+    class, how many, which tensor of the family, how it reaches its storage, and a row of `between`
+    [rows, signatures]. `held` counts the tensors of each signature [signatures, tensors]."""
 
     op_class: Ints
     number: Ints
     of_class: Ints
-    place: Ints
+    count: Floats
+    tensor: Ints
     how: Ints
     row: Ints
     between: Floats
+    held: Floats
 
-    def hot_share(self, chosen: Sequence[Chosen], l2_bytes: float) -> Floats:
-        """The share of the bytes of each class that an L2 of this size serves [classes, points]."""
-        each = [
-            np.array([i.access_bytes for i in c.instances], float).reshape(len(c.instances), -1)
-            .T[:, c.of]
-            for c in chosen
-        ]  # fmt: skip
-        traffic = np.stack([sizes.sum(axis=0) for sizes in each])
-        begins = np.cumsum([0, *(len(sizes) for sizes in each)])
-        sizes = np.concatenate(each)[begins[self.number[self.of_class]] + self.place]
-        distance = (self.between @ traffic)[self.row] + sizes
+    def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
+        """The share of the bytes of each class that an L2 of this size serves [classes, points],
+        where the family's tensors have these [tensors, points]."""
+        sizes = tensor_bytes[self.tensor]
+        distance = (self.between @ (self.held @ tensor_bytes))[self.row] + sizes
         distance[self.how == _WRITE] = sizes[self.how == _WRITE]
         distance[self.how == _FIRST] = np.inf
-        hot = np.where(distance <= l2_bytes, sizes, 0.0)
-        count = np.bincount(self.of_class, minlength=len(self.number))
+        total = sizes * self.count[:, None]
+        hot = np.where(distance <= l2_bytes, total, 0.0)
+        rows = np.bincount(self.of_class, minlength=len(self.number))
         found = np.zeros((len(self.number), sizes.shape[1]))
-        some = np.flatnonzero(count)
+        some = np.flatnonzero(rows)
         if some.size:
-            starts = (np.cumsum(count) - count)[some]
-            total = np.add.reduceat(sizes, starts, axis=0)
-            found[some] = np.add.reduceat(hot, starts, axis=0) / np.maximum(total, 1)
+            starts = (np.cumsum(rows) - rows)[some]
+            whole = np.add.reduceat(total, starts, axis=0)
+            found[some] = np.add.reduceat(hot, starts, axis=0) / np.maximum(whole, 1)
         return found
+
+
+def tensor_bytes(family: Family, sizes: Ints) -> Floats:
+    """The bytes of each tensor of a family [tensors, points], as `Tensor.nbytes`."""
+    found = np.empty((len(family.tensors), sizes.shape[1]))
+    for row, (shape, stride, dtype, _) in zip(found, family.tensors, strict=True):
+        row[:] = ITEM_BYTES[dtype]
+        for size, step in zip(shape, stride, strict=True):
+            row *= np.where(sizes[step] != 0, sizes[size], 1)
+    return found
 
 
 def reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
@@ -95,26 +103,29 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     told = how == _READ
     between[told] = before[row[told]] - before[last[told] + 1]
     distinct, code = _distinct(between)
+    tensors = [np.array((*f.inputs, *f.outputs), np.int64) for f in family.signatures]
+    held = np.stack([np.bincount(t, minlength=len(family.tensors)) for t in tensors])
     # Ops are of one class where signature and every access are alike.
     classes: dict[Any, int] = {}
     op_class = np.full(len(rows), -1)
-    pairs = (code * 3 + how).tolist()
-    examples: list[int] = []
-    for each, (op, kind, begin, count) in enumerate(
-        zip(ops.tolist(), kinds.tolist(), first.tolist(), counts.tolist(), strict=True)
+    alike: list[tuple[int, int, int, int, int]] = []
+    for op, kind, begin, count in zip(
+        ops.tolist(), kinds.tolist(), first.tolist(), counts.tolist(), strict=True
     ):
-        key = kind, tuple(pairs[begin : begin + count])
+        some = slice(begin, begin + count)
+        key = kind, code[some].tobytes(), how[some].tobytes()
         if key not in classes:
             classes[key] = len(classes)
-            examples.append(each)
+            same = Counter(
+                zip(tensors[kind].tolist(), how[some].tolist(), code[some].tolist(), strict=True)
+            )
+            alike += [(classes[key], times, *each) for each, times in same.items()]
         op_class[op] = classes[key]
-    accesses = np.concatenate(
-        [np.arange(first[e], first[e] + counts[e]) for e in examples] or [np.zeros(0, np.int64)]
-    )
-    of_class = np.repeat(np.arange(len(examples)), counts[examples] if examples else 0)
+    number = np.array([kind for kind, *_ in classes], np.int64)
+    of_class, times, tensor, means, row = np.array(alike, np.int64).reshape(-1, 5).T
     return Reuse(
-        op_class, kinds[examples] if examples else np.zeros(0, np.int64), of_class,
-        place[accesses], how[accesses], code[accesses], distinct.astype(float),
+        op_class, number, of_class, times.astype(float), tensor, means, row,
+        distinct.astype(float), held.astype(float),
     )  # fmt: skip
 
 

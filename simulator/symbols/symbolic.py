@@ -109,6 +109,10 @@ class Symbolic:
                 return f"{where}: {why}"
         return f"{where} is outside of what was verified"
 
+    def family(self, batch: int, seq: int | None = None) -> Family | None:
+        """The family that answers a point, as `at` would; None where `at` traces."""
+        return self._family(*self._point(batch, seq))
+
     def verify(self, batch: int, seq: int | None = None) -> bool:
         """Trace this point and compare. A family that is wrong here answers no more."""
         point = self._point(batch, seq)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.many import COLUMNS, Step, simulated
+from simulator.points import Drive, at_points
 from simulator.prediction import Prediction
 from simulator.profiles import Profile
+from simulator.symbols.family import Family
 from simulator.whatif.answer import learned, solved
 from simulator.whatif.lines import expecting
-from simulator.whatif.setting import Rates, Setting
-from simulator.whatif.tracing_ask import trace_key, traced
+from simulator.whatif.setting import FamilyEdit, Rates, Setting
+from simulator.whatif.tracing_ask import family, reason_to_trace, trace_key, traced
 
 _OPS_AT_ONCE = 50_000  # of the traces that are held at a time
 
@@ -24,13 +27,14 @@ Table = NDArray[np.float64]
 def answers(
     settings: Sequence[Setting], figures: Callable[[Prediction], list[float]],
     counted: Callable[[int], None] = lambda done: None,
-) -> tuple[Table, dict[int, str]]:  # fmt: skip
-    """A row of COLUMNS for each setting, NaN (regime −1) where it has no answer, and why by row.
-    `figures` makes the row of a prediction where kernels are sped up one by one; `counted` is
-    told how many are done."""
+) -> tuple[Table, dict[int, str], dict[int, str]]:  # fmt: skip
+    """A row of COLUMNS for each setting, NaN (regime −1) where it has no answer; why by row; and
+    why a row took a trace of its own, where there are several. `figures` makes the row of a
+    prediction where kernels are sped up one by one; `counted` is told how many are done."""
     table = np.full((len(settings), len(COLUMNS)), np.nan)
     table[:, -1] = -1
     refused: dict[int, str] = {}
+    retraced: dict[int, str] = {}
     groups: dict[object, list[int]] = {}
     for row, found in enumerate(settings):
         if found.speeds or found.rates != Rates():
@@ -38,6 +42,7 @@ def answers(
         else:
             groups.setdefault(trace_key(found), []).append(row)
     profiles: dict[tuple[str, float], Profile] = {}
+    grids: dict[tuple[int, ...], list[_OfFamily]] = {}
     waiting: list[tuple[int, Step]] = []
     ops = done = 0
 
@@ -60,7 +65,10 @@ def answers(
                 if first.speeds or first.rates != Rates():
                     table[rows[0]] = figures(solved(first))
                     continue
-                trace = traced(first)
+                known = family(first)
+                trace = traced(first) if known is None else None
+                if known is None and len(groups) > 1:
+                    retraced.update(dict.fromkeys(rows, _reason(first)))
             except InputError as error:
                 refused.update(dict.fromkeys(rows, str(error)))
                 continue
@@ -69,9 +77,56 @@ def answers(
                 own = found.gpu.id, found.gap_times
                 if own not in profiles:
                     profiles[own] = learned(found)
+                if known is not None:
+                    key = id(known[0]), id(found.gpu), id(profiles[own])
+                    grids.setdefault(key, []).append(_OfFamily(row, found, profiles[own], *known))
+                    continue
+                assert trace is not None
                 waiting.append((row, Step(trace, found.gpu, found.host, profiles[own], found.mode)))
-            ops += len(trace.ops)
+            ops += len(trace.ops) if trace is not None else 0
             if ops >= _OPS_AT_ONCE:
                 flush()
         flush()
-    return table, refused
+    for grid in grids.values():
+        _answer_grid(grid, table, refused)
+        done += len(grid)
+        counted(done)
+    return table, refused, retraced
+
+
+def _reason(found: Setting) -> str:
+    if not all(isinstance(edit, FamilyEdit) for edit in found.edits):
+        return "a what-if of it edits each trace"
+    return reason_to_trace(found.ask, found.gpu) or "it was traced before"
+
+
+class _OfFamily(NamedTuple):
+    """A setting whose figures a family gives without a trace."""
+
+    row: int
+    setting: Setting
+    profile: Profile
+    family: Family
+    point: tuple[int, int]
+
+
+def _answer_grid(asked: Sequence[_OfFamily], table: Table, refused: dict[int, str]) -> None:
+    """Settings of one family on one GPU: every point with each host and mode that it is asked
+    with, if most are asked for."""
+    first = asked[0]
+    by_drive: dict[tuple[int, str], list[_OfFamily]] = {}
+    for each in asked:
+        by_drive.setdefault((id(each.setting.host), each.setting.mode), []).append(each)
+    grids: dict[tuple[tuple[int, int], ...], list[list[_OfFamily]]] = {}
+    for rows in by_drive.values():
+        grids.setdefault(tuple(each.point for each in rows), []).append(rows)
+    for points, drives in grids.items():
+        batches, seqs = zip(*points, strict=True)
+        found = at_points(
+            first.family, batches, seqs, first.setting.gpu, first.profile,
+            [Drive(rows[0].setting.host, rows[0].setting.mode) for rows in drives],
+        )  # fmt: skip
+        for rows, (figures, why) in zip(drives, found, strict=True):
+            places = [each.row for each in rows]
+            table[places] = figures
+            refused.update({places[at]: reason for at, reason in why.items()})

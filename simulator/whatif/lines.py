@@ -17,6 +17,7 @@ from typing import Literal
 from simulator.errors import InputError
 from simulator.records import Trace
 from simulator.symbols import Symbolic
+from simulator.symbols.family import Family
 
 Axis = Literal["batch", "seq"]
 Point = tuple[int | None, int | None]
@@ -72,6 +73,20 @@ class Lines:
             while found is None and self._fitted(batch, seq):
                 found = self._from_families(batch, seq)
             return found or self._traced(batch, seq)
+
+    def family(self, batch: int | None, seq: int | None) -> tuple[Family, tuple[int, int]] | None:
+        """The family that answers a point, and what it calls the point; None where `at` traces."""
+        with self._lock:
+            found = self._family(batch, seq)
+            while found is None and self._fitted(batch, seq):
+                found = self._family(batch, seq)
+            return found
+
+    def _family(self, batch: int | None, seq: int | None) -> tuple[Family, tuple[int, int]] | None:
+        for each, at in self._answering(batch, seq):
+            if family := each.family(*at):
+                return family, (at[0], at[1] or 1)
+        return None
 
     def reason_to_trace(self, batch: int | None, seq: int | None) -> str | None:
         """Why a point is traced; None where a family answers it."""

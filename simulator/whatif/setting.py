@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -18,6 +18,9 @@ from simulator.hosts import Host
 from simulator.hosts import host as find_host
 from simulator.records import Trace
 from simulator.scenario import Scenario
+
+if TYPE_CHECKING:
+    from simulator.symbols.family import Family
 
 DTYPES = ("fp32", "bf16", "fp16", "autocast", "autocast-fp16")
 OPTIMIZERS = ("adamw", "adamw_fused", "sgd", "none")
@@ -34,6 +37,13 @@ class Edit(Protocol):
     def rank(self) -> int: ...
 
     def __call__(self, trace: Trace) -> Trace: ...
+
+
+@runtime_checkable
+class FamilyEdit(Protocol):
+    """An edit that does the same at every batch and sequence: of a whole family at once."""
+
+    def of_family(self, family: Family) -> Family: ...
 
 
 @dataclass(frozen=True)

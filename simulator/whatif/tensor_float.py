@@ -6,12 +6,14 @@ another engine. Convolutions use TF32 in stock PyTorch already.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from simulator.costs import COSTS, Work, cost, works
 from simulator.records import Signature, Trace
+from simulator.symbols.family import Family
 from simulator.whatif.module_pattern import block
 from simulator.whatif.rewriting import Rewriting
 
@@ -52,3 +54,21 @@ class TensorFloat:
                 named[key] = replace(op.signature, name=f"tf32.{op.name.partition('.')[2]}")
             change.put(index, (replace(op, signature=named[key]),))
         return change.done()
+
+    def of_family(self, family: Family) -> Family:
+        """The same of every trace of a family."""
+        signatures = list(family.signatures)
+        rows = list(family.rows)
+        named: dict[int, int] = {}
+        known = set(PRODUCTS)
+        for index, (row, module) in enumerate(zip(rows, family.op_columns[0], strict=True)):
+            form = signatures[row]
+            fits = form.name in known and family.tensors[form.inputs[0]][2] == "float32"
+            if not fits or block(self.modules, module) is None:
+                continue
+            if row not in named:
+                named[row] = len(signatures)
+                name = f"tf32.{form.name.partition('.')[2]}"
+                signatures.append(dataclasses.replace(form, name=name))
+            rows[index] = named[row]
+        return dataclasses.replace(family, signatures=signatures, rows=rows)

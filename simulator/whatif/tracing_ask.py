@@ -26,11 +26,12 @@ from simulator.networks.loading import DTYPES, Facts
 from simulator.records import Trace
 from simulator.symbols import TraceCache
 from simulator.symbols.cache import key as disk_key
+from simulator.symbols.family import Family
 from simulator.whatif.least_recent import LeastRecent
 from simulator.whatif.lines import Lines
 from simulator.whatif.module_pattern import block, check
 from simulator.whatif.seen import as_seen, content, seen
-from simulator.whatif.setting import Ask, Edit, Setting
+from simulator.whatif.setting import Ask, Edit, FamilyEdit, Setting
 
 _TRACES: LeastRecent[Trace | InputError] = LeastRecent(48)
 _NAMED: LeastRecent[Trace] = LeastRecent(96)
@@ -81,6 +82,25 @@ def plain(ask: Ask, gpu: GPU) -> Trace:
     if isinstance(found, InputError):
         raise InputError(*found.args)
     return found if ask.saved else _for_card(key, found, gpu)
+
+
+def family(found: Setting) -> tuple[Family, tuple[int, int]] | None:
+    """The family that answers a setting without a trace, and what it calls the point; None where
+    there is none, or an edit is made to traces alone. InputError as `traced` raises it."""
+    if found.ask.saved or not all(isinstance(edit, FamilyEdit) for edit in found.edits):
+        return None
+    ask = _settled(found.ask)
+    known = _lines(ask, found.gpu).family(ask.batch, ask.seq)
+    if known is None or not found.edits:
+        return known
+    plain_family, point = known
+    key = "edited", found.edits
+    if key not in plain_family.kept:
+        each = plain_family
+        for edit in found.edits:
+            each = cast("FamilyEdit", edit).of_family(each)
+        plain_family.kept[key] = each
+    return plain_family.kept[key], point
 
 
 def _for_card(key: tuple[Any, ...], found: Trace, gpu: GPU) -> Trace:

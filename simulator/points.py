@@ -1,0 +1,287 @@
+"""A family's steps at many batches and sequence lengths at once: what `simulate` says of each.
+
+Points whose ops launch as many kernels are scheduled together; kernels of one signature whose
+operands lie as far back are one class, timed once a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.errors import InputError
+from simulator.hardware import GPU
+from simulator.hosts import Host
+from simulator.issued import Issued, issued
+from simulator.prediction import REGIMES, Columns, workspace_bytes
+from simulator.profiles import Profile
+from simulator.roofline import Roofs, roofs
+from simulator.simulate import check_mode, driven, nudged, shares
+from simulator.steady import alone, bounds, steady
+from simulator.symbols.family import Family
+from simulator.symbols.instances import Chosen, Launched, instances, kind_of
+from simulator.symbols.peaks import peak_bytes
+from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
+from simulator.symbols.templates import fill
+from simulator.timeline import Clock, Floats, Ints, Launches
+
+COLUMNS = (
+    "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
+    "samples_per_s", "peak_memory_bytes", "fits", "regime",
+)  # fmt: skip
+_TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
+_CLASSES = 1 << 15  # and in one of classes
+_LEAST = 16  # points at a time
+_TABLES = 8  # cards whose roofs are kept with a family
+
+
+class Drive(NamedTuple):
+    """What issues the kernels."""
+
+    host: Host
+    mode: str
+
+
+@dataclass(frozen=True)
+class Alike:
+    """The kernels of the points that launch as many: `class_of` is the class of each, `count` how
+    many each class has; a class is an op class of `reuse` and a place among its launches' works."""
+
+    issued: Issued
+    reuse: Reuse
+    class_of: Ints
+    count: Floats
+    op_class: Ints
+    place: Ints
+
+
+class Lowered(NamedTuple):
+    """The instances of a signature as a GPU runs them: the first row of each one's works in a table
+    of roofs, a number for each way of launching them, and whether they use a workspace."""
+
+    begin: Ints
+    pattern: Ints
+    products: NDArray[np.bool_]
+
+
+def at_points(
+    family: Family, batches: Sequence[int], seqs: Sequence[int], gpu: GPU, profile: Profile,
+    drives: Sequence[Drive],
+) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
+    """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
+    point. The points must be of the family."""
+    sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
+    chosen = instances(family, sizes)
+    lowered, table = _lowered(family, chosen, gpu, profile)
+    traffic = tensor_bytes(family, sizes)
+    samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
+    peak = peak_bytes(family, sizes)
+    workspace = _workspaces(chosen, lowered, gpu)
+    found: list[tuple[Floats, dict[int, str]]] = []
+    for _ in drives:
+        empty = np.full((len(samples), len(COLUMNS)), np.nan)
+        empty[:, -1] = -1
+        found.append((empty, {}))
+    for alike in _patterns(chosen, lowered):
+        first = int(alike[0])
+        kernels = _alike(family, (batches[first], seqs[first]), chosen, first, gpu)
+        ways: list[tuple[Floats, tuple[Launches, Clock]]] = []
+        for (figures, refused), drive in zip(found, drives, strict=True):
+            try:
+                check_mode(drive.mode)
+                ways.append((figures, driven(kernels.issued, drive.host, profile, drive.mode)))
+            except InputError as error:
+                refused |= dict.fromkeys(alike.tolist(), str(error))
+        size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
+        for begin in range(0, alike.size, size):
+            places = alike[begin : begin + size]
+            begins = [low.begin[c.of[places]] for low, c in zip(lowered, chosen, strict=True)]
+            times, busy = _timed(kernels, begins, traffic[:, places], table, gpu, profile)
+            fits = peak[places] + workspace[places] <= gpu.memory_bytes
+            for figures, how in ways:
+                figures[places] = _row(
+                    *_scheduled(kernels, times, *how), busy, how[0], profile.interval_on(gpu.id),
+                    samples[places], peak[places], fits,
+                )  # fmt: skip
+    return found
+
+
+def _row(
+    periods: Floats, latency: Floats, busy: Floats, launches: Launches,
+    reach: tuple[float, float], samples: Floats, peak: Ints, fits: NDArray[np.bool_],
+) -> Floats:  # fmt: skip
+    period, part = periods[0], shares(periods)
+    host_s = np.full_like(period, launches.host_s.sum() + launches.tail_s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(period > 0, samples / period, np.nan)
+    return np.column_stack(
+        [
+            period, latency, busy, host_s, period * reach[0], period * reach[1], *part, rate,
+            peak, fits, part.argmax(axis=0),
+        ]
+    ).astype(float)  # fmt: skip
+
+
+@dataclass(eq=False)
+class _Table:
+    """Roofs of works on a card, and what is known of the instances of `grid`."""
+
+    gpu: GPU
+    profile: Profile
+    begins: dict[int, tuple[Launched, int]]
+    roofs: Floats
+    grid: tuple[object, list[Lowered]] | None = None
+
+
+def _lowered(
+    family: Family, chosen: list[Chosen], gpu: GPU, profile: Profile
+) -> tuple[list[Lowered], Roofs]:
+    """The instances as a GPU runs them, and the table of roofs, a row for each distinct work."""
+    tables: list[_Table] = family.kept.setdefault("roofs", [])
+    held = next((t for t in tables if t.gpu is gpu and t.profile is profile), None)
+    if held is None:
+        held = _Table(gpu, profile, {}, np.zeros((len(_ROOFS), 0)))
+        tables.append(held)
+        del tables[:-_TABLES]
+    if held.grid is None or held.grid[0] is not chosen:
+        held.grid = chosen, _ranked(chosen, held)
+    return held.grid[1], Roofs(*held.roofs)
+
+
+def _ranked(chosen: list[Chosen], table: _Table) -> list[Lowered]:
+    gpu, known, works = table.gpu, table.begins, list[Work]()
+    kind = kind_of(gpu)
+    count, found = table.roofs.shape[1], list[Lowered]()
+    for c in chosen:
+        begins: list[int] = []
+        patterns: list[int] = []
+        products: list[bool] = []
+        ways: dict[tuple[int, ...], int] = {}
+        for instance in c.instances:
+            launched = instance.on(gpu, kind)
+            if id(launched) not in known:  # kept with it, so that no other takes its identity
+                known[id(launched)] = launched, count + len(works)
+                works += launched.works
+            begins.append(known[id(launched)][1])
+            patterns.append(ways.setdefault(launched.places, len(ways)))
+            products.append(launched.products)
+        found.append(
+            Lowered(np.array(begins, np.int64), np.array(patterns, np.int64), np.array(products))
+        )
+    if works:
+        new = roofs(works, gpu, table.profile)
+        each = np.stack([getattr(new, name) for name in _ROOFS])
+        table.roofs = np.concatenate([table.roofs, each], axis=1)
+    return found
+
+
+_ROOFS = tuple(Roofs.__dataclass_fields__)
+
+
+def _patterns(chosen: Sequence[Chosen], lowered: Sequence[Lowered]) -> Iterator[Ints]:
+    """Points whose ops launch as many kernels, with as many works."""
+    code = np.zeros(chosen[0].of.size if chosen else 0, np.int64)
+    for c, low in zip(chosen, lowered, strict=True):
+        ways = int(low.pattern.max(initial=0)) + 1
+        if ways > 1:
+            _, code = np.unique(code * ways + low.pattern[c.of], return_inverse=True)
+            code = code.ravel()
+    for number in np.unique(code):
+        yield np.flatnonzero(code == number)
+
+
+def _alike(
+    family: Family, point: tuple[int, int], chosen: Sequence[Chosen], place: int, gpu: GPU
+) -> Alike:
+    """The classes of the kernels of points that launch what this one, at `place`, does."""
+    kind = kind_of(gpu)
+    places = [c.instances[c.of[place]].on(gpu, kind).places for c in chosen]
+    key = "alike", tuple(places), kind
+    if key not in family.kept:
+        family.kept[key] = _classes(family, point, places, gpu)
+    return family.kept[key]
+
+
+def _classes(
+    family: Family, point: tuple[int, int], places: list[tuple[int, ...]], gpu: GPU
+) -> Alike:
+    count = np.array([len(p) for p in places], np.int64)
+    rows = np.array(family.rows, np.int64)
+    far = reuse(family, count[rows] > 0)
+    begins: dict[int, int] = {}
+    op_class: list[int] = []
+    place: list[int] = []
+    for each, number in enumerate(far.number.tolist()):
+        begins[each] = len(op_class)
+        distinct = max(places[number], default=-1) + 1
+        op_class += [each] * distinct
+        place += range(distinct)
+    launches = [
+        begins[each] + np.array(places[number], np.int64)
+        for each, number in enumerate(far.number.tolist())
+    ]
+    of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
+    class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
+    return Alike(
+        issued(family.at(*point), gpu), far, class_of,
+        np.bincount(class_of, minlength=len(op_class)).astype(float),
+        np.array(op_class, np.int64), np.array(place, np.int64),
+    )  # fmt: skip
+
+
+def _timed(
+    kernels: Alike, begins: Sequence[Ints], traffic: Floats, table: Roofs, gpu: GPU,
+    profile: Profile,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Seconds of each class, as it is and nudged [3, classes, points], and the GPU's busy time."""
+    far = kernels.reuse
+    hot = far.hot_share(traffic, (gpu.l2_bytes or 0) * profile.l2_reach)[kernels.op_class]
+    row = np.stack(begins)[far.number[kernels.op_class]] + kernels.place[:, None]
+    launched = table.of(row)
+    dirty = launched.dirty(kernels.count[:, None])
+    columns = Columns(row, row, *launched.parts(hot, dirty))
+    return nudged(columns), kernels.count @ columns.duration_s
+
+
+def _workspaces(chosen: Sequence[Chosen], lowered: Sequence[Lowered], gpu: GPU) -> Ints:
+    """Bytes that the libraries keep for themselves [points]."""
+    used = np.zeros(chosen[0].of.size if chosen else 0, np.bool_)
+    for c, low in zip(chosen, lowered, strict=True):
+        used |= low.products[c.of]
+    return used * workspace_bytes([Work("gemm")], gpu)
+
+
+def _scheduled(
+    kernels: Alike, times: Floats, launches: Launches, clock: Clock
+) -> tuple[Floats, Floats]:
+    """Periods, as they are and nudged [3, points], and seconds of a step alone [points]."""
+    on_host = float(launches.host_s.sum() + launches.tail_s)
+    if not kernels.class_of.size:
+        return np.full(times.shape[::2], on_host), np.full(times.shape[2], on_host + clock.sync_s)
+    on_gpu = np.einsum("c,rcp->rp", kernels.count, times)
+    on_gpu += kernels.class_of.size * np.asarray(clock.gap_s)
+    latency = np.empty(times.shape[2])
+    periods = np.empty(on_gpu.shape)
+    size = max(1, _TOGETHER // max(kernels.class_of.size, 1))
+    for begin in range(0, times.shape[2], size):
+        some = slice(begin, begin + size)
+        one = times[:, :, some].transpose(0, 2, 1)
+        base = Launches(
+            launches.host_s, one[0][:, kernels.class_of], launches.sync_after, launches.tail_s
+        )
+        simple = bounds(base, clock)
+        latency[some] = alone(base, clock, simple)
+        periods[:, some] = np.maximum(on_host, on_gpu[:, some])
+        rest = np.flatnonzero(~simple.period)
+        if rest.size:
+            slow = Launches(
+                launches.host_s, one[:, rest][:, :, kernels.class_of], launches.sync_after,
+                launches.tail_s,
+            )  # fmt: skip
+            periods[:, begin + rest] = steady(slow, clock).period_s
+    return periods, latency + clock.sync_s

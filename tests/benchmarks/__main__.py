@@ -1,0 +1,51 @@
+"""How fast answers are: `python -m tests.benchmarks [NAME …] [--csv FILE] [--svg FILE]`.
+
+Medians of several runs, in wall and CPU seconds, beside what is asked for, with the load of the
+machine. Nothing here is a test: machines differ, and so do their neighbours. Traces are kept in a
+folder of the benchmark's own, empty at first; "again" means with everything in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from pathlib import Path
+
+from tests.benchmarks import growth, questions
+from tests.benchmarks.timing import Row
+
+BENCHMARKS = {
+    "whatifs": questions.whatifs, "advice": questions.advice, "searches": questions.searches,
+    "maps": questions.maps, "points": questions.points, "growth": growth.growth,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run what is named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--csv", type=Path, help="the figures as a table")
+    parser.add_argument("--svg", type=Path, help="the growth of sweeps as a picture")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark {unknown[0]!r}: expected {', '.join(BENCHMARKS)}")
+    print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}\n{Row.HEADING}")
+    rows: list[Row] = []
+    for name in asked.names or BENCHMARKS:
+        for row in BENCHMARKS[name]():
+            print(row, flush=True)
+            rows.append(row)
+    if asked.csv:
+        with asked.csv.open("w", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(Row._fields)
+            table.writerows(rows)
+    if asked.svg:
+        asked.svg.write_text(growth.picture(rows), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

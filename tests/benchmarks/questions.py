@@ -1,0 +1,105 @@
+"""One question after another, as a slider asks them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+
+from simulator.advice import advise
+from simulator.regimes import next_shift, regime_map
+from simulator.scenario import Scenario, predict
+from simulator.seek import largest_batch
+from simulator.sweep import sweep
+from simulator.whatif import apply, tracing_ask
+from tests.benchmarks.timing import Row, timed
+
+BERT = Scenario("bert-base", batch=8, seq=128, dtype="fp16")
+LLAMA = Scenario("llama3-8b", batch=1, seq=2048, dtype="bf16", training=True)
+SLIDERS = {
+    "bandwidth": lambda i: {"times": 1.1 + i / 10},
+    "tensor_peak": lambda i: {"times": 1.1 + i / 10},
+    "host_speed": lambda i: {"times": 1.1 + i / 10},
+    "launch_latency": lambda i: {"microseconds": 2.0 + i},
+    "queue_depth": lambda i: {"launches": 64 << i},
+    "cuda_graph": lambda i: {},
+    "gpu": lambda i: {"to": "b200"},
+    "precision": lambda i: {"dtype": "fp16"},
+}  # fmt: skip
+
+
+def whatifs() -> Iterator[Row]:
+    """Predict again after one what-if, the network traced before."""
+    for base, asked_s in ((BERT, 5e-3), (LLAMA, 20e-3)):
+        predict(base)
+        for name, arguments in SLIDERS.items():
+            predict(apply(base, name, arguments(0)))  # a card's or a dtype's first time
+            yield timed(
+                f"{base.network}: again after +{name}",
+                lambda i, b=base, n=name, a=arguments: predict(apply(b, n, a(i))), 9, asked_s,
+            )  # fmt: skip
+    next_shift(BERT, "batch")  # a family along the batch
+    yield timed(
+        "bert-base: at a batch never asked before, of a family",
+        lambda i: predict(apply(BERT, "batch", {"samples": 1000 + 37 * i})), 9, 5e-3,
+    )  # fmt: skip
+
+
+def advice() -> Iterator[Row]:
+    """Every what-if that applies: all traced, then with traces from disk, then from memory."""
+    for base in (BERT, LLAMA):
+        with tempfile.TemporaryDirectory() as folder:
+            for source in ("all traced", "traces from disk", "again"):
+                if source != "again":
+                    tracing_ask.forget()
+                    tracing_ask.keep_on_disk(folder)
+                yield timed(
+                    f"{base.network}: advice, {source}",
+                    lambda _, b=base: f"{len(advise(b).advice)} gain",
+                    5 if source == "again" else 1, 2.0,
+                )  # fmt: skip
+            tracing_ask.forget()
+
+
+def searches() -> Iterator[Row]:
+    """Where the regime changes, and the largest batch."""
+    for name, run in {
+        "next shift along batch": lambda: next_shift(BERT, "batch").sentence,
+        "next shift along seq": lambda: next_shift(BERT, "seq").sentence,
+        "largest batch": lambda: largest_batch(BERT).sentence,
+    }.items():
+        tracing_ask.forget()
+        yield timed(f"bert-base: {name}, nothing traced", lambda _, r=run: r(), 1)
+        yield timed(f"bert-base: {name}, again", lambda _, r=run: r(), 5)
+
+
+def maps() -> Iterator[Row]:
+    """A regime map over batch and sequence: family to fit, then other points of it, then these
+    again on this card, and on another clock."""
+    tracing_ask.forget()
+    yield timed("bert-base: family over batch and sequence fitted", lambda _: _map(BERT, 33, 2), 1)
+    yield timed("bert-base: regime map of 32 × 32, new points", lambda _: _map(BERT, 1, 0), 1, 0.1)
+    yield timed("bert-base: regime map of 32 × 32, again", lambda _: _map(BERT, 1, 0), 9, 0.1)
+    yield timed(
+        "bert-base: regime map of 32 × 32, again after +host_speed",
+        lambda i: _map(apply(BERT, "host_speed", {"times": 1.1 + i / 10}), 1, 0), 9, 0.1,
+    )  # fmt: skip
+
+
+def _map(base: Scenario, first: int, shift: int) -> str:
+    batches, seqs = range(first, first + 64, 2), [s - shift for s in range(16, 513, 16)]
+    found = regime_map(base, "batch", batches, "seq", seqs)
+    return f"{len(found.boundaries)} borders, {len(found.refused)} refused"
+
+
+def points() -> Iterator[Row]:
+    """1,000 batches and sequences of a training step: schedule, memory and shares of each."""
+    tracing_ask.forget()
+    axes = {"batch": range(1, 26), "seq": range(128, 40 * 128 + 1, 128)}
+    few = {"batch": range(1, 14), "seq": (100, 200)}
+    yield timed("llama3-8b: family over batch and sequence fitted", lambda _: _swept(few), 1)
+    yield timed("llama3-8b: 1,000 points of training, new", lambda _: _swept(axes), 1, 0.25)
+    yield timed("llama3-8b: 1,000 points of training, again", lambda _: _swept(axes), 9, 0.25)
+
+
+def _swept(axes: dict[str, range | tuple[int, ...]]) -> str:
+    return f"{len(sweep(LLAMA, axes).refused)} refused"

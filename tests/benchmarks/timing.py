@@ -1,0 +1,71 @@
+"""The stopwatch of the benchmarks."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any, NamedTuple
+
+from simulator.whatif import tracing_ask
+
+
+class Row(NamedTuple):
+    """One figure: seconds are medians of `runs`, `asked_s` is what they are to stay below (NaN:
+    nothing was asked), `traces` what was traced meanwhile, `load` the machine's load."""
+
+    figure: str
+    asked_s: float
+    wall_s: float
+    cpu_s: float
+    runs: int
+    traces: int
+    load: float
+    note: str = ""
+
+    HEADING = f"{'figure':<58} {'asked':>9} {'wall':>11} {'CPU':>11}  runs traces  load"
+
+    def __str__(self) -> str:
+        asked = f"{self.asked_s * 1e3:,.0f} ms" if self.asked_s == self.asked_s else ""
+        return (
+            f"{self.figure:<58} {asked:>9} {self.wall_s * 1e3:>8,.1f} ms {self.cpu_s * 1e3:>8,.1f}"
+            f" ms  {self.runs:>4} {self.traces:>6}  {self.load:>4.1f}  {self.note}"
+        )
+
+
+_made = [0]
+
+
+def _count_traces() -> None:
+    run: Any = tracing_ask._run
+    if getattr(run, "counted", False):
+        return
+
+    def counted(*asked: Any) -> Any:
+        _made[0] += 1
+        return run(*asked)
+
+    counted.counted = True  # pyright: ignore[reportFunctionMemberAccess]
+    tracing_ask._run = counted
+
+
+def timed(
+    figure: str, run: Callable[[int], object], runs: int = 9, asked_s: float = float("nan")
+) -> Row:
+    """The median of some runs of a function of the run's number; its result is shown if it is a
+    text."""
+    _count_traces()
+    _made[0] = 0
+    walls: list[float] = []
+    cpus: list[float] = []
+    said: object = ""
+    for number in range(runs):
+        wall, cpu = time.perf_counter(), time.process_time()
+        said = run(number)
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - cpu)
+    note = said if isinstance(said, str) else ""
+    return Row(
+        figure, asked_s, median(walls), median(cpus), runs, _made[0], os.getloadavg()[0], note
+    )

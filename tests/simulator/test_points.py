@@ -1,0 +1,97 @@
+"""A family's figures at many points are those of a trace at each."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.hardware import gpu
+from simulator.hosts import host
+from simulator.many import Step, simulated
+from simulator.points import COLUMNS, Drive, at_points
+from simulator.profiles import learned
+from simulator.scenario import Scenario
+from simulator.sweep import sweep
+from simulator.symbols import Symbolic
+from simulator.symbols.family import Family
+from simulator.whatif import apply, tracing_ask
+from simulator.whatif.setting import setting
+from tests.simulator.whatif.conftest import asked
+
+SHARES = ("compute", "memory", "overhead")
+
+
+def family(scenario: Scenario, seq: int | None) -> Family:
+    """The family of most points of a scenario's network, traced anew."""
+    found = setting(scenario)
+    lines = tracing_ask._lines(found.ask, found.gpu)
+
+    def traced(batch: int, length: int) -> Any:
+        return lines._tracer(batch, length if seq else None, True)
+
+    fitted = Symbolic.fit(traced, batch=4, seq=seq, largest_batch=512, largest_seq=64)
+    return fitted.families[0][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "seq"),
+    [
+        ("bert-base", dict(dtype="fp16"), 16),
+        ("llama3-1b", dict(dtype="bf16", training=True), 16),
+        ("mlp-tiny", dict(training=True), None),
+        ("resnet18", {}, None),
+    ],
+)
+def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | None) -> None:
+    draw = random.Random(name)
+    known = family(asked(name, **more), seq)
+    points = [(draw.randint(2, 500), draw.randint(17, 64) if seq else 1) for _ in range(40)]
+    own = host()
+    for card in ("h200", "v100", "mi300x"):
+        there, profile = gpu(card), learned(card)
+        drives = [Drive(own, "eager"), Drive(own.slower(0.05), "eager"), Drive(own, "cuda_graph")]
+        # the second time all that is kept with the family is used
+        for again in range(2):
+            some = points[again:]
+            batches, seqs = ([p[axis] for p in some] for axis in (0, 1))
+            found = at_points(known, batches, seqs, there, profile, drives)
+            traces = [known.at(*p) for p in some]
+            for (figures, refused), drive in zip(found, drives, strict=True):
+                steps = [Step(t, there, drive.host, profile, drive.mode) for t in traces]
+                expected, why = simulated(steps)
+                assert refused == why
+                for column, name_ in enumerate(COLUMNS):
+                    np.testing.assert_allclose(
+                        figures[:, column], expected[:, column], rtol=1e-9,
+                        atol=1e-6 if name_ in SHARES else 0,
+                    )  # fmt: skip
+
+
+def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> None:
+    known = family(asked("mlp-tiny"), None)
+    drives = [Drive(host(), "compiled"), Drive(host(), "eager")]
+    refused, found = at_points(known, [2, 3], [1, 1], gpu("h200"), learned("h200"), drives)
+    assert list(refused[1]) == [0, 1] and "cannot be predicted yet" in refused[1][0]
+    assert np.isnan(refused[0][:, 0]).all() and (refused[0][:, -1] == -1).all()
+    assert not found[1] and (found[0][:, 0] > 0).all()
+
+
+def test_tf32_of_a_family_is_that_of_its_traces() -> None:
+    known = family(asked("bert-base"), 16)
+    edit = setting(apply(asked("bert-base", seq=16), "precision", {"dtype": "tf32"})).edits[0]
+    edited = edit.of_family(known)  # pyright: ignore
+    for point in ((3, 20), (100, 33)):
+        ours, expected = edited.at(*point), edit(known.at(*point))
+        assert ours == expected and "tf32.addmm.default" in ours.names()
+
+
+def test_a_sweep_says_which_points_were_traced() -> None:
+    base = asked("mlp-tiny", sizes=dict(width=48))
+    few = sweep(base, {"batch": [1, 2]})
+    assert list(few.retraced) == [0, 1] and "too few points" in few.retraced[0]
+    many = sweep(base, {"batch": [*range(2, 40)]})
+    assert not many.retraced
+    assert not sweep(base, {"bandwidth": [1.0, 2.0]}).retraced  # one trace for all
