@@ -102,7 +102,7 @@ def _solve(make: Callable[[Floats], Profile], starts: Sequence[Floats | Sequence
     """The best of several starts: a limit that rules nowhere at first has no slope to follow."""
 
     def residuals(log_values: Floats) -> Floats:
-        return np.clip(found.errors(gpu, make(np.exp(log_values))), -2, 2)
+        return np.clip(found.errors(gpu, make(np.exp(log_values))), -5, 5)
 
     every = [
         least_squares(residuals, np.log(start), bounds=(np.log(low), np.log(high)), loss="soft_l1",
@@ -124,14 +124,13 @@ def fit(found: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
     with _one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
         each = [(name, workers.submit(fit_curve, name, some, gpu, base)) for name, some in longest]
         parts = {name: future.result() for name, future in each}
-    traffic, tiles, residuals = dict(base.traffic), dict(base.tiles), dict(base.residuals)
-    for name, part in sorted(parts.items()):
-        for of, into in (
-            (part.traffic, traffic), (part.tiles, tiles), (part.residuals, residuals),
-        ):  # fmt: skip
-            if name in of:
-                into[name] = of[name]
-    return msgspec.structs.replace(base, traffic=traffic, tiles=tiles, residuals=residuals)
+    named = sorted(parts.items())
+    return msgspec.structs.replace(
+        base,
+        traffic=base.traffic | {n: part.traffic[n] for n, part in named if n in part.traffic},
+        tiles=base.tiles | {n: part.tiles[n] for n, part in named if n in part.tiles},
+        residuals={n: part.residuals[n] for n, part in named if n in part.residuals},
+    )
 
 
 @contextmanager

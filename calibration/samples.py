@@ -117,15 +117,17 @@ def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[t
     A library may order its conversions and fills otherwise than they are lowered: they are told
     by name, and among alike the one of more instructions takes longer. Around a convolution or a
     recurrence each role is matched where it has as many kernels as works; what a single
-    convolution's helpers take beyond those lowered is its own. Elsewhere, where the kernels are
-    not as many as the works, the one work of the library's own algorithm has all the seconds but
-    those of the shortest kernels, one for each other work; without such a work nothing is matched.
+    convolution's helpers take beyond those lowered is its own. ATen's own kernels come in order.
+    Else the one work of the library's own algorithm has all the seconds but those of the shortest
+    kernels, one for each other work; without such a work nothing is matched.
     """
     by_role = _by_role(works, kernels)
     if all(len(some) == len(timed) for some, timed in by_role.values()):
         return [pair for role in by_role.items() for pair in _paired(*role)]
     if any(work.family in ("conv", "rnn") or _role(work) == "cell" for work in works):
         return _role_by_role(by_role)
+    if len(works) == len(kernels) and not any(work.family in _MAIN for work in works):
+        return [(work, seconds) for work, (_, seconds) in zip(works, kernels, strict=True)]
     return _main_only(works, [seconds for _, seconds in kernels])
 
 

@@ -113,3 +113,9 @@ def test_summary_and_table_by_hand() -> None:
         "| g | period | 3 | 10.0% | 18.0% | +0.0% | 67% |",
     ]
     assert summarised("x", "y", found).group == "x"
+
+
+def test_kernels_of_aten_come_in_order_whatever_their_names() -> None:
+    clear = Work("fill", 0, 0, 8)
+    found = match([clear, SUM], [("DeviceScanInitKernel", 1.0), ("reduce_kernel", 5.0)])
+    assert found == [(clear, 1.0), (SUM, 5.0)]

@@ -14,7 +14,7 @@ from simulator.profiles import profile
 from simulator.roofline import curve
 from simulator.tracing import trace_call
 
-CURVES = ("resample_gather", "resample_scatter", "resample_serial")
+CURVES = ("resample_scatter", "resample_serial")
 CALLS = ("resize", "resize_backward")
 """The calls that those curves are of; no recorded network makes them."""
 
