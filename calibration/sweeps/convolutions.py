@@ -94,6 +94,37 @@ def convolution_backward(
     return backward(y, wanted if inward <= 3 else [x, *wanted])
 
 
+def _channelwise(rng: Random) -> Params | None:
+    kind, channels = dtype(rng), width(rng, 16, 1536, 32)
+    kernel = int(pick(rng, {"3": 4.0, "5": 2.0, "7": 3.0}))
+    batch, side = whole(rng, 1, 256), whole(rng, 7, 160)
+    size = batch * side**2 * channels
+    if 2.0 * size * kernel**2 > 1e10 or size * ITEM_BYTES[kind] > LARGEST_BYTES:
+        return None
+    return {"dtype": kind, "last": rng.random() < 0.5, "batch": batch, "channels": channels,
+            "side": side, "kernel": kernel, "stride": rng.choice([1, 1, 2])}  # fmt: skip
+
+
+@operation(sweep("depthwise", 110, _channelwise))
+def depthwise(
+    dtype: str, last: bool, batch: int, channels: int, side: int, kernel: int, stride: int
+) -> Call:
+    """Each channel of [batch, channels, side, side] by itself, as in MobileNet and ConvNeXt."""
+    return convolution(
+        dtype, 2, last, batch, channels, channels, side, kernel, stride, channels, False
+    )
+
+
+@operation(sweep("depthwise_backward", 170, _channelwise))
+def depthwise_backward(
+    dtype: str, last: bool, batch: int, channels: int, side: int, kernel: int, stride: int
+) -> Call:
+    """Gradients of a depthwise layer's input and weights."""
+    return convolution_backward(
+        dtype, 2, last, batch, channels, channels, side, kernel, stride, channels, False
+    )
+
+
 def _upward(rng: Random) -> Params | None:
     kind = dtype(rng)
     batch, side = whole(rng, 1, 64), whole(rng, 7, 128)
