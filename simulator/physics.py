@@ -23,6 +23,10 @@ from simulator.profiles import Profile, Tiles, Traffic
 
 Floats = NDArray[np.float64]
 
+_ITEM_BYTES = {
+    "float64": 8, "float32": 4, "tf32": 4, "float8_e4m3fn": 1, "float8_e5m2": 1, "int8": 1,
+    "uint8": 1,
+}  # fmt: skip
 _SPLITS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 
 _EVICTING = 0.42
@@ -51,6 +55,7 @@ class Group:
     product: Floats
     whole: NDArray[np.bool_]
     align_bytes: Floats
+    item_bytes: Floats
     heads: Floats
 
 
@@ -76,6 +81,7 @@ def group(works: Sequence[Work]) -> Group:
         product=column(tiled).reshape(-1, 4),
         whole=np.array([w.family == "gemm" and _is_whole(w) for w in works]),
         align_bytes=column([d.get("align_bytes", 16) for d in dims]),
+        item_bytes=column([_ITEM_BYTES.get(w.dtype, 2) for w in works]),
         heads=column([_blocks(w) for w in works if w.family == "attention"]).reshape(-1, 7),
     )
 
@@ -135,7 +141,9 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
 
 
 def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
-    """The best tile and split: waves · (tile's time + start and end of a wave)."""
+    """The best tile and split: waves · (tile's time + start and end of a wave). Its
+    h · w products want h + w numbers: tensor cores compute while these come, whichever takes
+    longer; vector lanes take turns with loading them."""
     units = units_of(gpu)
     batch, rows, columns, depth = (c[:, None, None] for c in of.product.T)
     rate = (_peaks(of.works, gpu) * tiles.utilisation / units)[:, None, None]
@@ -143,23 +151,31 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     high, wide = shapes[:, 0, None], shapes[:, 1, None]
     blocks = batch * np.ceil(rows / high) * np.ceil(columns / wide)
     waves = np.ceil(blocks * _SPLITS / units)
-    feed = 1 + tiles.feed * (1 / high + 1 / wide)
-    feed = feed * np.where(of.align_bytes < 16, tiles.unaligned, 1.0)[:, None, None]
-    one = 2 * high * wide * np.maximum(depth / _SPLITS, 1) / rate * feed
+    steps = np.maximum(depth / _SPLITS, 1)
+    fed = steps * (high + wide) * of.item_bytes[:, None, None] / _fed_bytes_per_s(gpu, tiles)
+    slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)[:, None, None]
+    multiplied, fed = 2 * steps * high * wide / rate, fed * slower
+    beside = np.array([w.engine == "tensor" for w in of.works])[:, None, None]
+    one = np.where(beside, np.maximum(multiplied, fed), multiplied + fed)
     total = waves * (one + tiles.wave_s) + np.where(_SPLITS > 1, tiles.split_s, 0.0)
     total = np.where(of.whole[:, None, None] & (_SPLITS > 1), np.inf, total)
     return _beside_memory(total.min(axis=(1, 2)), of, gpu, profile, tiles)
+
+
+def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
+    """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
+    return tiles.feed * gpu.boost_hz if gpu.units and gpu.boost_hz else np.inf
 
 
 def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     """Tiles of all blocks shared among the units, or those of the longest block, one by one.
 
     A tile's exponentials are as many whatever the heads' width, so that narrow heads are slower:
-    1 + feed / width.
+    1 + narrow / width.
     """
     units = units_of(gpu)
     blocks, count, longest, edges, flops, width, masked = of.heads.T
-    one = flops / (_peaks(of.works, gpu) * tiles.utilisation / units) * (1 + tiles.feed / width)
+    one = flops / (_peaks(of.works, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
     one = one * np.where(masked > 0, tiles.masked, 1.0)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
     serial = (longest + more / blocks) * tiles.alone

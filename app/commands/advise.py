@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.options import Question, Top, Written, expanded
+from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator.advice import Advice, Advised
+    from simulator.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-advice", 1
 
@@ -23,12 +25,22 @@ class By(StrEnum):
     money = "money"
 
 
+Prices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price", metavar="[GPU=]USD",
+        help="USD an hour of a GPU; without a name, of the one that is asked for.",
+    ),
+]  # fmt: skip
+
+
 @expanded
 def advise(
     asked: Question,
     written: Written,
     by: Annotated[By, typer.Option(help="What is to be saved.")] = By.time,
     top: Top = 12,
+    price: Prices = None,
     refused: Annotated[bool, typer.Option(help="Also say what does not apply, and why.")] = False,
 ) -> None:
     """What is worth doing: each what-if tried, ranked by its gain end to end."""
@@ -38,9 +50,10 @@ def advise(
 
     written.check()
     scenario = asked.scenario
+    prices = prices_of(price or [], scenario)
     with progress.shown() as step:
         found = subject(scenario, step)
-        advised = run(scenario, by.value, progress.counted(step, "what-ifs"))
+        advised = run(scenario, by.value, progress.counted(step, "what-ifs"), prices=prices)
     from app.report import title
 
     heading = title(advised.baseline, found)
@@ -63,9 +76,29 @@ def advise(
         _show(advised, heading, top, refused)
 
 
+def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
+    """USD an hour by a GPU's id, of "2.5" or "a100=1.8". InputError for what is no price."""
+    from simulator.hardware import gpu
+    from simulator.whatif.setting import setting
+
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, figure = text.rpartition("=")
+        try:
+            price = float(figure)
+        except ValueError:
+            price = 0.0
+        if not 0 < price < 1e6 or (equals and not name):
+            raise InputError(
+                f"--price {text!r}: expected USD an hour above 0, such as 2.5 or a100=1.8"
+            )
+        found[gpu(name).id if name else setting(scenario).gpu.id] = price
+    return found
+
+
 COLUMNS = (
     "whatif", "gain", "period_s", "low_s", "high_s", "sample_s", "local_gain", "memory_gain",
-    "money_gain", "fits", "changes", "cause", "warning", "command",
+    "money_gain", "usd_per_million", "fits", "changes", "cause", "warning", "command",
 )  # fmt: skip
 
 
@@ -139,14 +172,15 @@ _TITLES = {
 def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     from rich.text import Text
 
-    from app.quantities import between, percent, seconds
+    from app.quantities import between, number, percent, seconds
     from app.scenario import worded
     from app.sides import BETTER
     from app.tables import numbers, table, words
 
     shown = table(_TITLES[what])
     words(shown, "what-if, and why")
-    numbers(shown, "saves", "per sample", "step", "80%")
+    usd = advised.by == "money" and chosen[0].usd_per_million is not None
+    numbers(shown, "saves", "a million" if usd else "per sample", "step", "80%")
     shown.columns[0].no_wrap = False
     shown.columns[0].ratio = 1
     for advice in chosen:
@@ -156,8 +190,10 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
             why.append(f"\n{advice.warning}", "yellow")
         saves = Text(percent(advice.gain), BETTER if advice.fits else "bold red")
         low, high = advice.interval_s
+        million = advice.usd_per_million
         shown.add_row(
-            why, saves, seconds(advice.sample_s), seconds(advice.period_s),
+            why, saves, f"${number(million)}" if usd and million else seconds(advice.sample_s),
+            seconds(advice.period_s),
             between(low, high, advice.period_s),
         )  # fmt: skip
     return shown

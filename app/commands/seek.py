@@ -215,6 +215,7 @@ def entry(search: Search) -> dict[str, Any]:
         "latency_s": p and p.latency_s, "regime": p and p.regime,
         "memory_bytes": p and p.peak_memory_bytes + p.workspace_bytes,
         "fits": p and p.fits, "reason": search.reason or None,
+        "retraced": (sought.retraced or None) if sought and search.by_trace else None,
     }  # fmt: skip
 
 
@@ -269,8 +270,12 @@ def _show(searches: list[Search], heading: str) -> None:
     console.print()
     for search in searches:
         if search.sought:
-            console.print(Text(f"{search.question}: {search.sought.sentence}", "dim"), width=width)
+            line = f"{search.question}: {search.sought.sentence}"
+            if search.by_trace and (why := search.sought.retraced):
+                line += f"; traced there, since {why}"
+            console.print(Text(line, "dim"), width=width)
         else:
             line = Text(f"{search.question}: ").append(search.reason, "yellow")
             console.print(line, width=width)
-    console.print("each answer was predicted again, and holds", style="dim")
+    if any(search.sought for search in searches):
+        console.print("each answer was predicted again, and holds", style="dim")

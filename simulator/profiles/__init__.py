@@ -45,7 +45,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     shapes       (rows, columns) of the tiles that the library has
     utilisation  share of peak that a tile of unlimited size would reach
-    feed         a tile of h × w runs at 1 / (1 + feed·(1/h + 1/w)) of that: feeding operands
+    feed         bytes of operands a clock that reach a streaming multiprocessor
     wave_s       start and end of each wave of tiles
     split_s      extra time when the reduced dimension is split over several tiles
     dram, l2     share of the bandwidths that it reaches: its loads run ahead on every card
@@ -55,6 +55,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                  as long
     masked       and with a mask that is read this many times
     edge         and at the edge of a band of pairs, as of a causal mask's, this many times
+    narrow       and of heads so wide twice as long: their exponentials are as many
     """
 
     shapes: tuple[tuple[int, int], ...]
@@ -70,6 +71,7 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone: float = 1.0
     masked: float = 1.0
     edge: float = 1.0
+    narrow: float = 0.0
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

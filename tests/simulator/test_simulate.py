@@ -67,9 +67,9 @@ def answer(name: str, gpu: str = "h200", mode: str = "eager", phase: str = "infe
 TIMES = {"fixed_s": "overhead", "cold_s": "overhead", "step_s": "overhead",
          "cold_step_s": "overhead", "wave_s": "compute", "split_s": "compute",
          "run_clocks": "memory"}  # fmt: skip
-RATES = {"row": "memory", "stream": "memory"}
+RATES = {"row": "memory", "stream": "memory", "feed": "compute"}
 SHARES = {
-    "l2", "issue", "dram", "shapes", "utilisation", "feed", "unaligned", "alone", "masked", "edge",
+    "l2", "issue", "dram", "shapes", "utilisation", "unaligned", "alone", "masked", "edge", "narrow",
 }  # fmt: skip
 
 
@@ -257,12 +257,6 @@ def test_a_network_that_waits_for_the_gpu_cannot_be_a_graph() -> None:
     assert refused(lambda: predict(root, (torch.ones(4),), mode="cuda_graph")) == (
         "mode 'cuda_graph' cannot capture aten._local_scalar_dense.default: it waits for the GPU; "
         "predict mode='eager'"
-    )
-
-
-def test_compiled_is_refused() -> None:
-    assert refused(lambda: answer("mlp-tiny", mode="compiled")) == (
-        "mode 'compiled' cannot be predicted yet: expected 'eager' or 'cuda_graph'"
     )
 
 
