@@ -61,8 +61,8 @@ _WINOGRAD = 2.25  # times fewer products of a convolution of 3×3
 _TILE_LIMITS = {
     "utilisation": (0.02, _WINOGRAD), "feed": (2.0, 500.0), "narrow": (0.1, 500.0),
     "wave_s": (1e-8, 2e-5), "split_s": (5e-7, 2e-5), "dram": (0.1, 0.91), "l2": (0.03, 1.0),
-    "fixed_s": (5e-7, 2e-5), "unaligned": (1.0, 8.0), "cold_s": (1e-9, 1e-5), "alone": (1.0, 8.0), "masked": (1.0, 8.0),
-    "edge": (1.0, 8.0),
+    "fixed_s": (5e-7, 2e-5), "unaligned": (1.0, 8.0), "cold_s": (1e-9, 1e-5), "alone": (1.0, 8.0),
+    "masked": (1.0, 8.0), "edge": (1.0, 8.0),
 }  # fmt: skip
 _HEADS_OWN = {"alone", "masked", "edge", "narrow"}
 _PRODUCTS_OWN = {"split_s", "unaligned", "feed"}

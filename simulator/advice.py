@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
 
 from simulator.errors import InputError
+from simulator.hardware import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Predict
 from simulator.whatif import apply, parse, spelled
 from simulator.whatif.setting import setting
-from simulator.whatif.trials import TRIALS, Trial
+from simulator.whatif.trials import TRIALS, By, Trial
 
-By = Literal["time", "memory", "money"]
+__all__ = ["Advice", "Advised", "By", "advise", "command", "sample_s", "together"]
 _VISIBLE = 0.005  # gains below half a percent are not worth a line
 _HIDDEN = 0.5  # a local gain of which less than this share arrives is warned of
 
@@ -28,6 +30,7 @@ class Advice:
     gain       share of time (memory, money) that is saved: 0.3 is 30% less
     period_s   the new step, with its 80% interval
     local_gain share of the GPU's busy time a sample that is saved
+    usd_per_million what a million samples cost, where GPUs have a price an hour
     warning    why a local gain does not arrive, or ""
     command    what applies it
     """
@@ -40,6 +43,7 @@ class Advice:
     local_gain: float
     memory_gain: float
     money_gain: float | None
+    usd_per_million: float | None
     fits: bool
     cause: str
     warning: str
@@ -62,22 +66,28 @@ class Advised:
 
 def advise(
     scenario: Scenario, by: By = "time", answer: Predict = predict,
-    trials: Iterable[Trial] = TRIALS,
+    trials: Iterable[Trial] = TRIALS, prices: Mapping[str, float] | None = None,
 ) -> Advised:  # fmt: skip
-    """Try what applies to a scenario. InputError where `by` is none of time, memory, money, or
-    money is asked for a GPU without a price."""
+    """Try what applies to a scenario. `prices` are USD an hour by a GPU's id; without any, the
+    prices in GPU files count. InputError where `by` is none of time, memory, money, a price is
+    not above 0, or money is asked for a GPU without a price."""
     if by not in ("time", "memory", "money"):
         raise InputError(f"advice by {by!r}: expected time, memory or money")
+    prices = prices or {}
+    for card, price in prices.items():
+        if not (price > 0 and isfinite(price)):
+            raise InputError(f"the price of {card} is {price:g}: expected more than 0 USD an hour")
     base = answer(scenario)
-    if by == "money" and not base.gpu.price_usd:
+    if by == "money" and _price(base.gpu, prices) is None:
         raise InputError(
-            f"advice by money: the data sheet of {base.gpu.name} has no price: expected price_usd; "
-            "add it to a GPU file of your own, or ask by time"
+            f"advice by money: {base.gpu.name} has no price: expected USD an hour; give it with "
+            "--price, or as price_usd in a GPU file of your own, or ask by time"
         )
     dtype = setting(scenario).ask.dtype
     found: list[Advice] = []
     refused: dict[str, str] = {}
-    for trial in (*trials, *_batches(scenario)):
+    listed = tuple(trials)
+    for trial in (*listed, *_batches(scenario), *_priced(prices, listed)):
         name, arguments = parse(trial.text)
         try:
             if trial.dtypes and dtype not in trial.dtypes:
@@ -85,7 +95,10 @@ def advise(
             changed = apply(scenario, name, arguments)
             if changed == scenario:
                 continue
-            found.append(_advice(scenario, changed, base, answer(changed), trial, by))
+            p = answer(changed)
+            if by == "money":
+                _sold(base.gpu, p.gpu, trial, prices)
+            found.append(_advice(scenario, changed, base, p, trial, by, prices))
         except InputError as error:
             refused[trial.text] = str(error)
     found.sort(key=lambda a: (not a.fits and base.fits, -a.gain, a.whatif))
@@ -103,7 +116,28 @@ def _batches(scenario: Scenario) -> list[Trial]:
         return []
 
     how = "a larger batch shares launches and passes over weights"
-    return [Trial(f"+batch={times * now}", "shared", how, "code") for times in (2, 4)]
+    return [Trial(f"+batch={times * now}", (), how, "code") for times in (2, 4)]
+
+
+def _price(card: GPU, prices: Mapping[str, float]) -> float | None:
+    """What a GPU costs: USD an hour where prices are given, else that of its file, or None."""
+    return prices.get(card.id) if prices else card.price_usd
+
+
+def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]:
+    """Each GPU that a price was given for, where it is not tried anyway."""
+    known = {trial.text for trial in trials}
+    texts = [text for card in prices if (text := f"+gpu={card}") not in known]
+    return [Trial(text, (), "", "machine") for text in texts]
+
+
+def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None:
+    """InputError for a machine of which nobody knows the price."""
+    if trial.changes == "machine" and new.id == old.id:
+        raise InputError("a machine with other figures has no price: expected one that is sold")
+    if _price(new, prices) is None:
+        raise InputError(f"{new.name} has no price: expected USD an hour; give it as --price "
+                         f"{new.id}=USD")  # fmt: skip
 
 
 def sample_s(p: Prediction) -> float:
@@ -112,20 +146,23 @@ def sample_s(p: Prediction) -> float:
 
 
 def _advice(
-    scenario: Scenario, changed: Scenario, base: Prediction, p: Prediction, trial: Trial, by: By
-) -> Advice:
+    scenario: Scenario, changed: Scenario, base: Prediction, p: Prediction, trial: Trial, by: By,
+    prices: Mapping[str, float],
+) -> Advice:  # fmt: skip
     time = _saved(sample_s(base), sample_s(p))
     memory = _saved(_need(base), _need(p))
-    money = None
-    if base.gpu.price_usd and p.gpu.price_usd:  # a price buys seconds: dollars · seconds a sample
-        money = _saved(base.gpu.price_usd * sample_s(base), p.gpu.price_usd * sample_s(p))
+    money = million = None
+    before, after = _price(base.gpu, prices), _price(p.gpu, prices)
+    if before and after:  # a price buys seconds: dollars · seconds a sample
+        money = _saved(before * sample_s(base), after * sample_s(p))
+        million = after / 3600 * sample_s(p) * 1e6 if prices else None
     local = _saved(
         base.gpu_busy_s / max(base.trace.samples, 1), p.gpu_busy_s / max(p.trace.samples, 1)
     )
     gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
     return Advice(
         spelled(changed.whatifs[-1]), gain, p.period_s, p.interval_s, sample_s(p), local, memory,
-        money, p.fits, trial.cause(base, p), _warning(base, p, time, local),
+        money, million, p.fits, trial.cause(base, p, by), _warning(base, p, time, local),
         command(changed), trial.changes, changed,
     )  # fmt: skip
 
@@ -142,10 +179,11 @@ def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
     if not p.fits:
         return "it does not fit in the GPU's memory"
     if local > 0.02 and time < _HIDDEN * local:
-        first = (
-            "take work off the host first" if p.mode == "cuda_graph" else "apply cuda_graph first"
-        )
-        waits = "a sync" if p.idle.sync_s > p.idle.host_s else "the host"
+        sync = p.idle.sync_s > p.idle.host_s
+        waits = "a sync" if sync else "the host"
+        first = "apply no_syncs first" if sync else "apply cuda_graph first"
+        if p.mode == "cuda_graph":
+            first = "take work off the host first"
         return (
             f"the GPU has {local:.0%} less to do, but the step gains {max(time, 0.0):.0%}: "
             f"it waits for {waits}; {first}"

@@ -23,7 +23,7 @@ from simulator.prediction import Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.records import Trace
 from simulator.roofline import Roofs, roofs
-from simulator.simulate import check_mode, driven, nudged, shares
+from simulator.simulate import as_run, check_mode, driven, nudged, shares
 from simulator.steady import steady
 from simulator.timeline import Clock, Floats, Ints, Launches, Run
 
@@ -58,6 +58,10 @@ def simulated(
 ) -> tuple[Floats, dict[int, str]]:
     """A row of COLUMNS for each step, NaN (regime −1) where it has no answer, and why by row.
     `counted` is told how many are done."""
+    steps = [
+        step._replace(trace=as_run(step.trace, step.gpu, step.mode, step.profile))
+        for step in steps
+    ]
     table = np.full((len(steps), len(COLUMNS)), np.nan)
     table[:, -1] = -1
     refused: dict[int, str] = {}

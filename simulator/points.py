@@ -74,7 +74,9 @@ def at_points(
     drives: Sequence[Drive],
 ) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
     """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
-    point. The points must be of the family."""
+    point. The points must be of the family. What is compiled is partitioned point by point."""
+    if any(drive.mode == "compiled" for drive in drives):
+        return _with_compiled(family, batches, seqs, gpu, profile, drives)
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     chosen = instances(family, sizes)
     lowered, table = _lowered(family, chosen, gpu, profile)
@@ -109,6 +111,23 @@ def at_points(
                     samples[places], peak[places], fits,
                 )  # fmt: skip
     return found
+
+
+def _with_compiled(
+    family: Family, batches: Sequence[int], seqs: Sequence[int], gpu: GPU, profile: Profile,
+    drives: Sequence[Drive],
+) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
+    """The compiled drives from a trace a point, the others as ever."""
+    from simulator.many import Step, simulated
+
+    traces = [family.at(*point) for point in zip(batches, seqs, strict=True)]
+    others = [drive for drive in drives if drive.mode != "compiled"]
+    found = iter(at_points(family, batches, seqs, gpu, profile, others) if others else ())
+    return [
+        simulated([Step(trace, gpu, drive.host, profile, drive.mode) for trace in traces])
+        if drive.mode == "compiled" else next(found)
+        for drive in drives
+    ]  # fmt: skip
 
 
 def _row(

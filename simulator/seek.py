@@ -21,7 +21,8 @@ class Sought:
     """An answer: `axis` at `value` reaches the goal, `beyond` (None: there is none) does not.
 
     `scenario` is the scenario there and `prediction` its forward run, in which the goal was seen
-    to hold.
+    to hold. `retraced` says why its trace was made anew, where no family of traces answers; else
+    "".
     """
 
     goal: str
@@ -31,6 +32,14 @@ class Sought:
     scenario: Scenario
     prediction: Prediction
     sentence: str
+
+    @property
+    def retraced(self) -> str:
+        from simulator.whatif.setting import setting
+        from simulator.whatif.tracing_ask import reason_to_trace
+
+        found = setting(self.scenario)
+        return reason_to_trace(found.ask, found.gpu) or ""
 
 
 def largest_batch(scenario: Scenario, answer: Predict = predict) -> Sought:

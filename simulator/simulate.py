@@ -11,6 +11,8 @@ import numpy as np
 
 from simulator.costs import Work
 from simulator.errors import InputError
+from simulator.fusion import fused
+from simulator.fusion.host_costs import launches as compiled_launches
 from simulator.hardware import GPU
 from simulator.hosts import Host, syncs
 from simulator.issued import Issued, issued
@@ -36,6 +38,7 @@ def simulate(
 ) -> Prediction:
     """How long a traced step takes on a GPU driven by a host."""
     check_mode(mode)
+    trace = as_run(trace, gpu, mode, profile)
     found = issued(trace, gpu)
     columns = _time(found, gpu, profile)
     if retime is not None:
@@ -68,13 +71,14 @@ def simulate(
 
 
 def check_mode(mode: str) -> None:
-    """InputError for a mode that is none, or cannot be predicted."""
+    """InputError for a mode that is none."""
     if mode not in MODES:
         raise InputError(f"unknown mode {mode!r}: expected one of {', '.join(map(repr, MODES))}")
-    if mode == "compiled":
-        raise InputError(
-            "mode 'compiled' cannot be predicted yet: expected 'eager' or 'cuda_graph'"
-        )
+
+
+def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
+    """The trace that a mode runs: a compiled step's ops are its kernels."""
+    return fused(trace, gpu, profile=profile).trace if mode == "compiled" else trace
 
 
 def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
@@ -102,7 +106,8 @@ def driven(found: Issued, host: Host, profile: Profile, mode: str) -> tuple[Laun
     """How a host drives a GPU in a mode. A CUDA graph: it launches once, however many kernels
     there are. InputError where a graph cannot be captured."""
     if mode != "cuda_graph":
-        return found.by(host), Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
+        by = compiled_launches(found, host) if mode == "compiled" else found.by(host)
+        return by, Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
     _refuse_syncs(found.trace)
     work = np.zeros(found.lowered.op_of.size)
     if work.size:

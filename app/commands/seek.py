@@ -37,6 +37,12 @@ class Search:
     sought: Sought | None = None
     reason: str = ""
 
+    @property
+    def retraced(self) -> str:
+        """Why the answer's own trace was made, where the points of the axis are traces."""
+        moves = self.axis in ("batch", "seq")
+        return self.sought.retraced if self.sought and moves else ""
+
 
 @expanded
 def seek(
@@ -215,7 +221,7 @@ def entry(search: Search) -> dict[str, Any]:
         "latency_s": p and p.latency_s, "regime": p and p.regime,
         "memory_bytes": p and p.peak_memory_bytes + p.workspace_bytes,
         "fits": p and p.fits, "reason": search.reason or None,
-        "retraced": (sought.retraced or None) if sought and search.by_trace else None,
+        "retraced": search.retraced or None,
     }  # fmt: skip
 
 
@@ -271,8 +277,8 @@ def _show(searches: list[Search], heading: str) -> None:
     for search in searches:
         if search.sought:
             line = f"{search.question}: {search.sought.sentence}"
-            if search.by_trace and (why := search.sought.retraced):
-                line += f"; traced there, since {why}"
+            if search.retraced:
+                line += f"; traced there, since {search.retraced}"
             console.print(Text(line, "dim"), width=width)
         else:
             line = Text(f"{search.question}: ").append(search.reason, "yellow")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from simulator.errors import InputError
+from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
 from simulator.whatif.linears import Product, linears, only_for
 from simulator.whatif.rewriting import Rewriting, Shared, call, dense
@@ -26,6 +27,14 @@ class Float8:
 
     modules: str
     rank: int = 0
+
+    def demand(self, gpu: GPU) -> None:
+        """InputError for a GPU without float8."""
+        if not gpu.peak("tensor", "fp8"):
+            raise InputError(
+                f"fp8: {gpu.name} has no float8 tensor cores: expected a GPU that has them "
+                "(Ada, Hopper or later); choose another GPU, or precision=fp16"
+            )
 
     def __call__(self, trace: Trace) -> Trace:
         found = [p for p in linears(trace, self.modules) if _fits(p)]

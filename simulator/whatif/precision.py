@@ -40,11 +40,6 @@ def precision(setting: Setting, dtype: Dtype = "bf16", modules: str = ALL) -> Se
 
 
 def _tensor_float(setting: Setting, modules: str) -> Setting:
-    if not setting.gpu.peak("tensor", "tf32"):
-        raise InputError(
-            f"precision: {setting.gpu.name} has no TF32: expected a GPU with TF32 tensor cores "
-            "(Ampere or later); choose fp16, or another GPU"
-        )
     if setting.ask.saved or setting.ask.dtype == "fp32":
         return setting.edited(TensorFloat(modules), _CARRIED)
     if modules != ALL:
@@ -62,19 +57,10 @@ _CARRIED = "TF32 products reach the share of their peak that half precision ones
 @whatif("precision")
 def fp8(setting: Setting, modules: str = ALL) -> Setting:
     """Linear layers in float8 with the kernels that quantise their operands, scaled by tensor."""
-    _needs_float8(setting, "fp8")
     return setting.edited(Float8(modules), _BOUND)
 
 
 _BOUND = "float8: operands quantised by two kernels each; memory in training is an upper bound"
-
-
-def _needs_float8(setting: Setting, what: str) -> None:
-    if not setting.gpu.peak("tensor", "fp8"):
-        raise InputError(
-            f"{what}: {setting.gpu.name} has no float8 tensor cores: expected a GPU that has them "
-            "(Ada, Hopper or later); choose another GPU, or precision=fp16"
-        )
 
 
 @whatif("precision")

@@ -133,7 +133,7 @@ def applied_to(
     """`apply` for whoever has the scenario's setting, with the new one."""
     found = named(name)
     checked = found.checked(arguments or {})
-    after = found.body(before, **checked)
+    after = found.body(before, **checked).possible()
     if after == before:
         return scenario, before
     return replace(scenario, whatifs=(*scenario.whatifs, Applied(name, checked))), after
@@ -161,11 +161,13 @@ def parse(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def spelled(applied: Applied) -> str:
-    """The shortest way in which a command writes a what-if."""
+    """A what-if as a command writes it: the value that it is about, and what is not by default
+    (which is also said of a pattern, such as that of +recompute)."""
     found = named(applied.name)
     given = [(p, applied.arguments.get(p.name, p.default)) for p in found.parameters]
     parts = [f"{p.name}={_word(v)}" for p, v in given[1:] if v != p.default and v is not None]
-    if not given or (given[0][1] == given[0][0].default and not parts):
+    usual = given and given[0][1] == given[0][0].default and given[0][0].kind == "text"
+    if not given or (usual and not parts):
         return f"+{applied.name}"
     return ",".join([f"+{applied.name}={_word(given[0][1])}", *parts])
 

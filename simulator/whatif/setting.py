@@ -46,6 +46,15 @@ class FamilyEdit(Protocol):
     def of_family(self, family: Family) -> Family: ...
 
 
+@runtime_checkable
+class Demanding(Protocol):
+    """An edit that not every machine can run, whatever was asked for first."""
+
+    def demand(self, gpu: GPU) -> None:
+        """InputError, with the reason, for a GPU that cannot."""
+        ...
+
+
 @dataclass(frozen=True)
 class Ask:
     """What is to be traced. `frozen` are patterns of parameters, `module_dtypes` pairs of a module
@@ -117,6 +126,13 @@ class Setting:
             self.noted(*notes) if edits == self.edits else replace(self.noted(*notes), edits=edits)
         )
 
+    def possible(self) -> Setting:
+        """Itself; InputError where its GPU cannot run an edit of it."""
+        for edit in self.edits:
+            if isinstance(edit, Demanding):
+                edit.demand(self.gpu)
+        return self
+
     def noted(self, *notes: str) -> Setting:
         """With further notes, each once, in an order that does not depend on that of what-ifs."""
         return replace(self, notes=tuple(sorted({*self.notes, *notes})))
@@ -129,7 +145,7 @@ def setting(scenario: Scenario) -> Setting:
     found = base(scenario)
     for applied in scenario.whatifs:
         whatif = named(applied.name)
-        found = whatif.body(found, **whatif.checked(applied.arguments))
+        found = whatif.body(found, **whatif.checked(applied.arguments)).possible()
     return found
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from simulator.costs import COSTS, Work, cost, works
+from simulator.errors import InputError
+from simulator.hardware import GPU
 from simulator.records import Signature, Trace
 from simulator.symbols.family import Family
 from simulator.whatif.module_pattern import block
@@ -40,6 +42,14 @@ class TensorFloat:
 
     modules: str
     rank: int = 0
+
+    def demand(self, gpu: GPU) -> None:
+        """InputError for a GPU without TF32."""
+        if not gpu.peak("tensor", "tf32"):
+            raise InputError(
+                f"precision: {gpu.name} has no TF32: expected a GPU with TF32 tensor cores "
+                "(Ampere or later); choose fp16, or another GPU"
+            )
 
     def __call__(self, trace: Trace) -> Trace:
         change = Rewriting(trace)

@@ -183,8 +183,6 @@ def unknown_host() -> str:
          "number, 0 or more, such as 0.1; correct it"),
         (["mlp-tiny", "--data-size", "nonzero=3"], "--data-size nonzero=3: no op of the network "
          "takes it: expected an op whose result depends on data, and it has none; leave it out"),
-        (["mlp-tiny", "--mode", "compiled"], "mode 'compiled' cannot be predicted yet: expected "
-         "'eager' or 'cuda_graph'"),
         (["mlp-tiny", "cuda_graph"], "'cuda_graph' after the network 'mlp-tiny': expected one "
          "network, then what-ifs such as +cuda_graph; remove it, or write +cuda_graph"),
         (["mlp-tiny", "+cuda_grap"], "unknown what-if 'cuda_grap': did you mean 'cuda_graph'?"),

@@ -170,6 +170,10 @@ def test_advice_is_what_a_whatif_gives(run: Run) -> None:
     assert data(run, *words)["after"]["period_s"] == graph["period_s"]
     text = shown(run("advise", "mlp-tiny", "--refused"))
     assert "Does not apply" in text and "+cuda_graph" in text
+    priced = ("advise", "mlp-tiny", "--by", "money", "--price", "4", "--price", "t4=0.4")
+    cards = [a for a in data(run, *priced)["advice"] if a["whatif"].startswith("+gpu")]
+    assert [a["whatif"] for a in cards] == ["+gpu=t4"]
+    assert "a million" in shown(run(*priced)) and "$" in shown(run(*priced))
     assert len(rows(run, "advise", "mlp-tiny")) == len(gains)
 
 
@@ -230,6 +234,11 @@ def test_figures_of_goals() -> None:
          "--throughput '-3': expected samples a second above 0, such as 5000 or 5k"),
         (["seek", "mlp-tiny", "--save-scenario", "x.toml"], "--save-scenario with 4 goals: "
          "expected one, whose answer is kept; ask for one"),
+        (["advise", "mlp-tiny", "--price", "a100=-1"],
+         "--price 'a100=-1': expected USD an hour above 0, such as 2.5 or a100=1.8"),
+        (["advise", "mlp-tiny", "--by", "money"],
+         "advice by money: H200 SXM 141GB has no price: expected USD an hour; give it with "
+         "--price, or as price_usd in a GPU file of your own, or ask by time"),
         (["advise", "mlp-tiny", "--png", "-"],
          "--png -: a picture needs a file: expected a name; give one"),
         (["advise", "mlp-tiny", "--png", "a.svg"],

@@ -18,7 +18,7 @@ B = apply(apply(apply(A, "cuda_graph"), "batch", {"samples": 256}), "bandwidth")
 
 def test_changes_add_up_and_are_shown_alone():
     fall = waterfall(A, B)
-    assert [s.label for s in fall.steps] == ["+cuda_graph", "+batch=256", "+bandwidth"]
+    assert [s.label for s in fall.steps] == ["+cuda_graph", "+batch=256", "+bandwidth=2"]
     assert fsum(s.change_s for s in fall.steps) == pytest.approx(fall.total_s, rel=1e-12)
     alone = predict(apply(A, "batch", {"samples": 256})).period_s - predict(A).period_s
     assert fall.steps[1].alone_s == alone
@@ -31,7 +31,7 @@ def test_fields_that_differ_are_changes_too_and_whatifs_of_a_are_undone():
     other = apply(asked("bert-base", dtype="bf16", seq=16, gpu="a100"), "no_python")
     fall = waterfall(one, other)
     assert [s.label for s in fall.steps] == [
-        "without +host_speed", "dtype fp16 → bf16", "gpu h200 → a100", "+no_python",
+        "without +host_speed=2", "dtype fp16 → bf16", "gpu h200 → a100", "+no_python",
     ]  # fmt: skip
     assert fsum(s.change_s for s in fall.steps) == pytest.approx(fall.total_s, rel=1e-12)
 

@@ -65,3 +65,11 @@ def test_a_flip_is_seen_in_its_forward_run():
     assert predict(apply(wide, "host_speed", {"times": found.beyond})).regime == "overhead"
     with pytest.raises(InputError, match="no flip: overhead-bound from bandwidth 1 on"):
         flip(asked("mlp-tiny"), "bandwidth")
+
+
+def test_an_answer_says_whether_its_trace_was_made_anew():
+    base = asked("mlp-tiny", sizes=dict(width=80))
+    alone = batch_for_latency(base, predict(asked("mlp-tiny", sizes=dict(width=80))).latency_s * 50)
+    assert alone.value > 8 and alone.retraced == ""  # a family of traces answers
+    saved = Sought("", "batch", 1, None, base, predict(base), "")
+    assert saved.retraced == "" or "batch" in saved.retraced

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,6 +104,25 @@ def test_fp8_is_refused_on_a_card_without_it():
         apply(asked("bert-base", gpu="a100"), "fp8")
     with pytest.raises(InputError, match="has no TF32"):
         apply(asked("bert-base", gpu="t4"), "precision", {"dtype": "tf32"})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "reason"),
+    [
+        ("fp8", {}, "V100 SXM2 16GB has no float8 tensor cores: expected a GPU that has them"),
+        ("precision", {"dtype": "tf32"}, "V100 SXM2 16GB has no TF32: expected a GPU with TF32"),
+    ],
+)
+def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
+    name: str, arguments: dict[str, str], reason: str
+):
+    there = apply(asked("bert-base"), name, arguments)
+    kept = there.key
+    with pytest.raises(InputError, match=reason):
+        apply(there, "gpu", {"to": "v100"})
+    assert there.key == kept
+    with pytest.raises(InputError, match=reason):  # as when it was read from a file
+        predict(replace(there, gpu="v100"))
 
 
 @pytest.mark.parametrize(("dtype", "times"), [("int8", 0.5), ("int4", 0.25)])
