@@ -45,15 +45,21 @@ def test_readme_states_what_is_measured() -> None:
     for row in table(summary(steps)).splitlines()[2:]:
         assert row in stated, "run `ridgepoint validate --readme`"
     (row,) = re.findall(r"\| single ops, warm \| GPU time \| (\d+) \| ([\d.]+)% \|", stated)
-    assert int(row[0]) == sum(p.held_out for p in points("library"))
+    assert int(row[0]) == sum(p.held_out for p in _launching())
     median = float(np.median([o.error for o in some])) * 100
     assert median == pytest.approx(float(row[1]), rel=0.35)  # a sample's median
+
+
+def _launching() -> list[Point]:
+    """All points but the few that turned out to be views."""
+    measured = read(MEASUREMENTS / "h200_sxm" / "samples.jsonl.gz").samples
+    return [p for p in points("library") if measured[p.name].get("kernels")]
 
 
 def _some() -> Iterator[Swept]:
     card = find_gpu("h200")
     measured = read(MEASUREMENTS / card.id / "samples.jsonl.gz").samples
-    for point in [p for p in points("library") if p.held_out][::20]:
+    for point in [p for p in _launching() if p.held_out][::20]:
         yield lowered(point, trace_call(point.make), measured[point.name], card)
 
 
