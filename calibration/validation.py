@@ -18,7 +18,7 @@ from calibration import leaving_overhead, single_ops
 from calibration.fidelity import retrace
 from calibration.host_index import index
 from calibration.outcome import Outcome, Summary, summarised, summary, table
-from calibration.recordings import Recording, host_index, recordings
+from calibration.recordings import Recording, host_index, recordings, timed
 from calibration.swept import Swept, swept
 from simulator import predict_trace
 from simulator.hardware import gpu as find_gpu
@@ -86,6 +86,40 @@ def _peak_ratio(recording: Recording, traced: Trace) -> float:
     return memory(traced).peak_bytes / (standing + grown)
 
 
+def compiled(
+    eager_suites: Sequence[str] = ("recordings", "validation", "batches"),
+) -> list[Outcome]:
+    """Every figure of every step that was timed under `torch.compile`, and its speed-up where the
+    same step was timed in eager mode. Only the host's four constants were fitted to them
+    (`simulator.fusion.host_costs`)."""
+    host = host_of("compiled")
+    eager: dict[str, tuple[float, Host]] = {}
+    for suite in eager_suites:
+        own = host_of(suite)
+        for step in timed(suite):
+            eager.setdefault(step.name, (step.period_s, own))
+    found: list[Outcome] = []
+    for step in timed("compiled"):
+        traced = retrace(step.case)
+        p = predict_trace(traced, mode="compiled", host=host)
+        low, high = p.interval_s
+        group = f"{step.case['phase']}, compiled"
+        period = p.period_s / step.period_s
+        found += [
+            Outcome(step.name, group, "period", period, low <= step.period_s <= high,
+                    measured_s=step.period_s),
+            Outcome(step.name, group, "latency", p.latency_s / step.latency_s),
+            Outcome(step.name, group, "GPU busy", p.gpu_busy_s / step.gpu_busy_s),
+            Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
+        ]  # fmt: skip
+        if before := eager.get(step.name.removesuffix("/compiled")):
+            measured_s, its_host = before
+            gain = predict_trace(traced, host=its_host).period_s / p.period_s
+            ratio = gain / (measured_s / step.period_s)
+            found.append(Outcome(step.name, group, "speed-up", ratio))
+    return found
+
+
 def validate(suite: str = "validation") -> list[Outcome]:
     """Every figure of every case of a suite."""
     host = host_of(suite)
@@ -146,6 +180,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
     options = parser.parse_args()
     steps = validate()
+    reach = interval(steps)
+    steps += compiled()
     ops = calls(swept(find_gpu("h200"), held_out=True))
     lines = table(summaries(steps, ops))
     if options.readme:
@@ -159,7 +195,7 @@ def main() -> None:
         print("  ".join((*each.cells()[:6],)))
     print(sweep_report(leaving_overhead.sweeps(host_of("batches"))))
     print(lines)
-    print("interval of measured over predicted period:", interval(steps))
+    print("interval of measured over predicted period:", reach)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,7 @@ def simulated(
     """A row of COLUMNS for each step, NaN (regime −1) where it has no answer, and why by row.
     `counted` is told how many are done."""
     steps = [
-        step._replace(trace=as_run(step.trace, step.gpu, step.mode, step.profile))
-        for step in steps
+        step._replace(trace=as_run(step.trace, step.gpu, step.mode, step.profile)) for step in steps
     ]
     table = np.full((len(steps), len(COLUMNS)), np.nan)
     table[:, -1] = -1

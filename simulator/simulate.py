@@ -63,7 +63,7 @@ def simulate(
         idle=Idle(float(settled.idle_s[0]) - after_sync_s, after_sync_s),
         unmodelled=dict(Counter(trace.ops[i].name for i in found.lowered.unmodelled)),
         tiers={"interpolated" if gpu.id == profile.gpu else "transferred": 1.0},
-        notes=_notes(trace, gpu),
+        notes=(*_notes(trace, gpu), *_compiled_notes(trace, mode)),
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
@@ -154,6 +154,20 @@ def shares(periods: Floats) -> Floats:
     found[:, none] = 0.0
     found /= np.maximum(1.0, found.sum(axis=0))
     return np.stack([*found, 1.0 - found[0] - found[1]])
+
+
+def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
+    if mode != "compiled":
+        return ()
+    notes = ["compiled by rules like Inductor's, without running it; the optimizer stays eager"]
+    breaks = sum(op.phase != "optimizer" and syncs(op.signature) for op in trace.ops)
+    if breaks:
+        many = f"{breaks} ops wait" if breaks > 1 else "an op waits"
+        notes.append(
+            f"{many} for the GPU, where torch.compile breaks its graph: what the pieces add is "
+            "not counted"
+        )
+    return tuple(notes)
 
 
 def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:

@@ -27,6 +27,9 @@ def predict(
         typer.Option(metavar="FILE|-", help="The ops: *.rpt.json, or *.rpt for msgpack."),
     ] = None,
     top: Top = 12,
+    explain_fusion: Annotated[
+        bool, typer.Option("--explain-fusion", help="What --mode compiled fuses, and what not.")
+    ] = False,
 ) -> None:
     """How long a step takes, why, and whether it fits."""
     from app import outputs, progress, scenario
@@ -35,6 +38,8 @@ def predict(
              "--save-trace": save_trace, "--save-scenario": save_scenario}  # fmt: skip
     outputs.check_all(texts, {})
     wanted = asked.scenario
+    if explain_fusion:
+        _need_compiled(wanted)
     with progress.shown() as step:
         found = scenario.subject(wanted, step)
         p = scenario.predict(wanted, found, step)
@@ -58,7 +63,22 @@ def predict(
 
         from app.render import show
 
-        show(Console(highlight=False), p, found, top)
+        console = Console(highlight=False)
+        show(console, p, found, top)
+        if explain_fusion:
+            from app.fusion import show as show_fusion
+
+            show_fusion(console, p, top)
+
+
+def _need_compiled(wanted: Scenario) -> None:
+    from simulator.errors import InputError
+
+    if wanted.mode != "compiled":
+        raise InputError(
+            f"--explain-fusion in mode {wanted.mode!r}: expected a compiled step, in which ops are "
+            "fused; add --mode compiled"
+        )
 
 
 @expanded

@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -103,6 +104,9 @@ def trace(
 @contextmanager
 def on_card(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]:
     """Tensors on `meta` behave as on `card`, and `recorder` knows which part of `module` runs."""
+    # torch imports this at its first custom kernel; an error caught on the way would hold the
+    # frames of the step, and with them its tensors, until the collector runs
+    import_module("torch._dynamo")
     with ExitStack() as stack:
         stack.enter_context(_ONE_AT_A_TIME)
         stack.enter_context(warnings.catch_warnings())

@@ -92,6 +92,9 @@ class Lines:
         """Why a point is traced; None where a family answers it."""
         with self._lock:
             reasons = [f.reason_to_retrace(*at) for f, at in self._answering(batch, seq)]
+            tried = any(line in self._families for line, _ in _lines(batch, seq))
+        if not reasons and tried:
+            return "the family that was fitted here was not what a trace of its own is"
         if not reasons:
             return "too few points were asked of this network for a family to be fitted"
         return None if None in reasons else reasons[0]

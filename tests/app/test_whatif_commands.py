@@ -190,6 +190,7 @@ def test_goals(run: Run, tmp_path: Path) -> None:
     assert rate["value"] / rate["period_s"] >= 50e3 > smaller.trace.samples / smaller.period_s
     assert flip["goal"] == "flip" and (flip["regime"] or flip["reason"])
     assert "each answer was predicted again" in shown(run(*arguments))
+    assert rate["retraced"] is None and flip["retraced"] is None
     assert len(rows(run, *arguments)) == 3
 
 

@@ -7,6 +7,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.scenario import predict
 from simulator.seek import (
+    Sought,
     batch_for_latency,
     batch_for_throughput,
     batch_out_of_overhead,
@@ -69,7 +70,10 @@ def test_a_flip_is_seen_in_its_forward_run():
 
 def test_an_answer_says_whether_its_trace_was_made_anew():
     base = asked("mlp-tiny", sizes=dict(width=80))
-    alone = batch_for_latency(base, predict(asked("mlp-tiny", sizes=dict(width=80))).latency_s * 50)
-    assert alone.value > 8 and alone.retraced == ""  # a family of traces answers
-    saved = Sought("", "batch", 1, None, base, predict(base), "")
-    assert saved.retraced == "" or "batch" in saved.retraced
+    found = batch_for_latency(base, predict(base).latency_s * 50)
+    assert found.value > 8 and found.retraced == ""  # a family of traces answers
+    alone = asked("mlp-tiny", sizes=dict(width=88))
+    sought = Sought("", "batch", 4, None, alone, predict(alone), "")
+    assert sought.retraced == (
+        "too few points were asked of this network for a family to be fitted"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import Any
 
@@ -149,3 +150,23 @@ def test_a_trace_draws_no_random_numbers() -> None:
     torch.manual_seed(3)
     trace(module, (torch.ones(4, 4),), phase="training")
     assert torch.equal(torch.rand(3), want)
+
+
+FIRST = """
+from simulator.networks.loading import load
+from simulator.tracing import trace
+
+def traced():
+    made = load("resnet18", batch=32)
+    found = trace(made.module, made.args, made.kwargs)
+    return found.ops, found.storages
+
+assert traced() == traced()
+"""
+
+
+def test_the_first_trace_of_a_process_is_as_any_other() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

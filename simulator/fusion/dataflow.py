@@ -1,0 +1,87 @@
+"""A trace as values: what each op reads and makes, once views and writes in place are told apart.
+
+A value is one version of a storage. An op that writes a storage it was given makes a new version;
+a view is the value that it looks at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.costs import works
+from simulator.records import Op, Trace
+
+Value = tuple[int, int]
+"""A storage, and how often it was written before."""
+
+
+@dataclass(frozen=True)
+class Dataflow:
+    """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
+    `users` the ops that read a value, views left out; `computes[i]` is False for views and for
+    what does nothing on the GPU; `kept` are the values that something outside needs: the results
+    of the step, gradients, buffers, and what the backward pass reads of the forward pass."""
+
+    reads: list[tuple[Value, ...]] = field(default_factory=list)
+    makes: list[tuple[Value, ...]] = field(default_factory=list)
+    users: dict[Value, list[int]] = field(default_factory=dict)
+    computes: list[bool] = field(default_factory=list)
+    kept: set[Value] = field(default_factory=set)
+
+
+def dataflow(trace: Trace) -> Dataflow:
+    """The values of a trace."""
+    found = Dataflow()
+    version: dict[int, int] = {}
+    maker: dict[Value, int] = {}
+    for index, op in enumerate(trace.ops):
+        inputs = len(op.inputs)
+        reads = tuple((s, version.get(s, 0)) for s in op.storages[:inputs])
+        computes = _computes(op)
+        made = op.storages[inputs:]
+        if computes:
+            for storage in dict.fromkeys(made):
+                old = storage in version or trace.storages[storage].born < index
+                version[storage] = version.get(storage, 0) + old
+            for value in dict.fromkeys(reads):
+                found.users.setdefault(value, []).append(index)
+        makes = tuple((s, version.setdefault(s, 0)) for s in made)
+        if computes:
+            maker |= dict.fromkeys(makes, index)
+        found.reads.append(reads)
+        found.makes.append(makes)
+        found.computes.append(computes)
+    _keep(trace, found, version, maker)
+    return found
+
+
+def _computes(op: Op) -> bool:
+    tensors = (*op.inputs, *op.outputs)
+    if not op.outputs or all(t.device == "cpu" for t in tensors):
+        return False
+    return works(op.signature) != ()
+
+
+def _keep(trace: Trace, found: Dataflow, version: dict[int, int], maker: dict[Value, int]) -> None:
+    phases = [op.phase for op in trace.ops]
+    last = len(phases)
+    boundary = next((i for i, phase in enumerate(phases) if phase != "forward"), last)
+    ending: set[Value] = set()
+    for value, index in maker.items():
+        storage = trace.storages[value[0]]
+        newest = value[1] == version[value[0]]
+        lasting = storage.freed is None or storage.role != "activation"
+        crossing = any(phases[user] != phases[index] for user in found.users.get(value, ()))
+        if crossing or (newest and lasting):
+            found.kept.add(value)
+        elif newest and phases[index] == "forward" and storage.freed in (boundary, None):
+            ending.add(value)
+    for value in sorted(ending, key=maker.__getitem__):
+        # what the forward pass returns; its own variables go out of use at the same time, but are
+        # computed from one another
+        sources = found.reads[maker[value]]
+        if boundary == last:
+            if not found.users.get(value):
+                found.kept.add(value)
+        elif not any(source in ending for source in sources):
+            found.kept.add(value)

@@ -1,0 +1,151 @@
+"""Ops with reductions in them, taken apart as Inductor does (torch/_inductor/decomposition.py,
+lowering.py, torch/_decomp): statistics first, then loops over elements that read them.
+
+Arithmetic is shared out by what each part reads: it is the op's own sum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.fusion.arithmetic import arithmetic
+from simulator.records import Op, Tensor
+
+if TYPE_CHECKING:
+    from simulator.fusion.lowering import Lowering
+
+
+def decompose(made: Lowering, index: int, op: Op) -> None:
+    """The loop nests of one op."""
+    name = op.name.split(".")[1]
+    if name in ("native_layer_norm", "_fused_rms_norm", "native_group_norm"):
+        _norm(made, index, op)
+    elif name in ("native_layer_norm_backward", "_fused_rms_norm_backward",
+                  "native_group_norm_backward"):  # fmt: skip
+        _norm_backward(made, index, op)
+    elif "batch_norm_backward" in name:
+        _batch_norm_backward(made, index, op)
+    elif "batch_norm" in name:
+        _batch_norm(made, index, op)
+    elif "softmax" in name:
+        _softmax(made, index, op)
+    elif name == "nll_loss_forward":
+        _whole(made, index, op)
+    else:
+        _reduction(made, index, op)
+
+
+def _norm(made: Lowering, index: int, op: Op) -> None:
+    source = op.signature.inputs[0]
+    out, *statistics = made.flow.makes[index]
+    rows = max(op.outputs[1].numel, 1)
+    results = [(value, t.nbytes) for value, t in zip(statistics, op.outputs[1:], strict=True)]
+    moments = "rms" not in op.name
+    made.reduce(index, rows, source.numel // rows, True, made.inputs(index, op, "input"), results,
+                arithmetic(op.signature), moments)  # fmt: skip
+    reads = made.inputs(index, op) | dict(results)
+    made.make(index, reads, [(out, op.outputs[0])], 0, 0)
+
+
+def _norm_backward(made: Lowering, index: int, op: Op) -> None:
+    reads = made.inputs(index, op)
+    gradient, source = op.inputs[0], op.signature["input"]
+    statistic = op.signature.get("rstd")
+    rows = max(statistic.numel if statistic else 1, 1)
+    cols = source.numel // rows
+    flops, instructions = arithmetic(op.signature)
+    sums = [(next(made.number), rows * 4) for _ in range(2)]
+    made.reduce(index, rows, cols, True, reads, sums, (flops // 2, instructions // 2))
+    results = list(zip(made.flow.makes[index], op.outputs, strict=True))
+    made.make(index, reads | dict(sums), results[:1], 0, 0)
+    affine = [(value, t.nbytes) for value, t in results[1:] if t.numel]
+    if affine:
+        wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
+        across = op.outputs[1].numel
+        made.reduce(index, across, gradient.numel // max(across, 1), False, wanted, affine,
+                    (flops // 2, instructions // 2))  # fmt: skip
+
+
+def _channels(source: Tensor) -> tuple[int, int]:
+    channels = source.shape[1] if len(source.shape) > 1 else 1
+    return channels, source.numel // max(channels, 1)
+
+
+def _batch_norm(made: Lowering, index: int, op: Op) -> None:
+    """In training the moments of each channel and the running ones, which are as long; then one
+    loop over elements."""
+    source = op.inputs[0]
+    rows, cols = _channels(source)
+    out, *saved = made.flow.makes[index]
+    if not op.signature.arg("training", op.signature.arg("train", False)):
+        made.make(index, made.inputs(index, op), [(out, op.outputs[0])], *arithmetic(op.signature))
+        return
+    results = [(v, t.nbytes) for v, t in zip(saved, op.outputs[1:], strict=True)
+               if t.numel == rows]  # fmt: skip
+    made.reduce(
+        index,
+        rows,
+        cols,
+        False,
+        made.inputs(index, op, "input"),
+        results,
+        arithmetic(op.signature),
+        True,
+    )
+    made.make(index, made.inputs(index, op) | dict(results), [(out, op.outputs[0])], 0, 0)
+
+
+def _batch_norm_backward(made: Lowering, index: int, op: Op) -> None:
+    reads = made.inputs(index, op)
+    rows, cols = _channels(op.inputs[0])
+    flops, instructions = arithmetic(op.signature)
+    results = list(zip(made.flow.makes[index], op.outputs, strict=True))
+    affine = [(value, t.nbytes) for value, t in results[1:] if t.numel == rows]
+    affine = affine or [(next(made.number), rows * 4) for _ in range(2)]
+    wanted = {k: v for k, v in reads.items() if v >= rows * 4}
+    made.reduce(index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
+    made.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
+
+
+def _softmax(made: Lowering, index: int, op: Op) -> None:
+    reads = made.inputs(index, op)
+    source = op.inputs[0]
+    dim = op.signature.arg("dim", -1)
+    cols = source.shape[dim] if source.shape else 1
+    rows = source.numel // max(cols, 1)
+    inner = dim in (-1, len(source.shape) - 1)
+    width = 2 if "backward" not in op.name else 1
+    sums = [(next(made.number), rows * 4) for _ in range(width)]
+    flops, instructions = arithmetic(op.signature)
+    made.reduce(index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
+    results = zip(made.flow.makes[index], op.outputs, strict=True)
+    made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
+
+
+def _whole(made: Lowering, index: int, op: Op) -> None:
+    """A loss: one element looked up a row, all summed up."""
+    target = op.signature["target"]
+    reads = made.inputs(index, op)
+    picked = made.flow.reads[index][op.signature.names.index("self")]
+    if picked not in made.pending:
+        reads[picked] = min(reads[picked], target.numel * 32)
+    results = [(v, t.nbytes) for v, t in
+               zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip
+    made.reduce(index, 1, target.numel, True, reads, results, arithmetic(op.signature))
+    node = made.nodes[-1]
+    for key in node.reads:  # of what is pending too only the rows' one element
+        node.reads[key] = min(node.reads[key], target.numel * 32)
+
+
+def _reduction(made: Lowering, index: int, op: Op) -> None:
+    source, out = op.inputs[0], op.outputs[0]
+    rows, cols = max(out.numel, 1), source.numel // max(out.numel, 1)
+    dims = op.signature.arg("dim")
+    rank = len(source.shape)
+    if isinstance(dims, int):
+        dims = [dims]
+    inner = not dims or any(d % rank == rank - 1 for d in dims if rank)
+    if inner and source.stride and rank and source.stride[-1] != 1 and source.shape[-1] > 1:
+        inner = False
+    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
+    made.reduce(index, rows, cols, inner, made.inputs(index, op), results, arithmetic(op.signature))

@@ -1,0 +1,134 @@
+"""What fusing bought, kernel by kernel: the ops of each kind of group, what they moved and took
+before, and what is left that could not fuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.errors import InputError
+from simulator.fusion.fused_trace import Fused
+from simulator.fusion.kinds import why_not
+from simulator.prediction import Prediction
+from simulator.profiles import learned
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Groups of the same ops, together: before as eager ops, after as kernels. An op of which
+    several groups compute a part counts among them in equal parts."""
+
+    ops: tuple[str, ...]
+    kind: str
+    module: str
+    count: int
+    launches_before: float
+    launches: int
+    bytes_before: float
+    bytes: float
+    before_s: float
+    after_s: float
+
+    @property
+    def bytes_saved(self) -> float:
+        return self.bytes_before - self.bytes
+
+    @property
+    def launches_removed(self) -> float:
+        return self.launches_before - self.launches
+
+
+@dataclass(frozen=True)
+class Left:
+    """Ops of one name that are no part of a generated kernel, and why."""
+
+    op: str
+    count: int
+    launches: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`merged` by time saved, largest first; `left` by time."""
+
+    merged: tuple[Merged, ...]
+    left: tuple[Left, ...]
+    eager: Prediction
+
+
+def explain(p: Prediction) -> Explanation:
+    """What fusion did to a compiled prediction. InputError for another mode's."""
+    from simulator.simulate import simulate
+
+    fusion: Fused | None = p.trace.kept.get("fusion")
+    if fusion is None:
+        raise InputError(
+            f"fusion of a step in mode {p.mode!r} cannot be explained: nothing is fused there; "
+            "predict mode='compiled'"
+        )
+    eager = simulate(fusion.origin, p.gpu, p.host, learned(p.gpu.id), "eager")
+    return Explanation(_merged(p, eager, fusion), _left(p, fusion), eager)
+
+
+def _per_op(p: Prediction) -> np.ndarray:
+    """Launches, bytes and seconds of each op [3, ops]."""
+    moved = np.array([work.bytes for work in p.works], float)[p.columns.work_of]
+    count = len(p.trace.ops)
+    return np.stack(
+        [np.bincount(p.columns.op_of, weight, count)
+         for weight in (np.ones(moved.size), moved, p.columns.duration_s)]
+    )  # fmt: skip
+
+
+def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ...]:
+    before, after = _per_op(eager), _per_op(p)
+    members = [
+        tuple(dict.fromkeys(op for node in group.nodes for op in node.ops))
+        for group in fusion.groups
+    ]
+    generated = [not group.library for group in fusion.groups]
+    shared = np.zeros(len(fusion.origin.ops))
+    for number, ops in enumerate(members):
+        if not generated[number]:  # a loop that only makes its operands ready took none of it over
+            before[:, list(ops)] = 0
+    for number, ops in enumerate(members):
+        if generated[number]:
+            shared[list(ops)] += 1
+    kinds: dict[tuple[tuple[str, ...], str], list[int]] = {}
+    for number, ops in enumerate(members):
+        if generated[number]:
+            names = tuple(dict.fromkeys(_short(fusion.origin.ops[op].name) for op in ops))
+            kinds.setdefault((names, fusion.trace.ops[number].name), []).append(number)
+    found: list[Merged] = []
+    for (names, kind), numbers in kinds.items():
+        ops = [op for number in numbers for op in members[number]]
+        was = (before[:, ops] / shared[ops]).sum(axis=1)
+        now = after[:, numbers].sum(axis=1)
+        found.append(
+            Merged(
+                names, kind.split(".")[1], fusion.trace.ops[numbers[0]].module, len(numbers),
+                float(was[0]), int(now[0]), float(was[1]), float(now[1]), float(was[2]),
+                float(now[2]),
+            )
+        )  # fmt: skip
+    return tuple(sorted(found, key=lambda each: each.after_s - each.before_s))
+
+
+def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
+    after = _per_op(p)
+    rows: dict[tuple[str, str], list[int]] = {}
+    for number, op in enumerate(fusion.trace.ops):
+        if after[0, number] and not op.name.startswith("fused."):
+            rows.setdefault((_short(op.name), why_not(op.signature)), []).append(number)
+    found = [
+        Left(name, len(at), int(after[0, at].sum()), float(after[2, at].sum()), reason)
+        for (name, reason), at in rows.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.seconds))
+
+
+def _short(name: str) -> str:
+    return name.split(".")[1]

@@ -1,0 +1,141 @@
+"""A trace whose ops are the launches of a compiled module: what lowering, residency, memory and the
+schedule then read like any other trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from simulator.fusion.node import Key
+from simulator.fusion.scheduling import Group
+from simulator.records import Op, Signature, Storage, Tensor, Trace
+
+
+@dataclass(frozen=True)
+class Fused:
+    """`trace` has an op for each group of `groups`, in order, and then the ops that stay as they
+    are; `origin` is the trace before."""
+
+    trace: Trace
+    groups: list[Group]
+    origin: Trace
+
+
+def fused_trace(trace: Trace, groups: list[Group], rest: Iterable[int]) -> Fused:
+    """The groups as ops, then the ops of index `rest` as they are."""
+    return _Building(trace, groups).build(list(rest))
+
+
+class _Building:
+    def __init__(self, trace: Trace, groups: list[Group]) -> None:
+        self.trace, self.groups = trace, groups
+        self.signatures: dict[object, Signature] = {}
+        self.internal: dict[Key, int] = {}
+        self.readers: dict[Key, set[int]] = {}
+        for number, group in enumerate(groups):
+            for node in group.nodes:
+                for key in node.reads:
+                    self.readers.setdefault(key, set()).add(number)
+
+    def build(self, rest: list[int]) -> Fused:
+        from_outside = {s for i in rest for s in self.trace.ops[i].storages}
+        ops = [self._op(number, group, from_outside) for number, group in enumerate(self.groups)]
+        ops += [self.trace.ops[index] for index in rest]
+        place = {op: at for at, group in enumerate(self.groups)
+                 for node in group.nodes for op in node.ops}  # fmt: skip
+        assumed = [replace(each, op=place.get(each.op, 0)) for each in self.trace.assumptions]
+        made = replace(self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed)
+        found = Fused(made, self.groups, self.trace)
+        made.kept["fusion"] = found
+        return found
+
+    def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:
+        first = self.trace.ops[group.nodes[0].ops[-1]]
+        if group.library:
+            first = group.nodes[0].call or first
+            return replace(first, python_calls=0, module_calls=0, autograd_nodes=0)
+        reads, writes = external(group)
+        needed = {
+            key: size for key, size in writes.items()
+            if self.readers.get(key, set()) - {number} or self._lasts(key, from_outside)
+        }  # fmt: skip
+        storages = tuple(self._storage(key) for key in (*reads, *needed))
+        signature = self._signature(group, tuple(reads.values()), tuple(needed.values()))
+        return Op(signature, first.module, first.phase, storages)
+
+    def _lasts(self, key: Key, from_outside: set[int]) -> bool:
+        if not isinstance(key, tuple):
+            return False
+        storage = self.trace.storages[key[0]]
+        unread = key not in self.readers
+        return storage.role != "activation" or key[0] in from_outside or unread
+
+    def _storage(self, key: Key) -> int:
+        if isinstance(key, tuple):
+            return key[0]
+        return self.internal.setdefault(key, len(self.trace.storages) + len(self.internal))
+
+    def _signature(
+        self, group: Group, reads: tuple[int, ...], writes: tuple[int, ...]
+    ) -> Signature:
+        ops = dict.fromkeys(op for node in group.nodes for op in node.ops)
+        names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
+        reduction = group.reduces
+        args = {
+            "flops": sum(node.flops for node in group.nodes),
+            "instructions": sum(node.instructions for node in group.nodes),
+            "rows": reduction.rows if reduction is not None and reduction.inner else 0,
+            "ops": names,
+        }
+        kind = "pointwise" if reduction is None else "reduction"
+        key = kind, reads, writes, tuple(args.values())
+        if key not in self.signatures:
+            self.signatures[key] = Signature(
+                f"fused.{kind}.default", tuple(map(_bytes, reads)), tuple(map(_bytes, writes)),
+                ("reads",) * len(reads), args,
+            )  # fmt: skip
+        return self.signatures[key]
+
+    def _storages(self, ops: list[Op]) -> list[Storage]:
+        """Alive from the first op that touches it to the last; what no op stores is nothing."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        size: dict[int, int] = {}
+        for index, op in enumerate(ops):
+            for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
+                first.setdefault(storage, index)
+                last[storage] = index
+                size[storage] = max(size.get(storage, 0), tensor.nbytes)
+        found: list[Storage] = []
+        for number, storage in enumerate(self.trace.storages):
+            if storage.born < 0:
+                found.append(storage if storage.freed is None else
+                             replace(storage, freed=last.get(number, 0) + 1))  # fmt: skip
+            elif number in first:
+                freed = None if storage.freed is None else last[number] + 1
+                found.append(replace(storage, born=first[number], freed=freed))
+            else:
+                found.append(replace(storage, nbytes=0, born=0, freed=0))
+        for number in self.internal.values():
+            begin, end = first.get(number, 0), last.get(number, 0) + 1
+            found.append(Storage(size.get(number, 0), begin, end, "activation"))
+        return found
+
+
+def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:
+    """Bytes that a group reads of what others made, and that it writes, by value."""
+    reads: dict[Key, int] = {}
+    writes: dict[Key, int] = {}
+    for node in group.nodes:
+        for key, size in node.reads.items():
+            if key not in writes and size:
+                reads[key] = max(reads.get(key, 0), size)
+        for key, size in node.writes.items():
+            writes[key] = max(writes.get(key, 0), size)
+    return reads, writes
+
+
+def _bytes(size: int) -> Tensor:
+    return Tensor((size,), "uint8", (1,))

@@ -1,0 +1,62 @@
+"""What a compiler makes of an op: a loop over elements, a reduction, or a call into a library."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from simulator.costs import works
+from simulator.records import Signature
+
+OpKind = Literal["pointwise", "reduction", "library", "none"]
+
+_ELEMENTS = {
+    "pointwise", "copy", "concat", "fill", "arange", "gather", "random", "norm_apply", "pool",
+    "nll", "embedding_backward", "scatter", "resample", "memcpy",
+}  # fmt: skip
+_REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward",
+             "weight_gradient", "norm_input_gradient"}  # fmt: skip
+_NAMED: dict[str, OpKind] = {
+    "aten.nll_loss_forward.default": "reduction",
+    "aten.native_group_norm.default": "reduction",
+    "aten.native_group_norm_backward.default": "reduction",
+    "aten._adaptive_avg_pool2d.default": "pointwise",
+    "aten.scatter_add.default": "library",
+    "aten.embedding_bag.default": "library",
+    "aten._embedding_bag.default": "library",
+}
+_LIBRARY = ("scaled_dot_product", "_rnn", "convolution", "mm.", "bmm", "_foreach_", "_fused_adam",
+            "_fused_sgd", "sort", "topk", "nonzero", "multinomial", "masked_select",
+            "unique", "cumsum", "index_put", "upsample_bicubic")  # fmt: skip
+
+
+def kind(op: Signature) -> OpKind:
+    """What an op becomes; "none" where it launches nothing."""
+    if op.name in _NAMED:
+        return _NAMED[op.name]
+    if any(part in op.name for part in _LIBRARY):
+        return "library"
+    found = works(op)
+    if found is None:
+        return "library"
+    families = {work.family for work in found}
+    if not families:
+        return "none"
+    if families & _REDUCING:
+        return "reduction" if families <= _REDUCING | _ELEMENTS else "library"
+    return "pointwise" if families <= _ELEMENTS else "library"
+
+
+def why_not(op: Signature) -> str:
+    """Why an op is no part of a fused kernel."""
+    name = op.name
+    if "convolution" in name:
+        return "a convolution is cuDNN's"
+    if "scaled_dot_product" in name:
+        return "attention is one library kernel already"
+    if "mm." in name:
+        return "a matrix product is cuBLAS's"
+    if "_foreach_" in name or "_fused_" in name:
+        return "the optimizer is not in the compiled module"
+    if works(op) is None:
+        return "an op without a cost function"
+    return "no loop over elements and no reduction that a generated kernel runs"

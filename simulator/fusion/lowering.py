@@ -1,0 +1,327 @@
+"""From ops to loop nests, as Inductor's lowering does it: a value that only loops read is computed
+where it is read; one that a library reads, that leaves the graph, or that grew too long is stored.
+
+Rules of torch/_inductor: `StorageBox.should_realize_on_reuse` and `has_exceeded_max_reads` (ir.py),
+`realize_reads_threshold`, `realize_acc_reads_threshold`, `realize_opcount_threshold` (config.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+from msgspec.structs import replace
+
+from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.kinds import kind
+from simulator.fusion.layouts import channels_last, needs_copy, relaid
+from simulator.fusion.node import Key, Node, Pending
+from simulator.fusion.padding import Seconds, padded
+from simulator.fusion.reductions import parts
+from simulator.hardware import GPU
+from simulator.records import Op, Signature, Tensor, Trace
+
+_READS_IF_SHARED, _READS, _OPS = 4, 8, 30
+_PARTIAL_BYTES = 4  # sums are kept in fp32
+
+
+class Lowering:
+    """Builds the loop nests of one trace; `nodes` in program order."""
+
+    def __init__(
+        self, trace: Trace, gpu: GPU, reductions: bool = True, seconds: Seconds | None = None
+    ) -> None:
+        self.seconds = seconds
+        self.wide: dict[object, Signature | None] = {}
+        self.plain: dict[int, Signature] = {}
+        self.loops: set[Value] = set()
+        self.trace, self.gpu, self.reductions = trace, gpu, reductions
+        self.flow: Dataflow = dataflow(trace)
+        self.nodes: list[Node] = []
+        self.pending: dict[Key, Pending] = {}
+        self.kinds: dict[int, str] = {}
+        self.number = count()
+        self.channels_last = channels_last(trace)
+        self.relaid: dict[int, Signature] = {}
+        self.turned: set[Value] = set()
+
+    def run(self) -> list[Node]:
+        for index, op in enumerate(self.trace.ops):
+            if self.flow.computes[index] and op.phase != "optimizer":
+                self._lower(index, op)
+        return self.nodes
+
+    def kind(self, index: int) -> str:
+        """What op `index` becomes."""
+        op = self.trace.ops[index]
+        key = id(op.signature)
+        if key not in self.kinds:
+            found = kind(op.signature)
+            if found == "reduction" and not self.reductions:
+                found = "library"
+            self.kinds[key] = found
+        eager = op.phase == "optimizer" or op.name == "aten.ones_like.default"
+        return "library" if eager else self.kinds[key]
+
+    def _lower(self, index: int, op: Op) -> None:
+        how = self.kind(index)
+        if how == "library":
+            self._library(index, op)
+        elif how == "pointwise":
+            self._loop(index, op)
+        elif how == "reduction":
+            lower_reduction(self, index, op)
+
+    # -- the three kinds --------------------------------------------------------------------------
+
+    def _library(self, index: int, op: Op) -> None:
+        """A call that reads and writes memory. Its bias, where that is added by a loop, is read by
+        the loop."""
+        if self._unfused_bias(index, op):
+            return
+        node = Node("library", 1, ops=(index,))
+        call = self._padded(index, op)
+        if call is not None:
+            self._pad(index, op, call, node)
+            return
+        turns = self.channels_last and "convolution" in op.name
+        if turns:
+            node.call = relaid(op, self.relaid)
+        for value, tensor in zip(self.flow.reads[index], op.inputs, strict=True):
+            if turns and self._outside(value):
+                self._turn(index, value, tensor)
+            self.store(value)
+            node.reads[value] = tensor.nbytes
+        for value, tensor in zip(self.flow.makes[index], op.outputs, strict=True):
+            node.writes[value] = tensor.nbytes
+        self.nodes.append(node)
+
+    def _unfused_bias(self, index: int, op: Op) -> bool:
+        """A full-precision product whose result only loops read leaves its bias to them
+        (`unfuse_bias_add_to_pointwise`; config.keep_addmm_fused_for_half_dtypes)."""
+        users = self.flow.users.get(self.flow.makes[index][0], [])
+        half = op.outputs[0].itemsize < 4
+        loops = users and all(self.kind(user) != "library" for user in users)
+        if op.name != "aten.addmm.default" or half or not loops:
+            return False
+        bias, *factors = zip(self.flow.reads[index], op.inputs, strict=True)
+        key = id(op.signature)
+        if key not in self.plain:
+            self.plain[key] = replace(
+                op.signature, name="aten.mm.default", inputs=op.inputs[1:],
+                names=("self", "mat2"), args={}, aliases=(),
+            )  # fmt: skip
+        product, out = next(self.number), op.outputs[0]
+        call = replace(op, signature=self.plain[key], storages=op.storages[1:])
+        node = Node("library", 1, ops=(index,), call=call)
+        for value, tensor in factors:
+            self.store(value)
+            node.reads[value] = tensor.nbytes
+        node.writes[product] = out.nbytes
+        self.nodes.append(node)
+        reads = {product: out.nbytes, bias[0]: bias[1].nbytes}
+        self.make(index, reads, [(self.flow.makes[index][0], out)], out.numel, out.numel * 3)
+        return True
+
+    def _padded(self, index: int, op: Op) -> Signature | None:
+        if self.seconds is None or "mm." not in op.name or op.phase == "optimizer":
+            return None
+        free = tuple(
+            tensor.contiguous and not self._outside(value) and value in self.loops
+            for value, tensor in zip(self.flow.reads[index], op.inputs, strict=True)
+        )
+        key = id(op.signature), free
+        if key not in self.wide:
+            self.wide[key] = padded(op.signature, free, self.seconds)
+        return self.wide[key]
+
+    def _pad(self, index: int, op: Op, call: Signature, node: Node) -> None:
+        """Each operand that grows is copied by a loop, computed there where it was pending."""
+        for value, tensor, wide in zip(self.flow.reads[index], op.inputs, call.inputs, strict=True):
+            if tensor.shape == wide.shape:
+                self.store(value)
+                node.reads[value] = tensor.nbytes
+                continue
+            held = self.pending.get(value)
+            copy = self._node("pointwise", wide.numel, 1, True, {value: tensor.nbytes}, (index,),
+                              0, wide.numel * 3)  # fmt: skip
+            key = next(self.number)
+            copy.writes[key] = node.reads[key] = wide.nbytes
+            copy.alone = held is None
+            self.nodes.append(copy)
+        for value, tensor in zip(self.flow.makes[index], call.outputs, strict=True):
+            node.writes[value] = tensor.nbytes
+        node.call = replace(op, signature=call)
+        self.nodes.append(node)
+
+    def _outside(self, value: Value) -> bool:
+        return self.trace.storages[value[0]].role in ("input", "weight", "buffer")
+
+    def _turn(self, index: int, value: Value, tensor: Tensor) -> None:
+        """A kernel that lays an input or a weight channels last; what a loop made lies so."""
+        if value in self.turned or not needs_copy(tensor):
+            return
+        self.turned.add(value)
+        self.nodes.append(
+            Node(
+                "pointwise", tensor.numel, reads={value: tensor.nbytes},
+                writes={next(self.number): tensor.nbytes}, ops=(index,),
+                instructions=tensor.numel * 3, alone=True,
+            )
+        )  # fmt: skip
+
+    def _loop(self, index: int, op: Op) -> None:
+        """An op over elements: each output is pending until something must store it."""
+        flops, instructions = arithmetic(op.signature)
+        reads = self.inputs(index, op)
+        if op.name == "aten.embedding_dense_backward.default":
+            self._scatter(index, op, reads)
+            return
+        if "max_pool2d" in op.name or "avg_pool" in op.name:
+            for value in self.flow.reads[index]:
+                self.store(value)
+        self.make(index, reads, zip(self.flow.makes[index], op.outputs, strict=True),
+                  flops, instructions)  # fmt: skip
+
+    def _scatter(self, index: int, op: Op, reads: dict[Key, int]) -> None:
+        """Zeros, then sums into the rows that were looked up, atomically."""
+        value, table = self.flow.makes[index][0], op.outputs[0]
+        source = op.inputs[0]
+        self.nodes.append(Node("pointwise", table.numel, writes={value: table.nbytes},
+                               ops=(index,), instructions=table.numel))  # fmt: skip
+        node = self._node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
+        node.writes[value] = source.nbytes
+        node.reads[value] = 0
+        node.atomic = True
+        self.nodes.append(node)
+
+    def reduce(
+        self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
+        results: Sequence[tuple[Key, int]], work: tuple[int, int], moments: bool = False,
+    ) -> None:  # fmt: skip
+        """A reduction to `results` (value, bytes), in as many steps as Inductor takes. Of moments
+        each step is split anew and carries three numbers; of sums the second is the last, one
+        kernel a result."""
+        ops = (index,)
+        split = parts(rows, cols, inner, self.gpu)
+        while split > 1:
+            partial: list[tuple[Key, int]] = [
+                (next(self.number), rows * split * _PARTIAL_BYTES)
+                for _ in range(3 if moments else len(results))
+            ]
+            node = self._node(
+                "reduction", rows * split, -(-cols // split), inner, reads, ops, *work
+            )
+            node.writes |= dict(partial)
+            node.partial = True
+            self.nodes.append(node)
+            reads, work, cols = dict(partial), (0, rows * split * 3), split
+            split = parts(rows, cols, False, self.gpu) if moments else 1
+            if not moments:
+                for part, result in zip(partial, results, strict=True):
+                    last = self._node("reduction", rows, cols, True, dict([part]), ops, *work)
+                    last.writes |= dict([result])
+                    self.nodes.append(last)
+                return
+            inner = False
+        node = self._node("reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops,
+                          *work)  # fmt: skip
+        node.writes |= dict(results)
+        self.nodes.append(node)
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def inputs(self, index: int, op: Op, *names: str) -> dict[Key, int]:
+        """Bytes that reading an op's inputs (those of these names) touches, by value."""
+        reads: dict[Key, int] = {}
+        rows = op.outputs[0].nbytes if "embedding" in op.name and op.outputs else None
+        for value, tensor, name in zip(
+            self.flow.reads[index], op.inputs, op.signature.names, strict=True
+        ):
+            if (names and name not in names) or tensor.device == "cpu":
+                continue
+            size = tensor.nbytes
+            if rows is not None and name == "weight":
+                size = min(size, rows)
+            reads[value] = max(reads.get(value, 0), size)
+        return reads
+
+    def make(
+        self, index: int, reads: dict[Key, int], results: Iterable[tuple[Value, Tensor]],
+        flops: int, instructions: int,
+    ) -> None:  # fmt: skip
+        """Values of one loop over elements; each is stored now where it must be."""
+        shared, ops = self._through(reads)
+        stored: dict[Value, int] = {}
+        numel = 0
+        held = [self.pending[key] for key in reads if key in self.pending]
+        flops += sum(each.flops for each in held)
+        instructions += sum(each.instructions for each in held)
+        ops = (*ops, index)
+        for value, tensor in results:
+            users = self.flow.users.get(value, [])
+            if not users and value not in self.flow.kept:
+                continue
+            self.loops.add(value)
+            self.pending[value] = Pending(shared, ops, flops, instructions)
+            numel = max(numel, tensor.numel)
+            if self._must_store(value, users, shared, ops):
+                stored[value] = tensor.nbytes
+        if stored:
+            for value in stored:
+                del self.pending[value]
+            node = Node("pointwise", numel, 1, True, dict(shared), stored, ops, flops,
+                        instructions)  # fmt: skip
+            self.nodes.append(node)
+
+    def _must_store(
+        self, value: Value, users: list[int], reads: dict[Key, int], ops: tuple[int, ...]
+    ) -> bool:
+        if value in self.flow.kept or len(reads) > _READS:
+            return True
+        kinds = [self.kind(user) for user in users]
+        if "library" in kinds:
+            return True
+        often = len(users) > 1 or "reduction" in kinds
+        return often and (len(reads) > _READS_IF_SHARED or len(ops) > _OPS)
+
+    def store(self, value: Key) -> None:
+        """Store a value that was to be computed where it is read."""
+        held = self.pending.pop(value, None)
+        if held is None:
+            return
+        storage = self.trace.storages[value[0]].nbytes
+        numel = max(storage // 2, 1)
+        self.nodes.append(Node("pointwise", numel, 1, True, dict(held.reads), {value: storage},
+                               held.ops, held.flops, held.instructions))  # fmt: skip
+
+    def _through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
+        """What is read from memory for these values, and the ops computed on the way."""
+        found: dict[Key, int] = {}
+        ops: dict[int, None] = {}
+        for value, size in reads.items():
+            held = self.pending.get(value)
+            for key, amount in ({value: size} if held is None else held.reads).items():
+                found[key] = max(found.get(key, 0), amount)
+            ops |= dict.fromkeys(held.ops if held else ())
+        return found, tuple(ops)
+
+    def _node(
+        self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
+        ops: tuple[int, ...], flops: int, instructions: int,
+    ) -> Node:  # fmt: skip
+        shared, before = self._through(reads)
+        held = [self.pending[k] for k in reads if k in self.pending]
+        return Node(
+            "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
+            (*before, *ops), flops + sum(h.flops for h in held),
+            instructions + sum(h.instructions for h in held),
+        )  # fmt: skip
+
+
+def lower_reduction(made: Lowering, index: int, op: Op) -> None:
+    """An op with a reduction in it, as Inductor decomposes it."""
+    from simulator.fusion.decompositions import decompose
+
+    decompose(made, index, op)

@@ -1,0 +1,50 @@
+"""How a traced step is cut into kernels when it is compiled."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from simulator.errors import InputError
+from simulator.fusion.fused_trace import Fused, fused_trace
+from simulator.fusion.lowering import Lowering
+from simulator.fusion.padding import timer
+from simulator.fusion.scheduling import Group, groups
+from simulator.hardware import GPU
+from simulator.profiles import Profile
+from simulator.records import Trace
+
+Level = Literal["none", "pointwise", "pointwise+reductions", "compiled"]
+LEVELS: tuple[Level, ...] = ("none", "pointwise", "pointwise+reductions", "compiled")
+
+
+def partition(
+    trace: Trace, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
+) -> list[Group]:
+    """Groups of loop nests and library calls, each one kernel (a library call may be several), in
+    launch order. "pointwise" fuses loops over elements alone, "pointwise+reductions" those into
+    and out of reductions too, "compiled" siblings that read the same as well. The optimizer is not
+    in the compiled module. Without a profile no product is padded. InputError for an unknown
+    level."""
+    if level not in LEVELS:
+        known = ", ".join(map(repr, LEVELS))
+        raise InputError(f"unknown fusion level {level!r}: expected one of {known}")
+    seconds = timer(gpu, profile) if profile and level == "compiled" else None
+    nodes = Lowering(trace, gpu, level != "pointwise", seconds).run()
+    phases = [op.phase for op in trace.ops]
+    return groups(nodes, phases, siblings=level == "compiled")
+
+
+def fused(
+    trace: Trace, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
+) -> Fused:
+    """The trace as its kernels, kept with it; level "none" is the trace itself."""
+    if level == "none":
+        return Fused(trace, [], trace)
+    if "fusion" in trace.kept:  # it is compiled already
+        return trace.kept["fusion"]
+    kind = gpu.units, gpu.compute_capability, tuple(gpu.tensor_flops_per_s), gpu.boost_hz
+    key = "fused", level, kind, profile and profile.id
+    if key not in trace.kept:
+        rest = [i for i, op in enumerate(trace.ops) if op.phase == "optimizer"]
+        trace.kept[key] = fused_trace(trace, partition(trace, gpu, level, profile), rest)
+    return trace.kept[key]

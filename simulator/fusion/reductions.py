@@ -1,0 +1,45 @@
+"""In how many steps a reduction runs, as Inductor splits it (torch/_inductor/choices.py,
+`reduction_split_factor`): few results leave units idle, so that parts are reduced first."""
+
+from __future__ import annotations
+
+from simulator.hardware import GPU
+
+_WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
+_LEAST, _MOST = 32, 512  # elements a thread
+_INNER_UNSPLIT = 8192
+_OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
+
+
+def parts(rows: int, cols: int, inner: bool, gpu: GPU) -> int:
+    """Parts that each of `rows` results, of `cols` elements, is reduced in first; 1: at once."""
+    units = gpu.units or 132
+    per_thread = _per_thread(rows, cols, inner, units)
+    if inner or rows == 1:
+        if rows >= 2 * units or cols <= _INNER_UNSPLIT:
+            return 1
+        each = per_thread * _BLOCK_THREADS
+        return -(-cols // each)
+    return -(-cols // (_OUTER_VALUES * per_thread))
+
+
+def _per_thread(rows: int, cols: int, inner: bool, units: int) -> int:
+    total = rows * cols
+    if total < _LEAST * units * _THREADS:
+        return _LEAST
+    if total >= _MOST * units * _THREADS:
+        return _even(cols, _MOST, 50)
+    if inner or rows == 1:
+        blocks = -(-units * _THREADS // (2 * _BLOCK_THREADS) // rows)
+        return max(_even(cols, -(-cols // (_BLOCK_THREADS * max(blocks, 1))), 30), _LEAST)
+    blocks = -(-(units * _THREADS // _BLOCK_THREADS) // -(-rows // _OUTER_BLOCK))
+    return max(_even(cols, -(-cols // (_OUTER_VALUES * blocks)), 20), _LEAST)
+
+
+def _even(cols: int, wanted: int, reach: int) -> int:
+    """A divisor of `cols` near what is wanted, or that itself."""
+    for step in range(reach):
+        for near in (wanted - step, wanted + step):
+            if near > 0 and cols % near == 0:
+                return near
+    return wanted

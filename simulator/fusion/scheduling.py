@@ -1,0 +1,132 @@
+"""Which loop nests become one kernel, as Inductor's scheduler decides (`can_fuse` of
+torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): same iteration space, no way
+round through another kernel, and memory that both touch; the pair that shares most goes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.fusion.node import Key, Node
+
+_NODES = 64  # of one kernel at most (config.max_fusion_size)
+_APART = 64  # nodes between two that only read the same (`are_long_distant_nodes`)
+_SHARED_BYTES = 10  # that two must share (config.score_fusion_memory_threshold)
+
+
+@dataclass(eq=False)
+class Group:
+    """Nodes that are one kernel, in program order; `first` and `last` are their places."""
+
+    nodes: list[Node]
+    first: int
+    last: int
+    sources: set[Group] = field(default_factory=set)
+
+    @property
+    def library(self) -> bool:
+        return self.nodes[0].kind == "library"
+
+    @property
+    def reduces(self) -> Node | None:
+        return next((n for n in self.nodes if n.kind == "reduction"), None)
+
+
+def groups(nodes: list[Node], phases: list[str], siblings: bool = True) -> list[Group]:
+    """Every node in exactly one group, the groups in an order in which they can run."""
+    made: dict[Key, Group] = {}
+    readers: dict[Key, list[Group]] = {}
+    found: list[Group] = []
+    for place, node in enumerate(nodes):
+        sources = {made[key] for key in node.reads if key in made}
+        group = None
+        if node.kind != "library" and not node.alone:
+            near = set(sources)
+            if siblings:
+                for key in node.reads:
+                    near.update(g for g in readers.get(key, ()) if place - g.last <= _APART)
+            group = _best(node, near, sources, phases)
+        if group is None:
+            group = Group([], place, place)
+            found.append(group)
+        group.nodes.append(node)
+        group.last = place
+        group.sources |= sources - {group}
+        for key in node.writes:
+            made[key] = group
+        for key in node.reads:
+            known = readers.setdefault(key, [])
+            if group not in known:
+                known.append(group)
+    return _ordered(found)
+
+
+def _best(node: Node, near: set[Group], sources: set[Group], phases: list[str]) -> Group | None:
+    best: tuple[int, int, Group] | None = None
+    for group in near:
+        if group.library or group.nodes[0].alone or len(group.nodes) >= _NODES:
+            continue
+        if phases[group.nodes[0].ops[-1]] != phases[node.ops[-1]]:
+            continue
+        if not all(together(other, node) for other in group.nodes):
+            continue
+        score = shared_bytes(group, node)
+        if score < _SHARED_BYTES or any(_reaches(s, group) for s in sources if s is not group):
+            continue
+        if best is None or (score, group.last) > best[:2]:
+            best = score, group.last, group
+    return best[2] if best else None
+
+
+def shared_bytes(group: Group, node: Node) -> int:
+    """Bytes that need not be read, or written and read, where a node joins a group."""
+    touched: dict[Key, int] = {}
+    for other in group.nodes:
+        touched |= other.reads | other.writes
+    mine = node.reads | node.writes
+    return sum(min(size, mine[key]) for key, size in touched.items() if key in mine)
+
+
+def together(one: Node, other: Node) -> bool:
+    """Can two loop nests run in one kernel?"""
+    if one.atomic and set(one.writes) & set(other.reads):
+        return False
+    if other.atomic and set(one.writes) & set(other.writes):
+        return False
+    if one.kind == other.kind == "pointwise":
+        return one.rows == other.rows
+    if one.kind == other.kind == "reduction":
+        return (one.rows, one.cols, one.inner) == (other.rows, other.cols, other.inner)
+    reduction, loop = (one, other) if one.kind == "reduction" else (other, one)
+    if loop.rows == reduction.rows:  # after it, a result at a time
+        return reduction is one and not reduction.partial
+    return loop.rows == reduction.elements and reduction.inner
+
+
+def _reaches(group: Group, target: Group) -> bool:
+    """Does `group` need what `target` makes?"""
+    seen: set[Group] = set()
+    waiting = [group]
+    while waiting:
+        one = waiting.pop()
+        if one is target:
+            return True
+        if one in seen or one.last < target.first:
+            continue
+        seen.add(one)
+        waiting += one.sources
+    return False
+
+
+def _ordered(found: list[Group]) -> list[Group]:
+    """By their first node, but after all that they need."""
+    done: dict[Group, None] = {}
+    for group in found:
+        stack = [group]
+        while stack:
+            one = stack[-1]
+            missing = [s for s in one.sources if s not in done]
+            if missing and len(stack) < 10_000:
+                stack += missing
+            else:
+                done[stack.pop()] = None
+    return list(done)

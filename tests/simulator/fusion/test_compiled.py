@@ -1,0 +1,121 @@
+"""Predictions of compiled steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator import predict_trace
+from simulator.errors import InputError
+from simulator.fusion.explain import explain
+from simulator.fusion.layouts import channels_last, needs_copy, turned
+from simulator.fusion.padding import padded
+from simulator.hosts import host
+from simulator.many import Step, simulated
+from simulator.profiles import learned
+from simulator.records import Signature, Tensor, Trace
+from simulator.scenario import Scenario
+from simulator.whatif.setting import setting
+from simulator.whatif.tracing_ask import traced
+
+
+def network(name: str, **asked: object) -> Trace:
+    return traced(setting(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_chain_that_waits_for_its_host_gains_its_launches() -> None:
+    step = network("bert-base", batch=1, seq=64, dtype="fp16")
+    eager, compiled = (predict_trace(step, mode=mode) for mode in ("eager", "compiled"))
+    assert compiled.kernel_count < eager.kernel_count
+    assert compiled.gpu_busy_s < eager.gpu_busy_s and compiled.host_s < eager.host_s
+    assert compiled.memory.peak_bytes <= eager.memory.peak_bytes
+
+
+def test_the_optimizer_is_not_compiled() -> None:
+    step = network("mlp-tiny", training=True)
+    compiled = predict_trace(step, mode="compiled")
+    after = [op.name for op in compiled.trace.ops if op.phase == "optimizer"]
+    assert after == [op.name for op in step.ops if op.phase == "optimizer"]
+
+
+def test_a_slower_host_takes_as_much_longer() -> None:
+    step, slow = network("mlp-tiny"), host().slower(3.0)
+    one, three = (predict_trace(step, mode="compiled", host=h).host_s for h in (host(), slow))
+    assert three == pytest.approx(3 * one)
+
+
+def test_many_at_once_are_the_same_as_one() -> None:
+    step = network("mlp-tiny", training=True)
+    alone = predict_trace(step, mode="compiled")
+    table, refused = simulated([Step(step, alone.gpu, host(), learned("h200_sxm"), "compiled")])
+    assert not refused
+    np.testing.assert_allclose(table[0, :2], [alone.period_s, alone.latency_s])
+
+
+def test_what_is_compiled_is_not_compiled_again() -> None:
+    compiled = predict_trace(network("mlp-tiny"), mode="compiled")
+    again = predict_trace(compiled.trace, mode="compiled")
+    assert again.trace is compiled.trace
+
+
+def test_the_explanation_accounts_for_every_kernel_and_second() -> None:
+    step = network("bert-base", batch=2, seq=64, dtype="bf16")
+    p = predict_trace(step, mode="compiled")
+    found = explain(p)
+    kernels = sum(m.launches for m in found.merged) + sum(left.launches for left in found.left)
+    seconds = sum(m.after_s for m in found.merged) + sum(left.seconds for left in found.left)
+    assert kernels == p.kernel_count and seconds == pytest.approx(p.gpu_busy_s)
+    gelu = next(m for m in found.merged if m.ops == ("gelu",))
+    assert (gelu.count, gelu.launches, gelu.bytes_saved) == (12, 12, 0)
+    assert ("addmm", "a matrix product is cuBLAS's") in {(o.op, o.reason) for o in found.left}
+
+
+def test_eager_steps_have_nothing_to_explain() -> None:
+    with pytest.raises(InputError) as error:
+        explain(predict_trace(network("mlp-tiny")))
+    assert str(error.value) == (
+        "fusion of a step in mode 'eager' cannot be explained: nothing is fused there; predict "
+        "mode='compiled'"
+    )
+
+
+def test_layouts() -> None:
+    assert channels_last(network("resnet18", batch=2))
+    assert not channels_last(network("bert-base", batch=2, seq=16))
+    weight = Tensor((64, 3, 7, 7), "float32", (147, 49, 7, 1))
+    assert turned(weight).stride == (147, 1, 21, 3)
+    assert needs_copy(weight) and not needs_copy(turned(weight))
+    assert not needs_copy(Tensor((64, 32, 1, 1), "float32", (32, 1, 1, 1)))
+    assert not needs_copy(Tensor((64, 1, 3, 3), "float32", (9, 9, 3, 1)))  # depthwise
+
+
+def test_a_product_is_padded_where_that_pays() -> None:
+    def product(n: int) -> Signature:
+        return Signature(
+            "aten.mm.default",
+            (Tensor((64, 32), "bfloat16", (32, 1)), Tensor((32, n), "bfloat16", (1, 32))),
+            (Tensor((64, n), "bfloat16", (n, 1)),), ("self", "mat2"), {},
+        )  # fmt: skip
+
+    times = {"aten.cat.default": 0.5}
+
+    def seconds(op: Signature) -> float:
+        return times.get(op.name, 2.0 if op.out.shape[1] % 8 else 1.0)
+
+    wide = padded(product(50), (False, False), seconds)
+    assert wide is not None
+    assert [t.shape for t in (*wide.inputs, wide.out)] == [(64, 32), (32, 56), (64, 56)]
+    assert wide.inputs[1].stride == (1, 32)
+    assert padded(product(56), (False, False), seconds) is None  # nothing to pad
+    times["aten.cat.default"] = 0.9
+    assert padded(product(50), (False, False), seconds) is None  # 2.0 < 1.1 · 1.9
+    assert padded(product(50), (False, True), seconds) is not None  # the copy costs nothing
+
+
+def test_graph_breaks_are_named() -> None:
+    p = predict_trace(network("mixtral-small", batch=1, seq=32, dtype="bf16"), mode="compiled")
+    assert any("where torch.compile breaks its graph" in note for note in p.notes)
+    plain = predict_trace(network("mlp-tiny"), mode="compiled")
+    assert plain.notes[-1] == (
+        "compiled by rules like Inductor's, without running it; the optimizer stays eager"
+    )
