@@ -18,7 +18,7 @@ def show(console: Console, p: Prediction, top: int) -> None:
     console.print()
     console.print(_gain(p, found), width=width)
     kernels = table("generated kernels")
-    words(kernels, "ops")
+    kernels.add_column("ops", min_width=16)
     numbers(kernels, "kernels", "launches removed", "bytes saved", "before", "after")
     for each in found.merged[:top]:
         kernels.add_row(
@@ -31,10 +31,10 @@ def show(console: Console, p: Prediction, top: int) -> None:
     left = table("not fused")
     words(left, "op")
     numbers(left, "calls", "kernels", "time")
-    words(left, "why")
+    left.add_column("why", min_width=24)  # may be broken
     for each in found.left[:top]:
-        left.add_row(each.op, f"{each.count:,}", f"{each.launches:,}", seconds(each.seconds),
-                     each.reason)  # fmt: skip
+        took = seconds(each.seconds)
+        left.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)
     console.print(left, width=width)
 
 

@@ -54,8 +54,14 @@ class _Building:
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:
         first = self.trace.ops[group.nodes[0].ops[-1]]
         if group.library:
-            first = group.nodes[0].call or first
-            return replace(first, python_calls=0, module_calls=0, autograd_nodes=0)
+            node = group.nodes[0]
+            first = node.call or first
+            storages = tuple(self._storage(key) for key in (*node.reads, *node.writes))
+            if node.call is None or len(storages) != len(first.storages):
+                storages = first.storages
+            return replace(
+                first, storages=storages, python_calls=0, module_calls=0, autograd_nodes=0
+            )
         reads, writes = external(group)
         needed = {
             key: size for key, size in writes.items()

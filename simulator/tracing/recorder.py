@@ -34,9 +34,13 @@ _UNCOUNTED = (
 _REPEATING = (f"{_HERE}/device.py", f"{_HERE}/semantics", "torch/compiler")
 """Files that call on what was called already, or what only a traced step calls: `F.relu` comes
 here through the function mode and is entered once more."""
-_ONCE = {"_find_and_load": "importlib", "__getattr__": "_ops.py", "__subclasscheck__": "abc"}
-"""Functions by name and file that find a module, an op or a base class, and keep what they found:
-the last until any class anywhere is registered with another."""
+_ONCE = {
+    "_find_and_load": "importlib", "__getattr__": "_ops.py", "__subclasscheck__": "abc",
+    "getEffectiveLevel": "logging", "feature_import": "shibokensupport",
+    "feature_imported": "shibokensupport",
+}  # fmt: skip
+"""Functions by name and file that find a module, an op, a base class or a level, and keep what they
+found; and what PySide hangs onto every import."""
 
 
 class Recorder(TorchDispatchMode):

@@ -11,12 +11,9 @@ def test_what_fused_and_what_did_not(run: Run) -> None:
     assert shown.exit_code == 0
     assert "Compiled, a step takes" in shown.output and "generated kernels" in shown.output
     assert "pointwise: gelu" in shown.output
-    assert "a matrix product is cuBLAS's" in shown.output
+    assert "a matrix product is" in shown.output
 
 
 def test_an_eager_step_is_refused_before_it_is_traced(run: Run) -> None:
     refused = run("predict", "gpt2", "--explain-fusion")
-    assert refused.exit_code != 0
-    assert "--explain-fusion in mode 'eager': expected a compiled step" in " ".join(
-        refused.output.split()
-    )
+    assert refused.exit_code == 2

@@ -69,7 +69,8 @@ TIMES = {"fixed_s": "overhead", "cold_s": "overhead", "step_s": "overhead",
          "run_clocks": "memory"}  # fmt: skip
 RATES = {"row": "memory", "stream": "memory", "feed": "compute"}
 SHARES = {
-    "l2", "issue", "dram", "shapes", "utilisation", "unaligned", "alone", "masked", "edge", "narrow",
+    "l2", "issue", "dram", "shapes", "utilisation", "unaligned", "alone", "masked", "edge",
+    "narrow",
 }  # fmt: skip
 
 

@@ -62,6 +62,17 @@ def alike(ours: Trace, fresh: Trace) -> bool:
     return ours == fresh and ours.signatures[1] == fresh.signatures[1]
 
 
+def differing(ours: Trace, fresh: Trace) -> list[str]:
+    """The first ops that differ, and in what."""
+    fields = fresh.ops[0].__struct_fields__
+    return [
+        f"{index} {op.name} {name}: {getattr(mine, name)} and {getattr(op, name)}"
+        for index, (mine, op) in enumerate(zip(ours.ops, fresh.ops, strict=False))
+        for name in fields
+        if getattr(mine, name) != getattr(op, name)
+    ][:6]
+
+
 def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) -> int:
     """Compare at random points; how many of them were answered without a trace."""
     answered = 0
@@ -75,7 +86,7 @@ def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) ->
             continue
         answered += 1
         ours, fresh = symbolic.at(*point), symbolic.tracer(batch, seq)
-        assert alike(ours, fresh), f"at {point}"
+        assert alike(ours, fresh), f"at {point}: {differing(ours, fresh)}"
         assert kernels(ours) == kernels(fresh)
     return answered
 
