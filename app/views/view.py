@@ -1,0 +1,60 @@
+"""What every view of the explorer is: a widget that draws sides, and says what is picked in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from simulator.prediction import Prediction
+from simulator.scenario import Scenario
+
+Question = Callable[[Callable[[], bool]], Any]
+"""Work for another thread; what it is given says whether it has been cancelled."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A scenario and its answer; the first side is the baseline."""
+
+    letter: str
+    name: str
+    scenario: Scenario
+    prediction: Prediction
+
+
+class View(QWidget):
+    """A picture of one or several sides. Views share one selection, the picked ops (places in the
+    trace of the current side), and ask for another scenario instead of making one."""
+
+    title: ClassVar[str] = ""
+    picked = Signal(object)
+    """frozenset[int]: the ops that the user chose here."""
+    asked = Signal(object)
+    """Scenario: what the user wants to see instead of the current side."""
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        """Show these; called whenever a prediction changed."""
+        raise NotImplementedError
+
+    def pick(self, ops: frozenset[int]) -> None:
+        """Show what was chosen in another view."""
+
+    def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
+        """What must be computed before `answer`, or None when `draw` said it all."""
+        return None
+
+    def answer(self, found: Any) -> None:
+        """What `question` came to."""
+
+    def subtitle(self) -> str:
+        """A few words beside the title: the figure that the picture is about."""
+        return ""
+
+    def rows(self) -> list[list[str]]:
+        """The picture as a table, heads first: its twin for those who cannot see it, and its
+        CSV."""
+        return []
