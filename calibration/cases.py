@@ -203,8 +203,46 @@ COMPILED: tuple[Case, ...] = (
 )
 """Steps under `torch.compile`: kernels, times and memory, no ops."""
 
-SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION,
-          "batches": BATCHES, "compiled": COMPILED}  # fmt: skip
+COMPILED_VALIDATION: tuple[Case, ...] = (
+    *_compiled(_train("gpt2", "bf16", 8, 1024)),
+    *_compiled(_infer("bert-large", "fp16", 4, 256)),
+    *_compiled(_infer("t5-base", "bf16", 16, 256)),
+    *_compiled(_infer("resnet18", "fp16", 16)),
+    *_compiled(_train("bert-base", "autocast", 32, 256)),
+    *_compiled(_infer("vit-b16", "bf16", 64)),
+    *_compiled(_infer("llama3-1b", "bf16", 1, 2048)),
+    *_compiled(_infer("llama3-1b-decode", "bf16", 1, 256)),
+    *_compiled(_infer("bert-base", "fp16", 1, 64)),
+    *_compiled(_train("vit-b16", "bf16", 64)),
+    *_compiled(_infer("convnext-t", "autocast", 64)),
+    *_compiled(_infer("mobilenet-v2", "autocast", 64)),
+    *_compiled(_train("llama3-1b", "bf16", 4, 512, "adamw_fused")),
+    *_compiled(_infer("gpt2", "bf16", 1, 128)),
+    *_compiled(_infer("dlrm", "fp32", 256)),
+    *_compiled(_train("resnet18", "fp32", 32, 0, "adamw")),
+    *_compiled(_infer("swin-t", "fp16", 64)),
+    *_compiled(_infer("resnet50", "autocast", 128)),
+    *_compiled(_train("mlp-tiny", "fp32", 4096, 0, "adamw")),
+    *_compiled(_infer("mlp-wide", "fp32", 256)),
+    *_compiled(_infer("chain", "fp32", 1, 0, n=16)),
+    *_compiled(_infer("convnet-tiny", "fp32", 1024)),
+    *_compiled(_train("gpt2", "fp32", 1, 256, "sgd")),
+    *_compiled(_infer("dit-xl", "fp16", 16)),
+    *_compiled(_infer("whisper-encoder", "bf16", 1, 3000)),
+    *_compiled(_train("t5-base", "bf16", 8, 256)),
+    *_compiled(_train("mobilenet-v2", "autocast", 64, 0, "sgd")),
+    *_compiled(_infer("bert-base", "bf16", 64, 512, mask=True)),
+    *_compiled(_infer("unet", "bf16", 1)),
+    *_compiled(_train("resnet50", "autocast", 128, 0, "sgd")),
+    *_compiled(_train("swin-t", "autocast", 64)),
+    *_compiled(_infer("llama3-8b-decode", "bf16", 16, 2048)),
+    *_compiled(_train("convnext-t", "fp32", 8)),
+    *_compiled(_infer("mamba2-130m", "bf16", 8, 1024)),
+)
+"""Steps under `torch.compile` that are never fitted, each with its eager twin timed beside it."""
+
+SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
+          "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION}  # fmt: skip
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +171,18 @@ def record(case: Case, watch: Watch, whole: bool) -> dict[str, Any]:
         kernels = [e for e in events if e.get("cat") in _GPU_EVENTS]
         kernels.sort(key=lambda k: k["ts"])
         result["launches"] = [[k["name"][:160], round(k["dur"] * 1000)] for k in kernels]
+        result["eager"] = _eager_twin(case)
     return result
+
+
+def _eager_twin(case: Case) -> dict[str, Any]:
+    """The same step as eager PyTorch runs it, on the same machine a moment later."""
+    step = Step(replace(case, mode="eager"), "cuda")
+    for _ in range(3):
+        step()
+    timing = {"period": asdict(period(step, 0.4)), "latency": asdict(latency(step, 0.2))}
+    seconds, count = busy_s(gpu_events(step))
+    return timing | {"gpu_busy_s": seconds, "kernels": count}
 
 
 def _ops(step: Step) -> dict[str, Any]:
