@@ -42,7 +42,8 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 class Timed(msgspec.Struct, frozen=True):
-    """One case whose ops were not recorded; `launches` are (kernel, nanoseconds)."""
+    """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` the
+    period of its eager twin in the same process, of a compiled step."""
 
     case: dict[str, Any]
     period_s: float
@@ -51,6 +52,7 @@ class Timed(msgspec.Struct, frozen=True):
     kernel_count: int
     peak_bytes: int
     launches: list[tuple[str, int]]
+    eager_s: float | None = None
 
     @property
     def name(self) -> str:
@@ -65,6 +67,7 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
                 yield Timed(
                     row["case"], row["period"]["median_s"], row["latency"]["median_s"],
                     row["gpu_busy_s"], row["kernels"], row["peak_bytes"], row.get("launches", []),
+                    row["eager"]["period"]["median_s"] if "eager" in row else None,
                 )  # fmt: skip
 
 

@@ -86,20 +86,12 @@ def _peak_ratio(recording: Recording, traced: Trace) -> float:
     return memory(traced).peak_bytes / (standing + grown)
 
 
-def compiled(
-    eager_suites: Sequence[str] = ("recordings", "validation", "batches"),
-) -> list[Outcome]:
-    """Every figure of every step that was timed under `torch.compile`, and its speed-up where the
-    same step was timed in eager mode. Only the host's four constants were fitted to them
-    (`simulator.fusion.host_costs`)."""
-    host = host_of("compiled")
-    eager: dict[str, tuple[float, Host]] = {}
-    for suite in eager_suites:
-        own = host_of(suite)
-        for step in timed(suite):
-            eager.setdefault(step.name, (step.period_s, own))
+def compiled(suite: str = "compiled_validation") -> list[Outcome]:
+    """Every figure of every step that was timed under `torch.compile`, and its speed-up over the
+    eager twin that was timed beside it."""
+    host = host_of(suite)
     found: list[Outcome] = []
-    for step in timed("compiled"):
+    for step in timed(suite):
         traced = retrace(step.case)
         p = predict_trace(traced, mode="compiled", host=host)
         low, high = p.interval_s
@@ -112,10 +104,9 @@ def compiled(
             Outcome(step.name, group, "GPU busy", p.gpu_busy_s / step.gpu_busy_s),
             Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
         ]  # fmt: skip
-        if before := eager.get(step.name.removesuffix("/compiled")):
-            measured_s, its_host = before
-            gain = predict_trace(traced, host=its_host).period_s / p.period_s
-            ratio = gain / (measured_s / step.period_s)
+        if step.eager_s is not None:
+            gain = predict_trace(traced, host=host).period_s / p.period_s
+            ratio = gain / (step.eager_s / step.period_s)
             found.append(Outcome(step.name, group, "speed-up", ratio))
     return found
 

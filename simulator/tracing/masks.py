@@ -16,9 +16,7 @@ aten = torch.ops.aten
 
 _CHOICES = {aten.topk: 2, aten.sort: 1, aten.argsort: 1, aten.argmax: 1, aten.argmin: 1}
 """Ops that return indices along a dimension, and where in the call that dimension stands."""
-_SAME = {
-    aten._to_copy, aten.clone, aten.index_select, aten.contiguous, aten.cat, aten.gather,
-}  # fmt: skip
+_SAME = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
 """Ops whose result is as full as their first tensor."""
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibration.fit import base, fit_curve
+from calibration.curve_fit import fit_curve
+from calibration.fit import base
 from calibration.leaving_overhead import Sweep, crossing, growth
 from calibration.outcome import Outcome, summarised, summary, table
 from calibration.residual_fit import fit_residual
