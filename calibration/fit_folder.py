@@ -44,6 +44,7 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
         f"{measured.header['torch']}, CUDA {measured.header['cuda']}; gaps of a stream and the "
         f"interval as of {known.id}",
         interval=known.interval,
+        compiled=known.compiled,
     )
     seen = merged(samples(found))
     fitted = fit(seen, card, start)

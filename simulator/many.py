@@ -148,7 +148,7 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
         run.step()
         alone = run.gpu_s[:, 0]
     part = shares(settled.period_s.T)
-    reach = np.array([r.step.profile.interval_on(r.step.gpu.id) for r in alike])
+    reach = np.array([r.step.profile.interval_on(r.step.gpu.id, r.step.mode) for r in alike])
     samples = np.array([r.step.trace.samples for r in alike], float)
     peak = np.array([_peak_bytes(r.step.trace) for r in alike], float)
     need = peak + [workspace_bytes(r.on_gpu.lowered.works, r.step.gpu) for r in alike]

@@ -47,7 +47,7 @@ def simulate(
     alone = schedule(replace(launched, duration_s=columns.duration_s), clock)
     settled = steady(replace(launched, duration_s=nudged(columns)), clock)
     period_s, after_sync_s = float(settled.period_s[0]), float(settled.after_sync_s[0])
-    low, high = profile.interval_on(gpu.id)
+    low, high = profile.interval_on(gpu.id, mode)
     return Prediction(
         trace=trace,
         gpu=gpu,

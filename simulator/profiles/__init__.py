@@ -81,6 +81,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dram_reach   share of the data sheet's bandwidth that the best kernel reaches
     l2_reach     share of L2 in which data just used is found again
     interval     10th and 90th percentile of measured over predicted periods, of steps never fitted
+    compiled     the same of steps under `torch.compile`
     transferred  the same on other GPUs
     """
 
@@ -101,10 +102,17 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     interval: tuple[float, float]
     transferred: tuple[float, float]
     transferred_source: str
+    compiled: tuple[float, float] | None = None
 
-    def interval_on(self, gpu: str) -> tuple[float, float]:
-        """The interval's ends over the predicted period, on the GPU of this id."""
-        return self.interval if gpu == self.gpu else self.transferred
+    def interval_on(self, gpu: str, mode: str = "eager") -> tuple[float, float]:
+        """The interval's ends over the predicted period, on the GPU of this id; elsewhere what is
+        compiled is as uncertain as either."""
+        low, high = self.interval if gpu == self.gpu else self.transferred
+        if mode != "compiled" or self.compiled is None:
+            return low, high
+        return self.compiled if gpu == self.gpu else (
+            min(low, self.compiled[0]), max(high, self.compiled[1])
+        )  # fmt: skip
 
 
 VERSION = 2
