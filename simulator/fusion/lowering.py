@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from msgspec.structs import replace
-
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import kind
-from simulator.fusion.layouts import channels_last, needs_copy, relaid
+from simulator.fusion.library_calls import LibraryCalls
 from simulator.fusion.node import Key, Node, Pending
-from simulator.fusion.padding import Seconds, padded
+from simulator.fusion.padding import Seconds
 from simulator.fusion.reductions import parts
 from simulator.hardware import GPU
-from simulator.records import Op, Signature, Tensor, Trace
+from simulator.records import Op, Tensor, Trace
 
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _PARTIAL_BYTES = 4  # sums are kept in fp32
@@ -37,9 +35,6 @@ class Lowering:
     ) -> None:  # fmt: skip
         self.only = only
         self.inductor = inductor and only is None
-        self.seconds = seconds
-        self.wide: dict[object, Signature | None] = {}
-        self.plain: dict[int, Signature] = {}
         self.loops: set[Value] = set()
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
@@ -47,9 +42,7 @@ class Lowering:
         self.pending: dict[Key, Pending] = {}
         self.kinds: dict[int, str] = {}
         self.number = count()
-        self.channels_last = self.inductor and channels_last(trace)
-        self.relaid: dict[int, Signature] = {}
-        self.turned: set[Value] = set()
+        self.calls = LibraryCalls(self, seconds)
 
     def run(self) -> list[Node]:
         for index, op in enumerate(self.trace.ops):
@@ -80,109 +73,13 @@ class Lowering:
     def _lower(self, index: int, op: Op) -> None:
         how = self.kind(index)
         if how == "library":
-            self._library(index, op)
+            self.calls.lower(index, op)
         elif how == "pointwise":
             self._loop(index, op)
         elif how == "reduction":
             lower_reduction(self, index, op)
 
-    # -- the three kinds --------------------------------------------------------------------------
-
-    def _library(self, index: int, op: Op) -> None:
-        """A call that reads and writes memory. Its bias, where that is added by a loop, is read by
-        the loop."""
-        if self._unfused_bias(index, op):
-            return
-        node = Node("library", 1, ops=(index,))
-        call = self._padded(index, op)
-        if call is not None:
-            self._pad(index, op, call, node)
-            return
-        turns = self.channels_last and "convolution" in op.name
-        if turns:
-            node.call = relaid(op, self.relaid)
-        for value, tensor in zip(self.flow.reads[index], op.inputs, strict=True):
-            if turns and self._outside(value):
-                self._turn(index, value, tensor)
-            self.store(value)
-            node.reads[value] = tensor.nbytes
-        for value, tensor in zip(self.flow.makes[index], op.outputs, strict=True):
-            node.writes[value] = tensor.nbytes
-        self.nodes.append(node)
-
-    def _unfused_bias(self, index: int, op: Op) -> bool:
-        """A full-precision product whose result only loops read leaves its bias to them
-        (`unfuse_bias_add_to_pointwise`; config.keep_addmm_fused_for_half_dtypes)."""
-        users = self.flow.users.get(self.flow.makes[index][0], [])
-        half = op.outputs[0].itemsize < 4
-        loops = users and all(self.kind(user) != "library" for user in users)
-        if op.name != "aten.addmm.default" or half or not loops or not self.inductor:
-            return False
-        bias, *factors = zip(self.flow.reads[index], op.inputs, strict=True)
-        key = id(op.signature)
-        if key not in self.plain:
-            self.plain[key] = replace(
-                op.signature, name="aten.mm.default", inputs=op.inputs[1:],
-                names=("self", "mat2"), args={}, aliases=(),
-            )  # fmt: skip
-        product, out = next(self.number), op.outputs[0]
-        call = replace(op, signature=self.plain[key], storages=op.storages[1:])
-        node = Node("library", 1, ops=(index,), call=call)
-        for value, tensor in factors:
-            self.store(value)
-            node.reads[value] = tensor.nbytes
-        node.writes[product] = out.nbytes
-        self.nodes.append(node)
-        reads = {product: out.nbytes, bias[0]: bias[1].nbytes}
-        self.make(index, reads, [(self.flow.makes[index][0], out)], out.numel, out.numel * 3)
-        return True
-
-    def _padded(self, index: int, op: Op) -> Signature | None:
-        if self.seconds is None or "mm." not in op.name or op.phase == "optimizer":
-            return None
-        free = tuple(
-            tensor.contiguous and not self._outside(value) and value in self.loops
-            for value, tensor in zip(self.flow.reads[index], op.inputs, strict=True)
-        )
-        key = id(op.signature), free
-        if key not in self.wide:
-            self.wide[key] = padded(op.signature, free, self.seconds)
-        return self.wide[key]
-
-    def _pad(self, index: int, op: Op, call: Signature, node: Node) -> None:
-        """Each operand that grows is copied by a loop, computed there where it was pending."""
-        for value, tensor, wide in zip(self.flow.reads[index], op.inputs, call.inputs, strict=True):
-            if tensor.shape == wide.shape:
-                self.store(value)
-                node.reads[value] = tensor.nbytes
-                continue
-            held = self.pending.get(value)
-            copy = self._node("pointwise", wide.numel, 1, True, {value: tensor.nbytes}, (index,),
-                              0, wide.numel * 3)  # fmt: skip
-            key = next(self.number)
-            copy.writes[key] = node.reads[key] = wide.nbytes
-            copy.alone = held is None
-            self.nodes.append(copy)
-        for value, tensor in zip(self.flow.makes[index], call.outputs, strict=True):
-            node.writes[value] = tensor.nbytes
-        node.call = replace(op, signature=call)
-        self.nodes.append(node)
-
-    def _outside(self, value: Value) -> bool:
-        return self.trace.storages[value[0]].role in ("input", "weight", "buffer")
-
-    def _turn(self, index: int, value: Value, tensor: Tensor) -> None:
-        """A kernel that lays an input or a weight channels last; what a loop made lies so."""
-        if value in self.turned or not needs_copy(tensor):
-            return
-        self.turned.add(value)
-        self.nodes.append(
-            Node(
-                "pointwise", tensor.numel, reads={value: tensor.nbytes},
-                writes={next(self.number): tensor.nbytes}, ops=(index,),
-                instructions=tensor.numel * 3, alone=True,
-            )
-        )  # fmt: skip
+    # -- loops ------------------------------------------------------------------------------------
 
     def _loop(self, index: int, op: Op) -> None:
         """An op over elements: each output is pending until something must store it."""
@@ -203,7 +100,7 @@ class Lowering:
         source = op.inputs[0]
         self.nodes.append(Node("pointwise", table.numel, writes={value: table.nbytes},
                                ops=(index,), instructions=table.numel))  # fmt: skip
-        node = self._node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
+        node = self.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
         node.writes[value] = source.nbytes
         node.reads[value] = 0
         node.atomic = True
@@ -223,9 +120,7 @@ class Lowering:
                 (next(self.number), rows * split * _PARTIAL_BYTES)
                 for _ in range(3 if moments else len(results))
             ]
-            node = self._node(
-                "reduction", rows * split, -(-cols // split), inner, reads, ops, *work
-            )
+            node = self.node("reduction", rows * split, -(-cols // split), inner, reads, ops, *work)
             node.writes |= dict(partial)
             node.partial = True
             self.nodes.append(node)
@@ -233,12 +128,12 @@ class Lowering:
             split = parts(rows, cols, False, self.gpu) if moments else 1
             if not moments:
                 for part, result in zip(partial, results, strict=True):
-                    last = self._node("reduction", rows, cols, True, dict([part]), ops, *work)
+                    last = self.node("reduction", rows, cols, True, dict([part]), ops, *work)
                     last.writes |= dict([result])
                     self.nodes.append(last)
                 return
             inner = False
-        node = self._node("reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops,
+        node = self.node("reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops,
                           *work)  # fmt: skip
         node.writes |= dict(results)
         self.nodes.append(node)
@@ -320,7 +215,7 @@ class Lowering:
             ops |= dict.fromkeys(held.ops if held else ())
         return found, tuple(ops)
 
-    def _node(
+    def node(
         self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
         ops: tuple[int, ...], flops: int, instructions: int,
     ) -> Node:  # fmt: skip
