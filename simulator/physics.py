@@ -212,7 +212,9 @@ def _whole(
     of bulk loads."""
     products = [w.family == "gemm" for w in works]
     batched = column([w.dims["b"] if w.family == "gemm" else 0 for w in works]) > 1
-    biased = column([p and bool(w.dims.get("epilogue")) for p, w in zip(products, works, strict=True)])
+    biased = column(
+        [p and bool(w.dims.get("epilogue")) for p, w in zip(products, works, strict=True)]
+    )
     once = column([w.engine == "vector" or w.dtype in ("tf32", "int8", "uint8") for w in works])
     return batched | ((biased > 0) & ((once > 0) | (align_bytes < 16)))
 

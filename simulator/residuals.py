@@ -47,9 +47,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     spread: float
     noise: float
 
-    def of(
-        self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None
-    ) -> Floats:
+    def of(self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None) -> Floats:
         """Mean from DRAM, and from L2, of each work, [works, 2]; of works at so many points each, a
         row for each point. Those at one point are kept, since the next question is often about the
         same ones."""

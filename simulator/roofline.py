@@ -75,12 +75,12 @@ class Ruled(NamedTuple):
 
     work: Work
     curve: str
-    count: int = 1
+    points: int = 1
 
 
 def roofs_of(ruled: Sequence[Ruled], gpu: GPU, profile: Profile) -> Roofs:
     """The roofline of each work, a row for each of its points."""
-    counts = [each.count for each in ruled]
+    counts = [each.points for each in ruled]
     begins = np.cumsum([0, *counts])
     found = np.zeros((begins[-1], len(fields(Roofs))))
     places: dict[str, list[int]] = {}
@@ -111,9 +111,7 @@ def _measured_on(gpu_id: str) -> GPU | None:
     return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
 
 
-def _measured(
-    of: Group, times: Floats, gpu: GPU, profile: Profile, residual: Residual
-) -> Floats:
+def _measured(of: Group, times: Floats, gpu: GPU, profile: Profile, residual: Residual) -> Floats:
     """Columns `cold_log` and `hot_log`. No residual makes a kernel faster than its
     engine's peak, or slower from L2 than from DRAM."""
     compute, cold, hot, fixed, latency, _ = times.T

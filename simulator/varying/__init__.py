@@ -7,8 +7,17 @@ others come again later. So the code is run once for each path through it, not o
 and there is no second copy of any formula.
 """
 
-from simulator.varying.number import Varying
 from simulator.varying.columns import anywhere, in_column, stacked
+from simulator.varying.number import Varying
 from simulator.varying.paths import Walked, at_each, in_arrays, walked
 
-__all__ = ["Varying", "Walked", "anywhere", "at_each", "in_arrays", "in_column", "stacked", "walked"]
+__all__ = [
+    "Varying",
+    "Walked",
+    "anywhere",
+    "at_each",
+    "in_arrays",
+    "in_column",
+    "stacked",
+    "walked",
+]

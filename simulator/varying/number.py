@@ -264,11 +264,11 @@ class Varying:
             if nothing.any():
                 if self.path.any(nothing):
                     raise ZeroDivisionError("division by zero")
-                below = Varying(np.where(nothing, 1, below.values), below.path, below.most)
+                below = Varying(np.where(nothing, 1, below.values), self.path, below.most)
+            if turned:
+                return below._with(operation, other, bound, True)
         elif isinstance(below, _NUMBERS) and not below:
             raise ZeroDivisionError("division by zero")
-        if turned:
-            return below._with(operation, other, bound, True)
         return self._with(operation, below, bound)
 
     def _rounded(self, whole: Callable[[Any], Any], python: Callable[[Any], int]) -> Varying:
@@ -279,7 +279,9 @@ class Varying:
             return self._each(python)
         return Varying(found.astype(np.int64), self.path)
 
-    def _python(self, operation: Callable[[Any, Any], Any], other: Any, turned: bool = False) -> Any:
+    def _python(
+        self, operation: Callable[[Any, Any], Any], other: Any, turned: bool = False
+    ) -> Any:
         """Point by point, as Python does it."""
         if type(other) is Varying:
             pairs = zip(self.values.tolist(), other.values.tolist(), strict=True)

@@ -80,8 +80,8 @@ def _of(found: Any, on: NDArray[np.bool_]) -> Any:
 
 
 def at_each(function: Callable[..., T]) -> Callable[..., T]:
-    """A function of plain numbers (and other things that can be keys) that is asked at each distinct
-    choice of those that vary, rather than split the path; it returns a number or a tuple."""
+    """A function of plain numbers (and anything else), asked at each distinct choice of those that
+    vary, rather than split the path; it returns a number or a tuple of them."""
 
     @wraps(function)
     def asked(*arguments: Any) -> Any:
