@@ -9,8 +9,9 @@ over the bandwidth of the level that serves them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from simulator.costs import Work
 from simulator.engines import dram_bytes_per_s, l2_bytes_per_s, peak_flops_per_s, units_of
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
+from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
 
@@ -43,9 +45,11 @@ class Group:
     """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
     depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
     tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width and
-    whether a mask is read, [works, 7]."""
+    whether a mask is read, [works, 7]. A work at many points is as many rows: `counts`, None where
+    each is one."""
 
     works: tuple[Work, ...]
+    counts: tuple[int, ...] | None
     flops: Floats
     bytes: Floats
     read_bytes: Floats
@@ -60,18 +64,28 @@ class Group:
     heads: Floats
 
 
-def group(works: Sequence[Work]) -> Group:
-    """Stack works of one curve."""
+def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
+    """Stack works of one curve, each with its numbers at one point or at so many."""
 
     def column(values: Sequence[Any]) -> Floats:
-        return np.array(values, float)
+        return stacked(values, counts)
+
+    def columns(values: Sequence[tuple[Any, ...]], wide: int) -> Floats:
+        if counts is None:
+            return np.array(values, float).reshape(-1, wide)
+        return np.column_stack([column(each) for each in zip(*values, strict=True)])
 
     dims = [work.dims for work in works]
     tiled = [
-        _product(w) if w.family in ("gemm", "conv") and w.flops else (1, 1, 1, 1) for w in works
+        _product(w) if w.family in ("gemm", "conv") and anywhere(w.flops) else (1,) * 4
+        for w in works
     ]
+    align_bytes = column([d.get("align_bytes", 16) for d in dims])
+    heads = [_blocks(w) for w in works if w.family == "attention"]
+    each = tuple(counts) if counts is not None else None
     return Group(
         works=tuple(works),
+        counts=each,
         flops=column([w.flops for w in works]),
         bytes=column([w.bytes for w in works]),
         read_bytes=column([w.read_bytes for w in works]),
@@ -79,11 +93,11 @@ def group(works: Sequence[Work]) -> Group:
         rows=column([d.get("rows", 0) for d in dims]),
         runs=column([d.get("runs", 0) for d in dims]),
         steps=column([d.get("steps", 0) for d in dims]),
-        product=column(tiled).reshape(-1, 4),
-        whole=np.array([w.family == "gemm" and _is_whole(w) for w in works]),
-        align_bytes=column([d.get("align_bytes", 16) for d in dims]),
+        product=columns(tiled, 4),
+        whole=_whole(works, column, align_bytes),
+        align_bytes=align_bytes,
         item_bytes=column([_ITEM_BYTES.get(w.dtype, 2) for w in works]),
-        heads=column([_blocks(w) for w in works if w.family == "attention"]).reshape(-1, 7),
+        heads=columns(heads, 7) if heads else np.zeros((0, 7)),
     )
 
 
@@ -117,10 +131,10 @@ def _tiles(curve: str, profile: Profile) -> Tiles | None:
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
     """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
-    lanes = _peaks(of.works, gpu, "vector") / 2
+    lanes = _peaks(of, gpu, "vector") / 2
     slots = of.instructions / lanes
-    on_tensor = np.array([w.engine == "tensor" for w in of.works])
-    compute = np.maximum(slots, np.where(on_tensor, of.flops / _peaks(of.works, gpu), 0.0))
+    on_tensor = _on_tensor(of)
+    compute = np.maximum(slots, np.where(on_tensor, of.flops / _peaks(of, gpu), 0.0))
     fixed = traffic.fixed_s + traffic.step_s * of.steps
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)
@@ -147,7 +161,7 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     longer; vector lanes take turns with loading them."""
     units = units_of(gpu)
     batch, rows, columns, depth = (c[:, None, None] for c in of.product.T)
-    rate = (_peaks(of.works, gpu) * tiles.utilisation / units)[:, None, None]
+    rate = (_peaks(of, gpu) * tiles.utilisation / units)[:, None, None]
     shapes = np.array(tiles.shapes, float)
     high, wide = shapes[:, 0, None], shapes[:, 1, None]
     blocks = batch * np.ceil(rows / high) * np.ceil(columns / wide)
@@ -156,7 +170,7 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     fed = steps * (high + wide) * of.item_bytes[:, None, None] / _fed_bytes_per_s(gpu, tiles)
     slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)[:, None, None]
     multiplied, fed = 2 * steps * high * wide / rate, fed * slower
-    beside = np.array([w.engine == "tensor" for w in of.works])[:, None, None]
+    beside = _on_tensor(of)[:, None, None]
     one = np.where(beside, np.maximum(multiplied, fed), multiplied + fed)
     total = waves * (one + tiles.wave_s) + np.where(_SPLITS > 1, tiles.split_s, 0.0)
     total = np.where(of.whole[:, None, None] & (_SPLITS > 1), np.inf, total)
@@ -176,7 +190,7 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     """
     units = units_of(gpu)
     blocks, count, longest, edges, flops, width, masked = of.heads.T
-    one = flops / (_peaks(of.works, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
+    one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
     one = one * np.where(masked > 0, tiles.masked, 1.0)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
     serial = (longest + more / blocks) * tiles.alone
@@ -192,23 +206,33 @@ def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles
     return np.column_stack([compute, cold, hot, fixed, latency])
 
 
-def _is_whole(work: Work) -> bool:
-    """Has each result one part? In a batch; and a bias is added once, but by kernels of bulk
-    loads."""
-    narrow = work.dims.get("align_bytes", 16) < 16 or work.dtype in ("tf32", "int8", "uint8")
-    once = work.engine == "vector" or narrow
-    return work.dims["b"] > 1 or (bool(work.dims.get("epilogue")) and once)
+def _whole(
+    works: Sequence[Work], column: Callable[[Sequence[Any]], Floats], align_bytes: Floats
+) -> NDArray[np.bool_]:
+    """Has each result of a product one part? In a batch; and a bias is added once, but by kernels
+    of bulk loads."""
+    products = [w.family == "gemm" for w in works]
+    batched = column([w.dims["b"] if w.family == "gemm" else 0 for w in works]) > 1
+    biased = column(
+        [p and bool(w.dims.get("epilogue")) for p, w in zip(products, works, strict=True)]
+    )
+    once = column([w.engine == "vector" or w.dtype in ("tf32", "int8", "uint8") for w in works])
+    return batched | ((biased > 0) & ((once > 0) | (align_bytes < 16)))
 
 
-def _peaks(works: Sequence[Work], gpu: GPU, engine: str | None = None) -> Floats:
+def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
     """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
     if engine is None:
-        found = [peak_flops_per_s(gpu, w.engine, w.dtype) for w in works]
+        found = [peak_flops_per_s(gpu, w.engine, w.dtype) for w in of.works]
     else:
         doubles = peak_flops_per_s(gpu, engine, "float64")
         singles = peak_flops_per_s(gpu, engine, "float32")
-        found = [doubles if w.dtype == "float64" else singles for w in works]
-    return np.array(found)
+        found = [doubles if w.dtype == "float64" else singles for w in of.works]
+    return stacked(found, of.counts)
+
+
+def _on_tensor(of: Group) -> NDArray[np.bool_]:
+    return stacked([w.engine == "tensor" for w in of.works], of.counts) > 0
 
 
 def _product(work: Work) -> tuple[float, float, float, float]:
@@ -219,8 +243,7 @@ def _product(work: Work) -> tuple[float, float, float, float]:
     groups = d["groups"]
     if "positions" in d:  # lowered: to a product of patches
         return d.get("batch", groups), d["positions"], d["columns"], d["depth"]
-    taps = float(np.prod(d["kernel"]))
-    out, into = float(np.prod(d["spatial_out"])), float(np.prod(d["spatial_in"]))
+    taps, out, into = (1.0 * prod(d[name]) for name in ("kernel", "spatial_out", "spatial_in"))
     cin, cout = d["cin"] / groups, d["cout"] / groups
     if d["direction"] == "fwd":
         return groups, d["n"] * out, cout, cin * taps
@@ -233,7 +256,7 @@ def _blocks(work: Work) -> tuple[float, ...]:
     """An attention's blocks as it was lowered, or one of 128 × 128 tiles a head's 128 queries."""
     d = work.dims
     high, wide = d.get("tile", (128, 128))
-    width = d.get("width", max(d["d"], d["dv"]))
+    width = d["width"] if "width" in d else max(d["d"], d["dv"])
     rows, columns = (d["sq"], d["sk"]) if d["direction"] == "fwd" else (d["sk"], d["sq"])
     blocks = d.get("blocks", d["b"] * d["h"] * -(-rows // high))
     longest = d.get("longest", -(-columns // wide))

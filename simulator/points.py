@@ -20,11 +20,11 @@ from simulator.hosts import Host
 from simulator.issued import Issued, issued
 from simulator.prediction import REGIMES, Columns, workspace_bytes
 from simulator.profiles import Profile
-from simulator.roofline import Roofs, roofs
+from simulator.roofline import Roofs
 from simulator.simulate import check_mode, driven, nudged, shares
 from simulator.steady import alone, bounds, steady
 from simulator.symbols.family import Family
-from simulator.symbols.instances import Chosen, Launched, instances, kind_of
+from simulator.symbols.instances import Lowered, grid, kind_of
 from simulator.symbols.peaks import peak_bytes
 from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
 from simulator.symbols.templates import fill
@@ -37,7 +37,6 @@ COLUMNS = (
 _TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
 _CLASSES = 1 << 15  # and in one of classes
 _LEAST = 16  # points at a time
-_TABLES = 8  # cards whose roofs are kept with a family
 
 
 class Drive(NamedTuple):
@@ -60,15 +59,6 @@ class Alike:
     place: Ints
 
 
-class Lowered(NamedTuple):
-    """The instances of a signature as a GPU runs them: the first row of each one's works in a table
-    of roofs, a number for each way of launching them, and whether they use a workspace."""
-
-    begin: Ints
-    pattern: Ints
-    products: NDArray[np.bool_]
-
-
 def at_points(
     family: Family, batches: Sequence[int], seqs: Sequence[int], gpu: GPU, profile: Profile,
     drives: Sequence[Drive],
@@ -78,20 +68,20 @@ def at_points(
     if any(drive.mode == "compiled" for drive in drives):
         return _with_compiled(family, batches, seqs, gpu, profile, drives)
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
-    chosen = instances(family, sizes)
-    lowered, table = _lowered(family, chosen, gpu, profile)
+    known = grid(family, sizes)
+    lowered, table = known.on(gpu).lowered, known.roofs(gpu, profile)
     traffic = tensor_bytes(family, sizes)
     samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
     peak = peak_bytes(family, sizes)
-    workspace = _workspaces(chosen, lowered, gpu)
+    workspace = _workspaces(len(samples), lowered, gpu)
     found: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
         empty = np.full((len(samples), len(COLUMNS)), np.nan)
         empty[:, -1] = -1
         found.append((empty, {}))
-    for alike in _patterns(chosen, lowered):
+    for alike in _patterns(len(samples), lowered):
         first = int(alike[0])
-        kernels = _alike(family, (batches[first], seqs[first]), chosen, first, gpu)
+        kernels = _alike(family, (batches[first], seqs[first]), lowered, first, gpu)
         ways: list[tuple[Floats, tuple[Launches, Clock]]] = []
         for (figures, refused), drive in zip(found, drives, strict=True):
             try:
@@ -102,8 +92,7 @@ def at_points(
         size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
         for begin in range(0, alike.size, size):
             places = alike[begin : begin + size]
-            begins = [low.begin[c.of[places]] for low, c in zip(lowered, chosen, strict=True)]
-            times, busy = _timed(kernels, begins, traffic[:, places], table, gpu, profile)
+            times, busy = _timed(kernels, lowered, places, traffic[:, places], table, gpu, profile)
             fits = peak[places] + workspace[places] <= gpu.memory_bytes
             for figures, how in ways:
                 figures[places] = _row(
@@ -146,81 +135,23 @@ def _row(
     ).astype(float)  # fmt: skip
 
 
-@dataclass(eq=False)
-class _Table:
-    """Roofs of works on a card, and what is known of the instances of `grid`."""
-
-    gpu: GPU
-    profile: Profile
-    begins: dict[int, tuple[Launched, int]]
-    roofs: Floats
-    grid: tuple[object, list[Lowered]] | None = None
-
-
-def _lowered(
-    family: Family, chosen: list[Chosen], gpu: GPU, profile: Profile
-) -> tuple[list[Lowered], Roofs]:
-    """The instances as a GPU runs them, and the table of roofs, a row for each distinct work."""
-    tables: list[_Table] = family.kept.setdefault("roofs", [])
-    held = next((t for t in tables if t.gpu is gpu and t.profile is profile), None)
-    if held is None:
-        held = _Table(gpu, profile, {}, np.zeros((len(_ROOFS), 0)))
-        tables.append(held)
-        del tables[:-_TABLES]
-    if held.grid is None or held.grid[0] is not chosen:
-        held.grid = chosen, _ranked(chosen, held)
-    return held.grid[1], Roofs(*held.roofs)
-
-
-def _ranked(chosen: list[Chosen], table: _Table) -> list[Lowered]:
-    gpu, known, works = table.gpu, table.begins, list[Work]()
-    kind = kind_of(gpu)
-    count, found = table.roofs.shape[1], list[Lowered]()
-    for c in chosen:
-        begins: list[int] = []
-        patterns: list[int] = []
-        products: list[bool] = []
-        ways: dict[tuple[int, ...], int] = {}
-        for instance in c.instances:
-            launched = instance.on(gpu, kind)
-            if id(launched) not in known:  # kept with it, so that no other takes its identity
-                known[id(launched)] = launched, count + len(works)
-                works += launched.works
-            begins.append(known[id(launched)][1])
-            patterns.append(ways.setdefault(launched.places, len(ways)))
-            products.append(launched.products)
-        found.append(
-            Lowered(np.array(begins, np.int64), np.array(patterns, np.int64), np.array(products))
-        )
-    if works:
-        new = roofs(works, gpu, table.profile)
-        each = np.stack([getattr(new, name) for name in _ROOFS])
-        table.roofs = np.concatenate([table.roofs, each], axis=1)
-    return found
-
-
-_ROOFS = tuple(Roofs.__dataclass_fields__)
-
-
-def _patterns(chosen: Sequence[Chosen], lowered: Sequence[Lowered]) -> Iterator[Ints]:
+def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
     """Points whose ops launch as many kernels, with as many works."""
-    code = np.zeros(chosen[0].of.size if chosen else 0, np.int64)
-    for c, low in zip(chosen, lowered, strict=True):
-        ways = int(low.pattern.max(initial=0)) + 1
-        if ways > 1:
-            _, code = np.unique(code * ways + low.pattern[c.of], return_inverse=True)
+    code = np.zeros(points, np.int64)
+    for low in lowered:
+        if len(low.places) > 1:
+            _, code = np.unique(code * len(low.places) + low.pattern, return_inverse=True)
             code = code.ravel()
     for number in np.unique(code):
         yield np.flatnonzero(code == number)
 
 
 def _alike(
-    family: Family, point: tuple[int, int], chosen: Sequence[Chosen], place: int, gpu: GPU
+    family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int, gpu: GPU
 ) -> Alike:
     """The classes of the kernels of points that launch what this one, at `place`, does."""
-    kind = kind_of(gpu)
-    places = [c.instances[c.of[place]].on(gpu, kind).places for c in chosen]
-    key = "alike", tuple(places), kind
+    places = [low.places[low.pattern[place]] for low in lowered]
+    key = "alike", tuple(places), kind_of(gpu)
     if key not in family.kept:
         family.kept[key] = _classes(family, point, places, gpu)
     return family.kept[key]
@@ -254,24 +185,26 @@ def _classes(
 
 
 def _timed(
-    kernels: Alike, begins: Sequence[Ints], traffic: Floats, table: Roofs, gpu: GPU,
-    profile: Profile,
+    kernels: Alike, lowered: Sequence[Lowered], points: Ints, traffic: Floats, table: Roofs,
+    gpu: GPU, profile: Profile,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Seconds of each class, as it is and nudged [3, classes, points], and the GPU's busy time."""
     far = kernels.reuse
     hot = far.hot_share(traffic, (gpu.l2_bytes or 0) * profile.l2_reach)[kernels.op_class]
-    row = np.stack(begins)[far.number[kernels.op_class]] + kernels.place[:, None]
+    number = far.number[kernels.op_class]
+    row = np.stack([low.begin[points] for low in lowered])[number]
+    row += np.stack([low.stride[points] for low in lowered])[number] * kernels.place[:, None]
     launched = table.of(row)
     dirty = launched.dirty(kernels.count[:, None])
     columns = Columns(row, row, *launched.parts(hot, dirty))
     return nudged(columns), kernels.count @ columns.duration_s
 
 
-def _workspaces(chosen: Sequence[Chosen], lowered: Sequence[Lowered], gpu: GPU) -> Ints:
+def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
     """Bytes that the libraries keep for themselves [points]."""
-    used = np.zeros(chosen[0].of.size if chosen else 0, np.bool_)
-    for c, low in zip(chosen, lowered, strict=True):
-        used |= low.products[c.of]
+    used = np.zeros(points, np.bool_)
+    for low in lowered:
+        used |= low.products
     return used * workspace_bytes([Work("gemm")], gpu)
 
 

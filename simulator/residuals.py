@@ -3,25 +3,28 @@
 A family's roofline has few parameters; a library has many kernels and picks among them by shape.
 The logarithm of measured over predicted time is interpolated between the shapes that were measured
 (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, eq. 2.25 and 2.26, with
-the exponential covariance). Far from all of them it falls back to 0, the physics alone, and its
-deviation grows to the family's own.
+the exponential covariance). Far from all of them it falls back to 0, the physics alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
+from simulator.varying import anywhere, in_column
 
 Floats = NDArray[np.float64]
 
 _NEAREST = 48
-_AT_ONCE = 256  # sets of neighbours, 18 kB each
+_AT_ONCE = 256  # points and their distances to all
+_SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
 _KEPT = 50_000
 _TILES = ((128, 128), (128, 256), (64, 64))
 
@@ -44,9 +47,12 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     spread: float
     noise: float
 
-    def of(self, works: Sequence[Work], units: int) -> Floats:
-        """Mean and deviation from DRAM, and from L2, of each work, [works, 4]. Kept by work, since
-        the next question is often about the same ones."""
+    def of(self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None) -> Floats:
+        """Mean from DRAM, and from L2, of each work, [works, 2]; of works at so many points each, a
+        row for each point. Those at one point are kept, since the next question is often about the
+        same ones."""
+        if counts is not None:
+            return self._means(coordinates(works, 0, self.features, units, counts))
         told = units if any(name.startswith("waves of") for name in self.features) else 0
         keys = [(told, msgspec.msgpack.encode(work)) for work in works]
         kept = self._kept
@@ -55,41 +61,38 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
             if len(kept) > _KEPT:
                 kept.clear()
                 new = dict(zip(keys, works, strict=True))
-            each = list(new.values())
-            cold = coordinates(each, 0, self.features, units)
-            hot = cold.copy()
-            if "hot" in self.features:
-                hot[:, self.features.index("hot")] = 1
-            pairs = [self.at(place) for place in (cold, hot)]
-            kept.update(zip(new, np.column_stack([*pairs[0], *pairs[1]]), strict=True))
+            cold = coordinates(list(new.values()), 0, self.features, units)
+            kept.update(zip(new, self._means(cold), strict=True))
         return np.array([kept[key] for key in keys])
 
     @cached_property
     def _kept(self) -> dict[tuple[int, bytes], Floats]:
         return {}
 
-    def at(self, coordinates: Floats) -> tuple[Floats, Floats]:
-        """Mean and deviation of log(time / physics) at these points, [points, features].
+    def _means(self, cold: Floats) -> Floats:
+        """From DRAM and from L2 [points, 2]; each distinct point is asked for once."""
+        first, of = _distinct(cold)
+        cold = cold[first]
+        means = self.at(cold)
+        both = np.stack([means, means], axis=1)
+        if "hot" in self.features:
+            cold[:, self.features.index("hot")] = 1
+            both[:, 1] = self.at(cold)
+        return both[of]
+
+    def at(self, coordinates: Floats) -> Floats:
+        """Mean of log(time / physics) at these points, [points, features].
 
         Each is told by its nearest measured points alone, as in Vecchia's approximation: those
         behind them add next to nothing.
         """
-        points, values = self._table
         asked = coordinates / np.array(self.lengths)
-        parts = [self._nearest(asked[i : i + _AT_ONCE]) for i in range(0, len(asked), _AT_ONCE)]
-        near, to = (np.concatenate(part) for part in zip(*parts, strict=True))
-        sets, of = np.unique(near, axis=0, return_inverse=True)
-        mean, told = np.empty(len(near)), np.empty(len(near))
-        rows = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of.ravel()))[:-1])
-        for begin in range(0, len(sets), _AT_ONCE):
-            some = sets[begin : begin + _AT_ONCE]
-            for inverse, known, row in zip(
-                self._inverses(points[some]), values[some], rows[begin:], strict=False
-            ):
-                weights = to[row] @ inverse
-                mean[row] = weights @ known
-                told[row] = np.sum(weights * to[row], axis=1)
-        return mean, np.sqrt(np.maximum(self.spread**2 - told, 0) + self.noise**2)
+        mean = np.empty(len(asked))
+        for begin in range(0, len(asked), _AT_ONCE):
+            some = slice(begin, begin + _AT_ONCE)
+            near, to = self._nearest(asked[some])
+            mean[some] = np.einsum("pn,pn->p", to, self._weights(near))
+        return mean
 
     def _nearest(self, asked: Floats) -> tuple[NDArray[np.int64], Floats]:
         """The nearest points by number, and their covariances with what is asked."""
@@ -99,14 +102,30 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         squares = np.take_along_axis(further, near, axis=1) + np.sum(asked**2, axis=1)[:, None]
         return near, self.spread**2 * _falling(squares)
 
-    def _inverses(self, around: Floats) -> Floats:
-        """Of the covariance between the points of each set [sets, points, features]: shapes that
-        are near to each other have the same neighbours."""
-        own = np.sum(around**2, axis=2)
-        between = own[:, :, None] + own[:, None, :] - 2 * around @ around.transpose(0, 2, 1)
-        noise = self.noise**2 * np.eye(around.shape[1])
-        found = np.linalg.inv(self.spread**2 * _falling(between) + noise)
-        return found.astype(float, copy=False)
+    def _weights(self, near: NDArray[np.int64]) -> Floats:
+        """What each of the nearest points counts, [asked, nearest]: the inverse of the covariance
+        between them times their values. Shapes that are near to each other have the same
+        neighbours, and what was found for those is kept."""
+        kept, points, values = self._solved, *self._table
+        keys = [row.tobytes() for row in near.astype(np.int32)]
+        new = {key: row for key, row in zip(keys, near, strict=True) if key not in kept}
+        if new:
+            if len(kept) > _SETS:
+                kept.clear()
+                new = dict(zip(keys, near, strict=True))
+            sets = np.array(list(new.values()))
+            around = points[sets]
+            own = np.sum(around**2, axis=2)
+            between = own[:, :, None] + own[:, None, :] - 2 * around @ around.transpose(0, 2, 1)
+            covariance = self.spread**2 * _falling(between)
+            covariance += self.noise**2 * np.eye(sets.shape[1])
+            kept.update(zip(new, np.linalg.solve(covariance, values[sets][..., None])[..., 0],
+                            strict=True))  # fmt: skip
+        return np.array([kept[key] for key in keys])
+
+    @cached_property
+    def _solved(self) -> dict[bytes, Floats]:
+        return {}
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
@@ -118,47 +137,71 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return np.column_stack([points, np.sum(points**2, axis=1)]).T.copy()
 
 
+def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The place of each distinct row, and which of them each one is."""
+    found: dict[bytes, int] = {}
+    first: list[int] = []
+    of = np.empty(len(rows), np.int64)
+    for place, row in enumerate(rows):
+        number = found.setdefault(row.tobytes(), len(first))
+        if number == len(first):
+            first.append(place)
+        of[place] = number
+    return np.array(first, np.int64), of
+
+
 def _falling(squares: Floats) -> Floats:
     return np.exp(-np.sqrt(np.maximum(squares, 0)))
 
 
-def coordinates(works: Sequence[Work], hot: float, names: Sequence[str], units: int) -> Floats:
-    """Where these works lie, [works, features], with this share of their bytes in L2."""
+def coordinates(
+    works: Sequence[Work], hot: float, names: Sequence[str], units: int,
+    counts: Sequence[int] | None = None,
+) -> Floats:  # fmt: skip
+    """Where these works lie, [works, names], with this share of their bytes in L2; of works at so
+    many points each, a row for each point."""
     column = {name: i for i, name in enumerate(names)}
-    rows = np.zeros((len(works), len(names)))
-    for row, work in zip(rows, works, strict=True):
+    each = counts or [1] * len(works)
+    rows = np.zeros((sum(each), len(names)))
+    begin = 0
+    for work, count in zip(works, each, strict=True):
         for name, value in features(work, units).items():
             if name in column:
-                row[column[name]] = value
+                rows[begin : begin + count, column[name]] = value
+        begin += count
     if "hot" in column:
         rows[:, column["hot"]] = hot
     return rows
 
 
-def features(work: Work, units: int) -> dict[str, float]:
+def features(work: Work, units: int) -> dict[str, Any]:
     """A work's coordinates by name: sizes as binary logarithms, choices as 0 or 1, and for a
-    product how full its last wave of tiles is on so many units. `hot` is not a work's own."""
-    size = work.bytes + 1
-    found = {
-        "bytes": float(np.log2(size)),
-        "flops per byte": float(np.log2((work.flops + 1) / size)),
-        "instructions per byte": float(np.log2((work.instructions + 1) / size)),
+    product how full its last wave of tiles is on so many units. Numbers, or arrays of them where
+    the work is one at many points. `hot` is not a work's own."""
+    size = in_column(work.bytes) + 1
+    found: dict[str, Any] = {
+        "bytes": np.log2(size),
+        "flops per byte": np.log2((in_column(work.flops) + 1) / size),
+        "instructions per byte": np.log2((in_column(work.instructions) + 1) / size),
         f"dtype {work.dtype}": 1.0,
     }
     for name, value in work.dims.items():
         if isinstance(value, bool):
             found[name] = float(value)
         elif isinstance(value, int | float):
-            found[name] = float(np.log2(value + 1))
+            found[name] = np.log2(in_column(value) + 1)
         elif isinstance(value, tuple | list):
-            found[name] = float(np.log2(np.prod(np.array(value, float)) + 1))
+            sizes: Sequence[Any] = value
+            found[name] = np.log2(prod(1.0 * in_column(one) for one in sizes) + 1)
         elif value is not None:
             found[f"{name} {value}"] = 1.0
-    if elements := work.dims.get("elements"):
-        found["bytes per element"] = float(np.log2(size / elements))
+    if "elements" in work.dims and anywhere(work.dims["elements"]):
+        found["bytes per element"] = np.log2(size / in_column(work.dims["elements"]))
     if work.family == "gemm":
+        b, m, n = (in_column(work.dims[name]) for name in "bmn")
         for high, wide in _TILES:
-            d = work.dims
-            waves = d["b"] * -(-d["m"] // high) * -(-d["n"] // wide) / units
-            found[f"waves of {high}×{wide}"] = float(np.ceil(waves) / waves) if waves > 1 else 1.0
+            waves = b * -(-m // high) * -(-n // wide) / units
+            found[f"waves of {high}×{wide}"] = np.where(
+                waves > 1, np.ceil(waves) / np.maximum(waves, 1), 1.0
+            )
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,10 @@ from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
 from simulator.engines import peak_flops_per_s
 from simulator.hardware import GPU, gpus
-from simulator.physics import group, physics
+from simulator.physics import Group, group, physics
 from simulator.profiles import Profile
 from simulator.residuals import Residual
+from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +29,8 @@ class Roofs:
     """Seconds by distinct work. `cold_s` is its memory time from DRAM, `hot_s` from L2;
     `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
     `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
-    logarithms of what measured kernels of this shape take over that, `deviation` theirs. `bytes`
-    and `write_bytes` are the work's own.
+    logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
+    the work's own.
     """
 
     compute_s: Floats
@@ -39,7 +41,6 @@ class Roofs:
     written_back_s: Floats
     cold_log: Floats
     hot_log: Floats
-    deviation: Floats
     bytes: Floats
     write_bytes: Floats
 
@@ -66,19 +67,37 @@ def roofs(works: Sequence[Work], gpu: GPU, profile: Profile) -> Roofs:
     """The roofline of each work on a GPU. What measured kernels differ is left out on another
     architecture, where the libraries have others: of 70 timm networks on an RTX 3090 and 4090 it
     made the median worse, by 0.78 measured over predicted against 0.81."""
-    found = np.zeros((len(works), len(fields(Roofs))))
-    rows: dict[str, list[int]] = {}
+    return roofs_of([Ruled(work, curve(work)) for work in works], gpu, profile)
+
+
+class Ruled(NamedTuple):
+    """A work, maybe with its numbers at several points, and the curve that rules it."""
+
+    work: Work
+    curve: str
+    points: int = 1
+
+
+def roofs_of(ruled: Sequence[Ruled], gpu: GPU, profile: Profile) -> Roofs:
+    """The roofline of each work, a row for each of its points."""
+    counts = [each.points for each in ruled]
+    begins = np.cumsum([0, *counts])
+    found = np.zeros((begins[-1], len(fields(Roofs))))
+    places: dict[str, list[int]] = {}
     alike = gpu.id == profile.gpu or _architecture(gpu) == _architecture(_measured_on(profile.gpu))
-    for row, work in enumerate(works):
-        rows.setdefault(curve(work), []).append(row)
-    for name, row in rows.items():
-        each = [works[r] for r in row]
-        found[row, :6] = times = physics(group(each), name, gpu, profile)
+    for place, each in enumerate(ruled):
+        places.setdefault(each.curve, []).append(place)
+    for name, some in places.items():
+        works = [ruled[place].work for place in some]
+        many = [counts[place] for place in some] if len(begins) <= begins[-1] else None
+        row = np.concatenate([np.arange(begins[p], begins[p + 1]) for p in some])
+        of = group(works, many)
+        found[row, :6] = times = physics(of, name, gpu, profile)
+        found[row, 8] = of.bytes
+        found[row, 9] = stacked([work.write_bytes for work in works], many)
         residual = profile.residuals.get(name)
         if residual and alike:
-            found[row, 6:9] = _measured(each, times, gpu, profile, residual)
-    found[:, 9] = [work.bytes for work in works]
-    found[:, 10] = [work.write_bytes for work in works]
+            found[row, 6:8] = _measured(of, times, gpu, profile, residual)
     return Roofs(*found.T)
 
 
@@ -92,29 +111,27 @@ def _measured_on(gpu_id: str) -> GPU | None:
     return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
 
 
-def _measured(
-    works: Sequence[Work], times: Floats, gpu: GPU, profile: Profile, residual: Residual
-) -> Floats:
-    """Columns `cold_log`, `hot_log` and `deviation`. No residual makes a kernel faster than its
+def _measured(of: Group, times: Floats, gpu: GPU, profile: Profile, residual: Residual) -> Floats:
+    """Columns `cold_log` and `hot_log`. No residual makes a kernel faster than its
     engine's peak, or slower from L2 than from DRAM."""
     compute, cold, hot, fixed, latency, _ = times.T
     from_dram = np.maximum(compute, cold) + fixed + latency
     from_l2 = np.maximum(compute, hot) + fixed
     units = gpu.units or profile.units
-    cold_log, cold_deviation, hot_log, hot_deviation = residual.of(works, units).T
-    floor = np.array([_floor_s(work, gpu) for work in works])
-    least = np.maximum(floor, [work.bytes / gpu.bandwidth_bytes_per_s for work in works])
+    cold_log, hot_log = residual.of(of.works, units, of.counts).T
+    floor = stacked([_floor_s(work, gpu) for work in of.works], of.counts)
+    least = np.maximum(floor, of.bytes / gpu.bandwidth_bytes_per_s)
     with np.errstate(divide="ignore"):
         cold_log = np.maximum(cold_log, np.log(least / from_dram))
         hot_log = np.minimum(hot_log, cold_log + np.log(from_dram / from_l2))
         hot_log = np.maximum(hot_log, np.log(floor / from_l2))
-    return np.column_stack([cold_log, hot_log, np.maximum(cold_deviation, hot_deviation)])
+    return np.column_stack([cold_log, hot_log])
 
 
-def _floor_s(work: Work, gpu: GPU) -> float:
+def _floor_s(work: Work, gpu: GPU) -> Any:
     """FLOPs at the data sheet's peak, of the pairs that a causal attention computes; a
     convolution's may be fewer (Winograd, FFT)."""
-    if work.family == "conv" or not work.flops or work.engine != "tensor":
+    if work.family == "conv" or not anywhere(work.flops) or work.engine != "tensor":
         return 0.0
     computed = work.flops * work.dims.get("fraction", 1.0)
     return computed / peak_flops_per_s(gpu, work.engine, work.dtype)

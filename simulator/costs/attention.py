@@ -247,9 +247,16 @@ def _fraction(op: Signature, shape: _Shape) -> float:
     left, right, shift = band(op)
     if (left < 0 and right < 0) or not sq * sk:
         return 1.0
-    kept = 0
-    for i in range(sq):
-        first = max(0, i + shift - left) if left >= 0 else 0
-        last = min(sk - 1, i + shift + right) if right >= 0 else sk - 1
-        kept += max(0, last - first + 1)
-    return kept / (sq * sk)
+    seen = _up_to(sq, sk, shift + right + 1) if right >= 0 else sq * sk
+    return (seen - (_up_to(sq, sk, shift - left) if left >= 0 else 0)) / (sq * sk)
+
+
+def _up_to(sq: int, sk: int, shift: int) -> int:
+    """Σ over the queries i of the keys before i + shift, of which there are none to sk: triangles
+    that are cut off at both ends, and what follows them."""
+
+    def before(end: int) -> int:  # Σ of these numbers over all places up to `end`
+        inside = min(max(end, 0), sk + 1)
+        return inside * (inside - 1) // 2 + max(end - sk - 1, 0) * sk
+
+    return before(shift + sq) - before(shift)

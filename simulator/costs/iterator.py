@@ -28,12 +28,15 @@ def lane_dtype(tensors: Iterable[Tensor]) -> str:
 
 def aligned(tensors: Iterable[Tensor]) -> bool:
     """True where one linear index serves all: same shape, same strides, no gaps."""
-    layouts = {
-        (t.shape, tuple(s for n, s in zip(t.shape, t.stride, strict=True) if n != 1), t.dense)
-        for t in tensors
-        if t.device != "cpu"
-    }
-    return len(layouts) <= 1 and all(dense for _, _, dense in layouts)
+    held = [t for t in tensors if t.device != "cpu"]
+    return all(t.dense for t in held) and all(_alike(held[0], t) for t in held[1:])
+
+
+def _alike(one: Tensor, other: Tensor) -> bool:
+    """Of one shape and, where there are neighbours, one stride."""
+    return one.shape == other.shape and all(
+        n == 1 or s == t for n, s, t in zip(one.shape, one.stride, other.stride, strict=True)
+    )
 
 
 def per_thread(out: Tensor) -> int:

@@ -10,7 +10,7 @@ semaphores: that depends on the GPU and is no part of this count.
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import prod
 from typing import Any
 
 from msgspec.structs import replace
@@ -66,7 +66,7 @@ def loads(tensor: Tensor, dims: tuple[int, ...], most: int = 4, unroll: int = 4)
     if runs and runs[0][1] == 1:
         if across:
             others = [step for _, step, _ in runs[1:]]
-            vector = gcd(4, runs[0][0], *others)
+            vector = next(v for v in (4, 2, 1) if all(n % v == 0 for n in (runs[0][0], *others)))
         elif not nested and runs[0][0] >= 128:
             vector = most
     return {"itemsize": tensor.itemsize, "across": across, "vector": vector, "unroll": unroll,

@@ -21,6 +21,7 @@ from simulator.engines import units_of
 from simulator.hardware import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
+from simulator.varying import at_each
 
 _FLASH_WIDTHS = (32, 64, 96, 128, 192, 256)
 _CUDNN_WIDTHS = (64, 128, 256)
@@ -44,7 +45,7 @@ def attention(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if d["backend"] == "cudnn" and d["direction"] == "fwd" and d["sq"] == 1:
         return _cudnn_for_one(op, work, units)
     tile = _tile(work)
-    kernel = _with_blocks(work, tile, d["b"] * d["h"], _visited(d, band(op), tile), _variant(work))
+    kernel = _with_blocks(work, tile, d["b"] * d["h"], _laid(d, band(op), tile), _variant(work))
     return (kernel,)
 
 
@@ -79,12 +80,34 @@ def _next(width: int, classes: tuple[int, ...]) -> int:
     return next((c for c in classes if width <= c), width)
 
 
-def _visited(d: dict[str, Any], kept: Band, tile: _Tile) -> NDArray[np.int64]:
-    """Tiles that each block of one head goes through, [blocks]."""
-    if d["direction"] == "fwd":
-        return visited(d["sq"], d["sk"], tile.rows, tile.columns, kept)
-    back = Band(kept.right, kept.left, -kept.shift)  # from keys to queries
-    return visited(d["sk"], d["sq"], tile.rows, tile.columns, back)
+class _Layout(NamedTuple):
+    """Blocks of one head, the tiles that they go through, those of the longest, and those that a
+    causal mask cuts, at most: where a block's band ends."""
+
+    blocks: int
+    tiles: int
+    longest: int
+    edges: int
+
+
+def _laid(d: dict[str, Any], kept: Band, tile: _Tile, splits: int = 1) -> _Layout:
+    rows, columns = d["sq"], d["sk"]
+    if d["direction"] != "fwd":  # from keys to queries
+        rows, columns, kept = columns, rows, Band(kept.right, kept.left, -kept.shift)
+    high, wide = tile.rows, tile.columns
+    return _Layout(*_layout(rows, columns, high, wide, *kept, splits, d["causal"]))
+
+
+@at_each
+def _layout(
+    rows: int, columns: int, high: int, wide: int, left: int, right: int, shift: int, splits: int,
+    causal: bool,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    tiles = visited(rows, columns, high, wide, Band(left, right, shift))
+    if splits > 1:
+        tiles = np.repeat(np.ceil(tiles / splits).astype(int), splits)
+    edges = int(np.minimum(tiles, ceil(high / wide)).sum()) if causal else 0
+    return len(tiles), int(tiles.sum()), int(tiles.max(initial=1)), edges
 
 
 def visited(rows: int, columns: int, high: int, wide: int, kept: Band) -> NDArray[np.int64]:
@@ -99,26 +122,17 @@ def visited(rows: int, columns: int, high: int, wide: int, kept: Band) -> NDArra
     return np.where(top >= low, top // wide - low // wide + 1, 0)
 
 
-def _with_blocks(
-    work: Work, tile: _Tile, heads: int, tiles: NDArray[np.int64], variant: str | None
-) -> Work:
+def _with_blocks(work: Work, tile: _Tile, heads: int, layout: _Layout, variant: str | None) -> Work:
     dims: dict[str, Any] = {
         **work.dims,
         "tile": (tile.rows, tile.columns),
         "width": tile.width,
-        "blocks": heads * len(tiles),
-        "tiles": heads * int(tiles.sum()),
-        "longest": int(tiles.max(initial=1)),
-        "edges": heads * _edges(work, tile, tiles),
+        "blocks": heads * layout.blocks,
+        "tiles": heads * layout.tiles,
+        "longest": layout.longest,
+        "edges": heads * layout.edges,
     }
     return replace(work, dims=dims | ({"variant": variant} if variant else {}))
-
-
-def _edges(work: Work, tile: _Tile, tiles: NDArray[np.int64]) -> int:
-    """Tiles of one head that a causal mask cuts, at most: where a block's band ends."""
-    if not work.dims["causal"]:
-        return 0
-    return int(np.minimum(tiles, ceil(tile.rows / tile.columns)).sum())
 
 
 def _flash(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
@@ -135,12 +149,13 @@ def _flash(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
     splits = 1 if d["dropout"] else flash_splits(blocks, 2 * units, ceil(d["sk"] / columns))
     if splits == 1:
         tile = _tile(work)
-        return (_with_blocks(work, tile, d["b"] * heads, _visited(d, kept, tile), None),)
+        return (_with_blocks(work, tile, d["b"] * heads, _laid(d, kept, tile), None),)
     tile = _Tile(64, columns, _next(d["d"], _FLASH_WIDTHS))
-    tiles = np.repeat(np.ceil(_visited(d, kept, tile) / splits).astype(int), splits)
-    return _split(op, work, _with_blocks(work, tile, d["b"] * heads, tiles, "flash_split"), splits)
+    layout = _laid(d, kept, tile, splits)
+    return _split(op, work, _with_blocks(work, tile, d["b"] * heads, layout, "flash_split"), splits)
 
 
+@at_each
 def flash_splits(blocks: int, slots: int, key_blocks: int) -> int:
     """The fewest splits whose waves are within 85% as full as the fullest
     (flash_api.cpp, num_splits_heuristic)."""
@@ -162,12 +177,10 @@ def _cudnn_for_one(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
     d = work.dims
     width = _next(max(d["d"], d["dv"]), _CUDNN_WIDTHS)
     tile = _Tile(64, 64, width) if d["sk"] <= 256 else _Tile(16, 128, width)
-    tiles = _visited(d, band(op), tile)
     splits = units // (d["b"] * d["hk"]) if d["sk"] >= 1024 and not d["mask"] else 1
-    if splits < 2:
-        return (_with_blocks(work, tile, d["b"] * d["h"], tiles, "cudnn_one"),)
-    tiles = np.repeat(np.ceil(tiles / splits).astype(int), splits)
-    return _split(op, work, _with_blocks(work, tile, d["b"] * d["h"], tiles, "cudnn_one"), splits)
+    layout = _laid(d, band(op), tile, max(splits, 1))
+    kernel = _with_blocks(work, tile, d["b"] * d["h"], layout, "cudnn_one")
+    return _split(op, work, kernel, splits) if splits > 1 else (kernel,)
 
 
 def _split(op: Signature, work: Work, main: Work, splits: int) -> tuple[Work, Work]:

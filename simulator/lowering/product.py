@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from simulator.costs.matmul import by_dot_products
 from simulator.hardware import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
+from simulator.varying import in_arrays
 
 _BLOCK = 64
 _UNITS_SEEN = 132
@@ -96,15 +97,22 @@ def _splits(work: Work, units: int) -> bool:
     return d["k"] >= rule.least and d["k"] * idle > rule.a_block * blocks
 
 
-def _blocks(work: Work, units: int) -> int:
+def _blocks(work: Work, units: int) -> float:
     """Blocks of the tile that takes the least time: waves · (its area + its operands' feed)."""
     d = work.dims
     if work.dtype == "tf32":
         return d["b"] * ceil(d["m"] / 128) * ceil(d["n"] / 128)
+    return _fewest(d["b"], d["m"], d["n"], units)
+
+
+@in_arrays
+def _fewest(b: Any, m: Any, n: Any, units: int) -> Any:
     high, wide = _tiles()
-    blocks = d["b"] * np.ceil(d["m"] / high) * np.ceil(d["n"] / wide)
+    b, m, n = (np.asarray(size)[..., None] for size in (b, m, n))
+    blocks = b * np.ceil(m / high) * np.ceil(n / wide)
     time = np.ceil(blocks / units) * (high * wide + _FEED * (high + wide))
-    return int(blocks[np.argmin(time)])
+    least = np.argmin(time, axis=-1)[..., None]
+    return np.take_along_axis(blocks, least, axis=-1)[..., 0]
 
 
 @lru_cache

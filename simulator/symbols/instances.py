@@ -1,6 +1,8 @@
-"""The signatures of a family at many points: each distinct one is made, costed and lowered once.
+"""The signatures of a family at many points: made, costed and lowered along each path that the
+code for one op takes, for all the points on it at once (`simulator.varying`).
 
-What is made is kept with the family: the next points, cards and clocks share most of it.
+What is made of a list of points is kept with the family: the next question is often about another
+card, host or mode at the same ones.
 """
 
 from __future__ import annotations
@@ -15,49 +17,76 @@ from numpy.typing import NDArray
 from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.lowering.lower import _costed, _launches
-from simulator.records import Signature
+from simulator.profiles import Profile
+from simulator.roofline import Roofs, Ruled, curve, roofs_of
 from simulator.symbols.family import Family
+from simulator.varying import Walked, walked
 
 Ints = NDArray[np.int64]
 
 _FEW = 8  # launches of an ordinary op
-_MOST = 100_000  # signatures that are kept with a family
+_GRIDS = 4  # lists of points of which something is kept with a family
+_TABLES = 8  # cards whose roofs are kept with a list
 
 
 class Launched(NamedTuple):
-    """What a signature launches on a kind of GPU: its distinct works, and that of each launch;
-    `products` says whether a library's workspace is used (`prediction.workspace_bytes`)."""
+    """What a signature launches on a kind of GPU: its distinct works and their curves, and that of
+    each launch; `products` says whether a library's workspace is used
+    (`prediction.workspace_bytes`)."""
 
     works: tuple[Work, ...]
+    curves: tuple[str, ...]
     places: tuple[int, ...]
     products: bool
 
 
+class Lowered(NamedTuple):
+    """A signature at each point: the row of its first work in a table of roofs, the rows from each
+    work to the next, a number for each way of launching them, whether they use a workspace
+    [points], and what each way launches."""
+
+    begin: Ints
+    stride: Ints
+    pattern: Ints
+    products: NDArray[np.bool_]
+    places: list[tuple[int, ...]]
+
+
+class Kind(NamedTuple):
+    """A family's signatures on a kind of GPU, and the works that all points launch."""
+
+    lowered: list[Lowered]
+    ruled: list[Ruled]
+
+
 @dataclass(eq=False)
-class Instance:
-    """A signature at one choice of its sizes."""
+class Grid:
+    """A list of points: the sizes of a family there [slots, points]; what each kind of GPU
+    launches; and the roofs of that by card and profile."""
 
-    signature: Signature
-    costed: tuple[Work, ...] | None
-    launched: dict[Any, Launched] = field(default_factory=dict[Any, Launched])
+    family: Family
+    sizes: Ints
+    kinds: dict[Any, Kind] = field(default_factory=dict[Any, Kind])
+    tables: list[tuple[GPU, Profile, Roofs]] = field(
+        default_factory=list[tuple[GPU, Profile, Roofs]]
+    )
 
-    def on(self, gpu: GPU, kind: object) -> Launched:
-        """Its launches on a GPU of a kind."""
-        if kind not in self.launched:
-            found = _launches(self.signature, self.costed, gpu) if self.costed else []
-            few = len(found) <= _FEW
-            distinct: dict[int | bytes, int] = {}
-            works: list[Work] = []
-            places: list[int] = []
-            for work in found:  # equal launches are told by identity, those of long lists by value
-                key = id(work) if few else msgspec.msgpack.encode(work)
-                if key not in distinct:
-                    distinct[key] = len(works)
-                    works.append(work)
-                places.append(distinct[key])
-            products = any(w.family in ("gemm", "gemv") for w in works)
-            self.launched[kind] = Launched(tuple(works), tuple(places), products)
-        return self.launched[kind]
+    def on(self, gpu: GPU) -> Kind:
+        """The launches on a GPU of this kind."""
+        kind = kind_of(gpu)
+        if kind not in self.kinds:
+            self.kinds[kind] = _kind(self.family, self.sizes, gpu)
+        return self.kinds[kind]
+
+    def roofs(self, gpu: GPU, profile: Profile) -> Roofs:
+        """The table whose rows `Lowered` names."""
+        for card, known, table in self.tables:
+            if card is gpu and known is profile:
+                return table
+        found = roofs_of(self.on(gpu).ruled, gpu, profile)
+        self.tables.append((gpu, profile, found))
+        del self.tables[:-_TABLES]
+        return found
 
 
 def kind_of(gpu: GPU) -> tuple[object, ...]:
@@ -65,57 +94,82 @@ def kind_of(gpu: GPU) -> tuple[object, ...]:
     return gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s)
 
 
-class Chosen(NamedTuple):
-    """The instances of one signature, and which of them each point has."""
-
-    instances: list[Instance]
-    of: Ints
-
-
-_GRIDS = 4  # lists of points whose instances are kept with a family
-
-
-def instances(family: Family, sizes: Ints) -> list[Chosen]:
-    """For each signature of a family its instances where the slots have these sizes,
-    [slots, points]."""
-    grids: dict[bytes, list[Chosen]] = family.kept.setdefault("grids", {})
+def grid(family: Family, sizes: Ints) -> Grid:
+    """The points at which the slots have these sizes, [slots, points]."""
+    grids: dict[bytes, Grid] = family.kept.setdefault("grids", {})
     asked = sizes.tobytes()
     if asked not in grids:
-        if len(family.kept.get("instances", ())) > _MOST:
-            family.kept.pop("instances")
-            family.kept.pop("roofs", None)
-            grids.clear()
         while len(grids) >= _GRIDS:
             grids.pop(next(iter(grids)))
-        grids[asked] = _instances(family, sizes)
+        grids[asked] = Grid(family, sizes)
     return grids[asked]
 
 
-def _instances(family: Family, sizes: Ints) -> list[Chosen]:
-    held: dict[Any, Instance] = family.kept.setdefault("instances", {})
+def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
     parted: dict[Any, tuple[Ints, Ints]] = {}
-    found: list[Chosen] = []
+    lowered: list[Lowered] = []
+    ruled: list[Ruled] = []
+    rows = 0
     for number, slots in enumerate(family.varying):
-        kinds = tuple(sorted({_kind(family, slot) for slot in slots}))
+        kinds = tuple(sorted({_vary(family, slot) for slot in slots}))
         if kinds not in parted:
             parted[kinds] = _parted(sizes, [slot for _, slot in kinds])
         first, of = parted[kinds]
-        keys = sizes[list(slots)][:, first].T.tolist()
-        each: list[Instance] = []
-        for place, key in zip(first.tolist(), map(tuple, keys), strict=True):
-            if (number, key) not in held:
-                held[number, key] = _instance(family, number, sizes[:, place].tolist())
-            each.append(held[number, key])
-        found.append(Chosen(each, of))
-    return found
+        begin, stride, pattern = (np.empty(first.size, np.int64) for _ in range(3))
+        products = np.empty(first.size, np.bool_)
+        ways: dict[tuple[int, ...], int] = {}
+        for launched, choices in _walked(family, number, slots, sizes[:, first], gpu):
+            begin[choices] = rows + np.arange(choices.size)
+            stride[choices] = choices.size
+            pattern[choices] = ways.setdefault(launched.places, len(ways))
+            products[choices] = launched.products
+            for work, name in zip(launched.works, launched.curves, strict=True):
+                ruled.append(Ruled(work, name, choices.size))
+                rows += choices.size
+        lowered.append(Lowered(begin[of], stride[of], pattern[of], products[of], list(ways)))
+    return Kind(lowered, ruled)
 
 
-def _instance(family: Family, number: int, sizes: list[int]) -> Instance:
+def _walked(
+    family: Family, number: int, slots: tuple[int, ...], sizes: Ints, gpu: GPU
+) -> list[Walked]:
+    """What a signature launches at each choice of its sizes [slots, choices], path by path; what
+    never varies is kept with the family."""
+    full: list[Any] = sizes[:, 0].tolist()
+
+    def ask(numbers: list[Any]) -> Launched:
+        for slot, value in zip(slots, numbers, strict=True):
+            full[slot] = value
+        return _launched(family, number, full, gpu)
+
+    if slots:
+        return walked(ask, sizes[list(slots)])
+    held = family.kept.setdefault("fixed launches", {})
+    key = number, kind_of(gpu)
+    if key not in held:
+        held[key] = ask([])
+    return [Walked(held[key], np.zeros(1, np.int64))]
+
+
+def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launched:
     signature = family.signature(number, sizes)
-    return Instance(signature, _costed(signature))
+    costed = _costed(signature)
+    found = _launches(signature, costed, gpu) if costed else []
+    few = len(found) <= _FEW or bool(family.varying[number])
+    distinct: dict[int | bytes, int] = {}
+    works: list[Work] = []
+    places: list[int] = []
+    for work in found:  # equal launches are told by identity, those of long lists by value
+        key = id(work) if few else msgspec.msgpack.encode(work)
+        if key not in distinct:
+            distinct[key] = len(works)
+            works.append(work)
+        places.append(distinct[key])
+    products = any(work.family in ("gemm", "gemv") for work in works)
+    return Launched(tuple(works), tuple(map(curve, works)), tuple(places), products)
 
 
-def _kind(family: Family, slot: int) -> tuple[str, int]:
+def _vary(family: Family, slot: int) -> tuple[str, int]:
     """What tells the values of a slot apart: of all multiples of one product, the first slot."""
     named = family.kept.setdefault("kinds of slots", {})
     terms = family.expressions[slot].terms

@@ -111,7 +111,7 @@ def fill(form: Template, sizes: Sequence[int]) -> Any:
         case "size":
             return sizes[held]
         case "float":
-            return float(sizes[held])
+            return 1.0 * sizes[held]
         case "inverse":
             return 1 / sizes[held]
         case "list":

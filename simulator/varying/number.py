@@ -1,0 +1,334 @@
+"""One number at many points, which counts as plain Python numbers do.
+
+Integers are 64 bits wide as long as they fit and Python's own beyond: `most` bounds each from what
+it was made of. Divisions of integers above 2^53 are Python's too, so that every result is the one
+that Python has at each point, to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.varying.path import Path
+
+_LONG = 2**63
+_EXACT = 2**53  # integers up to here are floats too
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+
+
+class Varying:
+    """A number at every point of a path. Comparisons answer for the points on it; what insists on
+    a plain number (`range`, a key, an index) gets that of its first point, and the points with
+    another number leave it."""
+
+    __slots__ = ("most", "path", "values")
+
+    def __init__(self, values: NDArray[Any], path: Path, most: int | None = None) -> None:
+        self.values = values
+        self.path = path
+        self.most = _most(values) if most is None else most
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        """What asks whether this is an int or a float is told so."""
+        return float if self.values.dtype == np.float64 else int
+
+    # As one plain number.
+
+    def one(self) -> Any:
+        """The number of the first point; points with another leave the path."""
+        return self.path.one(self.values)
+
+    def __bool__(self) -> bool:
+        return self.path.truth(self.values != 0)
+
+    def __hash__(self) -> int:
+        return hash(self.one())
+
+    def __index__(self) -> int:
+        return operator.index(self.one())
+
+    def __int__(self) -> int:
+        return int(self.one())
+
+    def __trunc__(self) -> int:
+        return int(self.one())
+
+    def __float__(self) -> float:
+        return float(self.one())
+
+    def __complex__(self) -> complex:
+        return complex(self.one())
+
+    def __str__(self) -> str:
+        return str(self.one())
+
+    def __repr__(self) -> str:
+        return repr(self.one())
+
+    def __format__(self, form: str) -> str:
+        return format(self.one(), form)
+
+    def __reduce__(self) -> Any:
+        return type(self.one()), (self.one(),)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return np.array(self.one(), dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
+        """numpy's functions of numbers go point by point; beside an array it is one number."""
+        if method != "__call__" or more or not all(isinstance(i, _NUMBERS) for i in inputs):
+            plain = [i.one() if type(i) is Varying else i for i in inputs]
+            return getattr(ufunc, method)(*plain, **more)
+        found = ufunc(*(i.values if type(i) is Varying else i for i in inputs))
+        if found.dtype == np.bool_:
+            return self.path.truth(found)
+        return Varying(found if found.dtype == np.int64 else found.astype(float), self.path)
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else plain numbers have, such as `is_integer`."""
+        return getattr(self.one(), name)
+
+    # Arithmetic.
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(operator.add, other, lambda a, b: a + b)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(operator.add, other, lambda a, b: a + b, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(operator.sub, other, lambda a, b: a + b)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(operator.sub, other, lambda a, b: a + b, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(operator.mul, other, lambda a, b: a * b)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(operator.mul, other, lambda a, b: a * b, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._over(operator.floordiv, other, lambda a, b: a)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._over(operator.floordiv, other, lambda a, b: a, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._over(operator.mod, other, lambda a, b: b)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._over(operator.mod, other, lambda a, b: b, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._over(operator.truediv, other, _exact_quotient)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._over(operator.truediv, other, _exact_quotient, True)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __and__(self, other: Any) -> Any:
+        return self._with(operator.and_, other, _bits)
+
+    def __rand__(self, other: Any) -> Any:
+        return self._with(operator.and_, other, _bits, True)
+
+    def __or__(self, other: Any) -> Any:
+        return self._with(operator.or_, other, _bits)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._with(operator.or_, other, _bits, True)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._with(operator.rshift, other, lambda a, b: a if b < 64 else _LONG)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._with(operator.rshift, other, lambda a, b: a if b < 64 else _LONG, True)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._with(operator.lshift, other, lambda a, b: a << min(b, 64))
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._with(operator.lshift, other, lambda a, b: a << min(b, 64), True)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._python(operator.pow, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._python(operator.pow, other, True)
+
+    def __neg__(self) -> Varying:
+        return Varying(-self.values, self.path, self.most)
+
+    def __pos__(self) -> Varying:
+        return self
+
+    def __abs__(self) -> Varying:
+        return Varying(abs(self.values), self.path, self.most)
+
+    def __ceil__(self) -> Varying:
+        return self._rounded(np.ceil, math.ceil)
+
+    def __floor__(self) -> Varying:
+        return self._rounded(np.floor, math.floor)
+
+    def __round__(self, digits: int | None = None) -> Varying:
+        if digits is not None:
+            return self._each(lambda value: round(value, digits))
+        return self._rounded(np.rint, round)
+
+    def bit_length(self) -> Varying:
+        """As that of an int."""
+        if self.most > _EXACT:
+            return self._each(int.bit_length)
+        return Varying(np.frexp(abs(self.values))[1].astype(np.int64), self.path, 64)
+
+    # Questions.
+
+    def __eq__(self, other: object) -> bool:
+        return self._is(operator.eq, other)
+
+    def __ne__(self, other: object) -> bool:
+        return self._is(operator.ne, other)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._is(operator.lt, other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._is(operator.le, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._is(operator.gt, other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._is(operator.ge, other)
+
+    # How.
+
+    def _is(self, compare: Callable[[Any, Any], Any], other: Any) -> bool:
+        if type(other) is Varying:
+            values, most = other.values, other.most
+        elif isinstance(other, _NUMBERS):
+            values, most = other, abs(other) if isinstance(other, int) else 0
+        else:
+            return NotImplemented
+        mine = self.values
+        if self.most > _EXACT or most > _EXACT:  # Python compares an int with a float exactly
+            mine, values = mine.astype(object), _as_objects(values)
+        return self.path.truth(np.asarray(compare(mine, values), np.bool_))
+
+    def _with(
+        self, operation: Callable[[Any, Any], Any], other: Any, bound: Callable[[int, int], int],
+        turned: bool = False,
+    ) -> Any:  # fmt: skip
+        """One numpy operation, in Python's integers where those of 64 bits might not do."""
+        if type(other) is Varying:
+            values, most = other.values, other.most
+        elif isinstance(other, _NUMBERS):
+            if isinstance(other, bool | np.generic):
+                other = int(other) if isinstance(other, bool | np.bool_) else other.item()
+            values, most = other, abs(other) if isinstance(other, int) else 0
+        elif isinstance(other, np.ndarray):
+            one = self.one()
+            return operation(other, one) if turned else operation(one, other)
+        else:
+            return NotImplemented
+        mine = self.values
+        most = bound(most, self.most) if turned else bound(self.most, most)
+        if most >= _LONG and not (_real(mine) or _real(values)):
+            mine, values = mine.astype(object), _as_objects(values)
+            return _shrunk(operation(values, mine) if turned else operation(mine, values), self)
+        found = operation(values, mine) if turned else operation(mine, values)
+        return Varying(found, self.path, 0 if found.dtype == np.float64 else most)
+
+    def _over(
+        self, operation: Callable[[Any, Any], Any], other: Any, bound: Callable[[int, int], int],
+        turned: bool = False,
+    ) -> Any:  # fmt: skip
+        """A division: Python's error where a point on the path divides by 0."""
+        below = self if turned else other
+        if type(below) is Varying:
+            nothing = below.values == 0
+            if nothing.any():
+                if self.path.any(nothing):
+                    raise ZeroDivisionError("division by zero")
+                below = Varying(np.where(nothing, 1, below.values), self.path, below.most)
+            if turned:
+                return below._with(operation, other, bound, True)
+        elif isinstance(below, _NUMBERS) and not below:
+            raise ZeroDivisionError("division by zero")
+        return self._with(operation, below, bound)
+
+    def _rounded(self, whole: Callable[[Any], Any], python: Callable[[Any], int]) -> Varying:
+        if not _real(self.values):
+            return self
+        found = whole(self.values)
+        if not (np.abs(found) < _EXACT).all():
+            return self._each(python)
+        return Varying(found.astype(np.int64), self.path)
+
+    def _python(
+        self, operation: Callable[[Any, Any], Any], other: Any, turned: bool = False
+    ) -> Any:
+        """Point by point, as Python does it."""
+        if type(other) is Varying:
+            pairs = zip(self.values.tolist(), other.values.tolist(), strict=True)
+            return made([operation(a, b) for a, b in pairs], self.path)
+        if not isinstance(other, _NUMBERS):
+            return NotImplemented
+        return self._each(lambda a: operation(other, a) if turned else operation(a, other))
+
+    def _each(self, function: Callable[[Any], Any]) -> Varying:
+        return made([function(value) for value in self.values.tolist()], self.path)
+
+
+def made(values: list[Any], path: Path) -> Varying:
+    """Python's numbers, one a point."""
+    if any(isinstance(value, float) for value in values):
+        return Varying(np.array(values, np.float64), path, 0)
+    return _shrunk(np.array(values, object), path)
+
+
+def _shrunk(values: NDArray[Any], of: Varying | Path) -> Varying:
+    """Python's numbers as 64 bits, where they fit."""
+    path = of.path if type(of) is Varying else of
+    assert isinstance(path, Path)
+    if isinstance(values.flat[0], float):
+        return Varying(values.astype(np.float64), path, 0)
+    most = max(map(abs, values.tolist()), default=0)
+    return Varying(values if most >= _LONG else values.astype(np.int64), path, most)
+
+
+def _most(values: NDArray[Any]) -> int:
+    if values.dtype == np.float64:
+        return 0
+    return max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
+
+
+def _real(values: Any) -> bool:
+    return isinstance(values, float) or getattr(values, "dtype", None) == np.float64
+
+
+def _as_objects(values: Any) -> Any:
+    return values.astype(object) if isinstance(values, np.ndarray) else values
+
+
+def _bits(a: int, b: int) -> int:
+    return 2 * max(a, b)
+
+
+def _exact_quotient(a: int, b: int) -> int:
+    """Above 2^53 the operands are no floats: divided as Python does."""
+    return _LONG if max(a, b) > _EXACT else 0

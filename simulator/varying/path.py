@@ -1,0 +1,61 @@
+"""The points that gave the same answer to every question so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Truths = NDArray[np.bool_]
+
+
+class Path:
+    """One run of some code for `count` points. `on` are the points still on it, `left` those that
+    left it, by where they did: each goes its own way from there."""
+
+    def __init__(self, count: int) -> None:
+        self.on: Truths = np.ones(count, np.bool_)
+        self.left: list[Truths] = []
+        self._size = count
+        self._first = 0
+        self._whole = True
+        self._ended = False
+
+    def truth(self, truths: Truths) -> bool:
+        """The answer to a question [points]; that of the first point, whose side goes on."""
+        if self._ended:
+            raise RuntimeError("a number of many points was compared after its path had ended")
+        count = int(np.count_nonzero(truths if self._whole else truths & self.on))
+        if count == self._size:
+            return True
+        if not count:
+            return False
+        answer = bool(truths[self._first])
+        self._keep(truths if answer else ~truths, count if answer else self._size - count)
+        return answer
+
+    def one(self, values: NDArray[Any]) -> Any:
+        """The first point's value as a plain number; points with another one leave the path."""
+        if self._ended:
+            raise RuntimeError("a number of many points was taken for one after its path had ended")
+        value = values[self._first]
+        same = np.asarray(values == value, np.bool_)
+        count = int(np.count_nonzero(same if self._whole else same & self.on))
+        if count < self._size:
+            self._keep(same, count)
+        return value.item() if isinstance(value, np.generic) else value
+
+    def any(self, truths: Truths) -> bool:
+        """Is it so at any point of the path?"""
+        return bool((truths & self.on).any())
+
+    def end(self) -> None:
+        """No more questions."""
+        self._ended = True
+
+    def _keep(self, agreeing: Truths, count: int) -> None:
+        self.left.append(self.on & ~agreeing)
+        self.on = self.on & agreeing
+        self._size, self._whole = count, False
+        self._first = int(self.on.argmax())
