@@ -42,6 +42,8 @@ def captured(
     _to_gpu(module, mode)
     args, kwargs = tree_map(partial(_input, mode), (args, kwargs))
     module.train(training)
+    settings: Any = import_module("torch._functorch.config")
+    settings.force_non_lazy_backward_lowering = True  # else the backward pass waits to be run
     run = torch.compile(module, backend=compiling.backend, fullgraph=True, dynamic=False)
     progress("tracing with Dynamo")
     with ExitStack() as stack:
@@ -58,6 +60,8 @@ def captured(
     compiling.seconds["in all"] = time.perf_counter() - began
     if not compiling.graphs:
         raise Refusal("the compiler found nothing to compile")
+    if training and "backward" not in compiling.graphs:
+        raise Refusal("the compiler made no graph of the backward pass")
     return compiling.reading.schedule(
         torch_version=str(torch.__version__), triton_version=version("triton"),
         seconds={name: round(value, 3) for name, value in compiling.seconds.items()},
@@ -145,7 +149,18 @@ def _scheduled(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
             found.run(*examples)
             found.init_wrapper_code()
             found._update_scheduler()
+    _tell_strides(found)
     return found
+
+
+def _tell_strides(found: Any) -> None:
+    """The backward graph reads what the forward graph saved as that laid it out."""
+    context: Any = import_module("torch._guards").TracingContext.try_get()
+    if context is None or context.output_strides is None or context.output_strides:
+        return
+    for out in found.graph_outputs:
+        strided = hasattr(out, "get_stride") and out.has_tensor_output()
+        context.output_strides.append(tuple(map(int, out.get_stride())) if strided else None)
 
 
 def _to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
