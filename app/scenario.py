@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DATA_SIZES", "Scenario", "Subject", "answered", "data_sizes", "heading_of", "predict",
-    "relabelled", "sizes", "subject", "takes_sequence", "worded",
+    "predict_exactly",    "relabelled", "sizes", "subject", "takes_sequence", "worded",
 ]  # fmt: skip
 
 DATA_SIZES = (
@@ -132,6 +132,25 @@ def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: N
     from simulator.whatif.setting import setting
 
     return predicted(found.trace, setting(scenario))
+
+
+def predict_exactly(
+    scenario: Scenario, found: Subject, progress: Progress = lambda _: None
+) -> Prediction:
+    """The answer for a compiled subject whose kernels the real compiler names; where it cannot,
+    the usual answer with the reason among its notes."""
+    from simulator.inductor import Refusal, exact
+    from simulator.whatif.answer import predicted
+    from simulator.whatif.setting import setting
+
+    try:
+        made = exact(setting(scenario), found.trace, progress)
+    except Refusal as refusal:
+        p = predict(scenario, found, progress)
+        why = f"the real compiler could not be asked: {refusal}"
+        return replace(p, notes=(why, *p.notes))
+    progress("predicting")
+    return predicted(made.trace, setting(scenario))
 
 
 def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:

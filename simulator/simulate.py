@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator.costs import Work
 from simulator.errors import InputError
-from simulator.fusion import fused
+from simulator.fusion import Fused, fused
 from simulator.fusion.host_costs import launches as compiled_launches
 from simulator.hardware import GPU
 from simulator.hosts import Host, syncs
@@ -159,7 +159,8 @@ def shares(periods: Floats) -> Floats:
 def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
     if mode != "compiled":
         return ()
-    notes = ["compiled by rules like Inductor's, without running it; the optimizer stays eager"]
+    fusion: Fused = trace.kept["fusion"]
+    notes = [*fusion.notes]
     breaks = sum(op.phase != "optimizer" and syncs(op.signature) for op in trace.ops)
     if breaks:
         many = f"{breaks} ops wait" if breaks > 1 else "an op waits"

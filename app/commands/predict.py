@@ -30,6 +30,9 @@ def predict(
     explain_fusion: Annotated[
         bool, typer.Option("--explain-fusion", help="What --mode compiled fuses, and what not.")
     ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Ask the real compiler what --mode compiled fuses.")
+    ] = False,
 ) -> None:
     """How long a step takes, why, and whether it fits."""
     from app import outputs, progress, scenario
@@ -38,11 +41,12 @@ def predict(
              "--save-trace": save_trace, "--save-scenario": save_scenario}  # fmt: skip
     outputs.check_all(texts, {})
     wanted = asked.scenario
-    if explain_fusion:
-        _need_compiled(wanted)
+    for option, given in (("--explain-fusion", explain_fusion), ("--exact", exact)):
+        if given:
+            _need_compiled(option, wanted)
     with progress.shown() as step:
         found = scenario.subject(wanted, step)
-        p = scenario.predict(wanted, found, step)
+        p = (scenario.predict_exactly if exact else scenario.predict)(wanted, found, step)
     if json:
         from app.exports import as_json
 
@@ -71,14 +75,14 @@ def predict(
             show_fusion(console, p, top)
 
 
-def _need_compiled(wanted: Scenario) -> None:
+def _need_compiled(option: str, wanted: Scenario) -> None:
     from simulator.errors import InputError
     from simulator.whatif.setting import setting
 
     found = setting(wanted)
     if found.mode != "compiled" and not found.fusion:
         raise InputError(
-            f"--explain-fusion in mode {wanted.mode!r}: expected a compiled step, in which ops are "
+            f"{option} in mode {wanted.mode!r}: expected a compiled step, in which ops are "
             "fused; add --mode compiled"
         )
 

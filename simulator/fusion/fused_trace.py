@@ -17,11 +17,14 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace
 @dataclass(frozen=True)
 class Fused:
     """`trace` has an op for each group of `groups`, in order, and then the ops that stay as they
-    are; `origin` is the trace before."""
+    are; `origin` is the trace before. `notes` say who fused."""
 
     trace: Trace
     groups: list[Group]
     origin: Trace
+    notes: tuple[str, ...] = (
+        "compiled by rules like Inductor's, without running it; the optimizer stays eager",
+    )
 
 
 def fused_trace(trace: Trace, groups: list[Group], rest: Iterable[int]) -> Fused:

@@ -91,7 +91,7 @@ class Recorder(TorchDispatchMode):
                     if taken:
                         self.assumptions.append(Assumption(len(self.ops), str(func), taken))
             self.known.masks.learn(func.overloadpacket, args, kwargs, result)
-            self._record(str(func), *_by_name(func, args, kwargs), result)
+            self._record(str(func), *by_name(func, args, kwargs), result)
             return result
         finally:
             self.busy = was_busy
@@ -274,7 +274,7 @@ class Recorder(TorchDispatchMode):
         return found
 
 
-def _by_name(
+def by_name(
     func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[list[torch.Tensor], tuple[str, ...], dict[str, Any]]:
     """Split a call into tensors, their argument names, and the plain arguments."""

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.hardware import GPU
-from simulator.networks.loading import DTYPES, Facts
+from simulator.networks.loading import DTYPES, Facts, Loaded
 from simulator.records import Trace
 from simulator.symbols import TraceCache
 from simulator.symbols.cache import key as disk_key
@@ -202,28 +202,34 @@ def _key(ask: Ask, gpu: GPU) -> tuple[Any, ...]:
     return ask, seen(ask.network, gpu), content(ask.network)
 
 
-def _load(ask: Ask) -> Any:
+def _load(ask: Ask) -> Loaded:
     from simulator.networks.loading import load
 
     return load(
         ask.network, batch=ask.batch, seq=ask.seq, training=ask.training,
-        dtype="fp32" if ask.dtype in _AUTOCAST else ask.dtype, sizes=dict(ask.sizes),
+        dtype="fp32" if ask.dtype in AUTOCAST else ask.dtype, sizes=dict(ask.sizes),
     )  # fmt: skip
 
 
-_AUTOCAST = {"autocast": "bf16", "autocast-fp16": "fp16"}
+AUTOCAST = {"autocast": "bf16", "autocast-fp16": "fp16"}
+
+
+def loaded(ask: Ask) -> Loaded:
+    """The network of an ask as its what-ifs left it, on `meta`."""
+    found = _load(ask)
+    _freeze(found.module, ask.frozen)
+    for pattern, dtype in ask.module_dtypes:
+        _convert(found.module, pattern, dtype)
+    return found
 
 
 def _run(ask: Ask, gpu: GPU) -> Trace:
     from simulator.tracing import trace
 
-    loaded = _load(ask)
-    _freeze(loaded.module, ask.frozen)
-    for pattern, dtype in ask.module_dtypes:
-        _convert(loaded.module, pattern, dtype)
-    with _LOCK, _attention(ask.sdpa) if ask.sdpa else nullcontext():
+    found = loaded(ask)
+    with _LOCK, forced_attention(ask.sdpa) if ask.sdpa else nullcontext():
         return trace(
-            loaded.module, loaded.args, loaded.kwargs, gpu=gpu, autocast=_AUTOCAST.get(ask.dtype),
+            found.module, found.args, found.kwargs, gpu=gpu, autocast=AUTOCAST.get(ask.dtype),
             phase="training" if ask.training else "inference", sizes=dict(ask.data_sizes),
             optimizer=ask.optimizer,
         )  # fmt: skip
@@ -289,7 +295,7 @@ def _casting_out(dtype: str) -> Callable[..., Any]:
 
 
 @contextmanager
-def _attention(backend: str) -> Generator[None]:
+def forced_attention(backend: str) -> Generator[None]:
     """Attention by this kernel wherever it can take the inputs, as under `sdpa_kernel`."""
     from simulator.tracing.semantics import attention
 

@@ -1,0 +1,9 @@
+"""Fusion as the real Inductor decides it: its scheduler, run for a CUDA card without one.
+
+It runs in a process of its own (`child`), which alone imports torch. `exact` asks it.
+"""
+
+from simulator.inductor.exact import exact
+from simulator.inductor.refusal import Refusal
+
+__all__ = ["Refusal", "exact"]

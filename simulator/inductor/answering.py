@@ -1,0 +1,47 @@
+"""From a question to a schedule, within the child process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from simulator.errors import InputError
+from simulator.inductor.capture import captured
+from simulator.inductor.decisions import decide
+from simulator.inductor.device import believe
+from simulator.inductor.graph_breaks import reason
+from simulator.inductor.question import Question
+from simulator.inductor.refusal import Refusal
+from simulator.inductor.schedule import Schedule
+from simulator.profiles import learned
+from simulator.whatif.setting import Ask
+from simulator.whatif.tracing_ask import AUTOCAST, loaded
+
+torch_errors: Any = torch._dynamo.exc  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
+    """The schedule. Refusal where there is none, with the line of the user's code that is why."""
+    believe(question.gpu)
+    decide(question.gpu, learned(question.gpu.id), question.sdpa)
+    progress(f"building {question.network}")
+    ask = Ask(
+        network=question.network, batch=question.batch, seq=question.seq, dtype=question.dtype,
+        training=question.training, optimizer=None, sizes=question.sizes,
+        data_sizes=question.data_sizes, frozen=question.frozen,
+        module_dtypes=question.module_dtypes,
+    )  # fmt: skip
+    try:
+        found = loaded(ask)
+    except InputError as error:
+        raise Refusal(str(error)) from error
+    autocast = AUTOCAST.get(question.dtype)
+    try:
+        return captured(found.module, found.args, found.kwargs, question.training, autocast,
+                        progress)  # fmt: skip
+    except Refusal:
+        raise
+    except Exception as error:
+        raise Refusal(reason(error)) from error

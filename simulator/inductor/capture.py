@@ -1,0 +1,189 @@
+"""One step of a network through Dynamo, AOTAutograd and Inductor's scheduler, on tensors that say
+that they lie on a GPU. What the scheduler decided is read; no kernel is compiled or run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._pytree import tree_map
+
+from simulator.inductor.graph_breaks import line_of
+from simulator.inductor.reading import Reading
+from simulator.inductor.refusal import Refusal
+from simulator.inductor.schedule import Schedule
+
+Progress = Callable[[str], None]
+CUDA = torch.device("cuda", 0)
+
+
+class _Done(BaseException):
+    """Both graphs are scheduled: the step need not go on. Not an Exception, which the compiler
+    would catch."""
+
+
+def captured(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool,
+    autocast: str | None, progress: Progress,
+) -> Schedule:  # fmt: skip
+    """The launches of one compiled step of a module that lives on `meta`. Refusal where the
+    compiler cannot take it as one graph."""
+    compiling = _Compiling(progress, training)
+    began = time.perf_counter()
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    _to_gpu(module, mode)
+    args, kwargs = tree_map(partial(_input, mode), (args, kwargs))
+    module.train(training)
+    settings: Any = import_module("torch._functorch.config")
+    settings.force_non_lazy_backward_lowering = True  # else the backward pass waits to be run
+    run = torch.compile(module, backend=compiling.backend, fullgraph=True, dynamic=False)
+    progress("tracing with Dynamo")
+    with ExitStack() as stack:
+        stack.enter_context(mode)
+        stack.enter_context(torch.enable_grad() if training else torch.no_grad())
+        if autocast is not None:
+            dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[autocast]
+            stack.enter_context(torch.autocast("cuda", dtype=dtype))
+        with suppress(_Done):
+            try:
+                run(*args, **kwargs)
+            except Exception as error:
+                raise compiling.refusal or error from error
+    compiling.seconds["in all"] = time.perf_counter() - began
+    if not compiling.graphs:
+        raise Refusal("the compiler found nothing to compile")
+    if training and "backward" not in compiling.graphs:
+        raise Refusal("the compiler made no graph of the backward pass")
+    return compiling.reading.schedule(
+        torch_version=str(torch.__version__), triton_version=version("triton"),
+        seconds={name: round(value, 3) for name, value in compiling.seconds.items()},
+    )  # fmt: skip
+
+
+class _Compiling:
+    """The backend that torch.compile is given."""
+
+    def __init__(self, progress: Progress, training: bool) -> None:
+        self.progress, self.training = progress, training
+        self.reading = Reading()
+        self.graphs: list[str] = []
+        self.refusal: Refusal | None = None
+        self.seconds: dict[str, float] = {}
+        self.entered = time.perf_counter()
+
+    def backend(self, graph: Any, examples: list[Any]) -> Any:
+        self.seconds["tracing"] = time.perf_counter() - self.entered
+        self.progress(f"taking {len(graph.graph.nodes):,} calls apart")
+        unknown = next(filter(_unknown_size, graph.graph.nodes), None)
+        if unknown is not None:  # unless told otherwise, torch.compile breaks its graph there
+            self.refusal = Refusal(f"the graph breaks at {line_of(unknown.stack_trace)}: the size "
+                                   f"of {unknown.name} depends on data")  # fmt: skip
+            raise self.refusal
+        self.reading.enter(graph, examples)
+        compile_fx: Any = import_module("torch._inductor.compile_fx")
+        return compile_fx.compile_fx(graph, examples, inner_compile=self.inner)
+
+    def inner(self, graph: Any, examples: list[Any], **how: Any) -> Any:
+        """Takes the place of `compile_fx_inner`: its steps up to the schedule."""
+        backward = bool(how.get("is_backward"))
+        phase = "backward" if backward else "forward"
+        self.progress(f"scheduling the {phase} pass, {len(graph.graph.nodes):,} nodes")
+        began = time.perf_counter()
+        lowered = _scheduled(graph, examples, how)
+        scheduled = time.perf_counter()
+        self.reading.read(lowered, phase)
+        self.graphs.append(phase)
+        self.seconds[phase] = scheduled - began
+        self.seconds[f"reading {phase}"] = time.perf_counter() - scheduled
+        if backward or not self.training:
+            raise _Done
+        return _unrun
+
+
+def _unknown_size(node: Any) -> bool:
+    value = node.meta.get("example_value")
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return True
+    return isinstance(value, torch.Tensor) and any(isinstance(s, torch.SymInt) for s in value.shape)
+
+
+def _unrun(*args: Any) -> Any:
+    raise _Done
+
+
+def _scheduled(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
+    compile_fx: Any = import_module("torch._inductor.compile_fx")
+    lowering: Any = import_module("torch._inductor.graph")
+    debug: Any = import_module("torch._inductor.debug")
+    virtual: Any = import_module("torch._inductor.virtualized").V
+    backward, inference = bool(how.get("is_backward")), bool(how.get("is_inference"))
+    outputs = compile_fx.output_node(graph).args[0]
+    names = [getattr(node, "name", None) for node in outputs]
+    compile_fx.view_to_reshape(graph)
+    with torch.no_grad():
+        mode = compile_fx.fake_tensor_prop(graph, examples)
+    compile_fx._recursive_record_original_output_strides(graph)
+    with virtual.set_fake_mode(mode):
+        compile_fx._recursive_post_grad_passes(graph, is_inference=inference)
+        found = lowering.GraphLowering(
+            graph, example_inputs=examples, shape_env=mode.shape_env if mode else None,
+            graph_id=how.get("graph_id"), is_inference=inference, is_backward=backward,
+        )  # fmt: skip
+        found.asked_outputs = names
+        found.freeze_runtime_asserts()
+        with (
+            compile_fx.maybe_disable_comprehensive_padding(examples),
+            virtual.set_graph_handler(found),
+            virtual.set_extern_kernel_nodes([]),
+            debug.DebugContext(),
+            virtual.set_debug_handler(debug.DebugContext()),
+        ):
+            found.run(*examples)
+            found.init_wrapper_code()
+            found._update_scheduler()
+    _tell_strides(found)
+    return found
+
+
+def _tell_strides(found: Any) -> None:
+    """The backward graph reads what the forward graph saved as that laid it out."""
+    context: Any = import_module("torch._guards").TracingContext.try_get()
+    if context is None or context.output_strides is None or context.output_strides:
+        return
+    for out in found.graph_outputs:
+        strided = hasattr(out, "get_stride") and out.has_tensor_output()
+        context.output_strides.append(tuple(map(int, out.get_stride())) if strided else None)
+
+
+def _to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
+    """Parameters and buffers in place, tied ones staying so."""
+    known: dict[int, Any] = {}
+
+    def moved(x: torch.Tensor) -> Any:
+        if id(x) not in known:
+            fake = _input(mode, x)
+            known[id(x)] = nn.Parameter(fake, x.requires_grad) if isinstance(
+                x, nn.Parameter) else fake  # fmt: skip
+        return known[id(x)]
+
+    for child in module.modules():
+        for table in (child._parameters, child._buffers):
+            for name, x in list(table.items()):
+                if x is not None:
+                    table[name] = moved(x)
+
+
+def _input(mode: FakeTensorMode, x: Any) -> Any:
+    if not isinstance(x, torch.Tensor):
+        return x
+    with torch.no_grad():
+        meta = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
+    return FakeTensor(mode, meta, CUDA)

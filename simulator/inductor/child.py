@@ -1,0 +1,123 @@
+"""The process in which the real scheduler runs: started, listened to, and ended at once when its
+answer is no longer wanted. It ends itself when the process that started it is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from simulator.inductor.question import Question, encoded
+from simulator.inductor.refusal import Refusal
+from simulator.inductor.schedule import Schedule
+
+LIMIT_S = 600.0
+_WAIT_S = 0.05
+_TAIL = 300  # characters of a child's last line that an error shows
+
+Progress = Callable[[str], None]
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line that the child writes: what it does, why it cannot, or that its file is there."""
+
+    step: str = ""
+    refused: str = ""
+    done: bool = False
+
+
+class Child:
+    """Running from the moment it is made; `cancel` ends it from any thread, `result` waits."""
+
+    def __init__(self, question: Question, limit_s: float = LIMIT_S) -> None:
+        if os.name != "posix":
+            raise Refusal(f"it runs on Linux, and this is {sys.platform}")
+        self._began, self._limit_s = time.monotonic(), limit_s
+        self._cancelled = False
+        self._folder = tempfile.TemporaryDirectory(prefix="ridgepoint-")
+        self._target = Path(self._folder.name) / "schedule.msgpack"
+        self._errors = (Path(self._folder.name) / "errors").open("w+b")
+        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": self._folder.name}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "simulator.inductor", str(self._target)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=environment,
+            start_new_session=True, cwd=Path(__file__).parents[2],
+        )  # fmt: skip
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(encoded(question))
+            self._process.stdin.flush()  # it stays open: the child ends when it is closed
+        except BrokenPipeError:
+            pass  # its end tells more than this
+
+    def cancel(self) -> None:
+        """End it, and whatever it started, now."""
+        self._cancelled = True
+        self._kill()
+
+    def result(self, progress: Progress = lambda _: None) -> Schedule:
+        """Its answer. Refusal, with the reason, where it has none."""
+        try:
+            return self._listened(progress)
+        finally:
+            self._kill()
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout, self._errors):
+                if pipe is not None:
+                    pipe.close()
+            self._folder.cleanup()
+
+    def _listened(self, progress: Progress) -> Schedule:
+        assert self._process.stdout is not None
+        pipe, rest = self._process.stdout.fileno(), b""
+        os.set_blocking(pipe, False)
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(pipe, selectors.EVENT_READ)
+            while True:
+                if self._cancelled:
+                    raise Refusal("it was cancelled")
+                if time.monotonic() - self._began > self._limit_s:
+                    raise Refusal(f"it took over {self._limit_s:.0f} s")
+                if not waiting.select(_WAIT_S):
+                    continue
+                chunk = os.read(pipe, 1 << 16)
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    found = self._answer(line, progress)
+                    if found is not None:
+                        return found
+                if not chunk:
+                    raise Refusal(self._ended())
+
+    def _answer(self, line: bytes, progress: Progress) -> Schedule | None:
+        message = msgspec.json.decode(line, type=Message)
+        if message.refused:
+            raise Refusal(message.refused)
+        if message.done:
+            return msgspec.msgpack.decode(self._target.read_bytes(), type=Schedule)
+        progress(message.step)
+        return None
+
+    def _ended(self) -> str:
+        if self._cancelled:
+            return "it was cancelled"
+        code = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        last = f": {lines[-1].strip()[-_TAIL:]}" if lines else ""
+        return f"its process ended with {how}{last}"
+
+    def _kill(self) -> None:
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,0 +1,125 @@
+"""The GPU that Inductor believes it compiles for: everything up to source code, no kernel run.
+
+For a process of its own: nothing is put back.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from simulator.hardware import GPU
+from simulator.inductor.refusal import Refusal
+
+FOREVER = ExitStack()
+"""What is entered for the rest of the process."""
+_CUDA = "12.8"  # what a build for GPUs calls its toolkit; nothing is decided by it
+_DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+
+
+def believe(gpu: GPU) -> None:
+    """Answer every question that Inductor asks of torch, Triton and the machine. Refusal for a
+    card that it has no CUDA code for, or where Triton is missing."""
+    if gpu.vendor != "NVIDIA" or gpu.compute_capability is None:
+        raise Refusal(f"it is asked for CUDA cards, and {gpu.name} is none")
+    if gpu.compute_capability < (7, 0):
+        raise Refusal(f"Triton generates no code for {gpu.name} (compute capability below 7.0)")
+    properties = _properties(gpu)
+    # torch.cuda.is_available stays as it is: where it is True, torch saves the state of the card's
+    # random numbers, which takes a card
+    for name, value in {
+        "get_device_properties": properties, "get_device_capability": gpu.compute_capability,
+        "get_device_name": properties.name, "device_count": 1, "current_device": 0,
+        "synchronize": None, "is_bf16_supported": gpu.compute_capability >= (8, 0),
+    }.items():  # fmt: skip
+        _answer(torch.cuda, name, value)
+    amp: Any = import_module("torch.cuda.amp.common")
+    _answer(amp, "amp_definitely_not_available", False)
+    torch.version.cuda = _CUDA  # pyright: ignore[reportAttributeAccessIssue]
+    _triton(gpu)
+    interface: Any = import_module("torch._dynamo.device_interface").CudaInterface
+    for name, value in {
+        "is_available": True, "device_count": 1, "current_device": 0, "get_raw_stream": 0,
+        "set_device": None, "exchange_device": 0, "maybe_exchange_device": 0, "synchronize": None,
+        "get_device_properties": properties,
+    }.items():  # fmt: skip
+        setattr(interface, name, staticmethod(_always(value)))
+    interface.Worker.get_device_properties = staticmethod(_always(properties))
+    inductor: Any = import_module("torch._inductor.utils")
+    inductor.get_gpu_dram_gbps = _always(gpu.bandwidth_bytes_per_s / 1e9)
+    inductor.get_device_tflops = lambda dtype: _tflops(gpu, str(dtype).removeprefix("torch."))
+
+
+def _always(value: object) -> Any:
+    return lambda *args, **kwargs: value
+
+
+def _answer(owner: Any, name: str, value: object) -> None:
+    setattr(owner, name, _always(value))
+
+
+def _properties(gpu: GPU) -> Any:
+    major, minor = gpu.compute_capability or (0, 0)
+    return SimpleNamespace(
+        name=f"NVIDIA {gpu.name}", major=major, minor=minor, total_memory=gpu.memory_bytes,
+        multi_processor_count=gpu.units or 1, L2_cache_size=gpu.l2_bytes or 0, warp_size=32,
+        max_threads_per_multi_processor=_threads(major, minor), max_threads_per_block=1024,
+        regs_per_multiprocessor=65536, shared_memory_per_block=49152,
+        shared_memory_per_block_optin=_shared(major, minor),
+        shared_memory_per_multiprocessor=_shared(major, minor) + 1024,
+        is_integrated=False, is_multi_gpu_board=False, gcnArchName="", uuid="0",
+    )  # fmt: skip
+
+
+def _threads(major: int, minor: int) -> int:
+    """Threads a streaming multiprocessor holds (CUDA programming guide, table of capabilities)."""
+    if (major, minor) == (7, 5):
+        return 1024
+    return 1536 if (major, minor) in ((8, 6), (8, 9), (12, 0)) else 2048
+
+
+def _shared(major: int, minor: int) -> int:
+    """Bytes of shared memory that a block may ask for (the same table)."""
+    known = {(7, 0): 98304, (7, 5): 65536, (8, 0): 166912, (9, 0): 232448, (10, 0): 232448}
+    return known.get((major, minor), 101376)
+
+
+def _tflops(gpu: GPU, dtype: str) -> float:
+    name = _DTYPES.get(dtype, dtype)
+    engine = "vector" if name in ("fp32", "fp64") else "tensor"
+    return (gpu.peak(engine, name) or gpu.peak("vector", "fp32") or 0.0) / 1e12
+
+
+def _triton(gpu: GPU) -> None:
+    try:
+        import triton
+        from triton.backends.compiler import GPUTarget
+    except ImportError as error:
+        raise Refusal(f"Triton is not installed ({error})") from error
+    major, minor = gpu.compute_capability or (0, 0)
+    target = GPUTarget("cuda", major * 10 + minor, 32)
+    facts = {"max_shared_mem": _shared(major, minor), "multiprocessor_count": gpu.units or 1,
+             "warpSize": 32}  # fmt: skip
+
+    class Driver:
+        """Names the target, and has no GPU."""
+
+        utils = SimpleNamespace(get_device_properties=_always(facts))
+        get_current_target = staticmethod(_always(target))
+        get_current_device = staticmethod(_always(0))
+        get_current_stream = staticmethod(_always(0))
+        get_device_properties = staticmethod(_always(facts))
+        get_device_interface = staticmethod(lambda: torch.cuda)
+        is_active = staticmethod(_always(True))
+
+    triton.runtime.driver.set_active(Driver())  # pyright: ignore
+    yes = _always(True)
+    for module in ("torch.utils._triton", "torch._inductor.utils", "torch._inductor.scheduler"):
+        found: Any = import_module(module)
+        for name in ("has_triton", "has_triton_package"):
+            if hasattr(found, name):
+                setattr(found, name, yes)

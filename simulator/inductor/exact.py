@@ -1,0 +1,55 @@
+"""The exact answer to how a step is fused: the real scheduler's, made in a child process and kept
+on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from simulator.fusion.fused_trace import Fused
+from simulator.inductor.cache import ScheduleCache, key
+from simulator.inductor.child import LIMIT_S, Child
+from simulator.inductor.exact_trace import exact_trace
+from simulator.inductor.question import Question
+from simulator.inductor.refusal import Refusal
+from simulator.inductor.schedule import Schedule
+from simulator.records import Trace
+from simulator.whatif.setting import Setting
+from simulator.whatif.tracing_ask import FOLDER_VARIABLE
+
+Progress = Callable[[str], None]
+
+
+def exact(
+    found: Setting, origin: Trace, progress: Progress = lambda _: None, limit_s: float = LIMIT_S
+) -> Fused:
+    """The launches of a setting's compiled step, `origin` being its eager trace. Refusal, with the
+    reason, where the real scheduler cannot be asked or gives no answer."""
+    return exact_trace(scheduled(question_of(found), progress, limit_s), origin)
+
+
+def question_of(found: Setting) -> Question:
+    """What the child is asked. Refusal for what only a traced step has."""
+    ask = found.ask
+    if ask.saved:
+        raise Refusal("a saved trace has no module to compile")
+    if found.edits or ask.checkpoint:
+        raise Refusal("a what-if changed the traced step, which the compiler does not see")
+    return Question(
+        ask.network, found.gpu, ask.batch, ask.seq, ask.dtype, ask.training, ask.sizes,
+        ask.data_sizes, ask.frozen, ask.module_dtypes, ask.sdpa,
+    )  # fmt: skip
+
+
+def scheduled(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Schedule:
+    """From disk, else from a child process that is waited for."""
+    told = os.environ.get(FOLDER_VARIABLE, "")
+    cache = None if told == "off" else ScheduleCache(told or None)
+    name = key(question)
+    known = cache.get(name) if cache else None
+    if known is not None:
+        return known
+    made = Child(question, limit_s).result(progress)
+    if cache:
+        cache.put(name, made)
+    return made

@@ -1,0 +1,127 @@
+"""A schedule of the real compiler as a trace whose ops are its launches, beside the eager trace of
+the same step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from msgspec.structs import replace
+
+from simulator.fusion.dataflow import dataflow
+from simulator.fusion.fused_trace import Fused
+from simulator.fusion.node import Node
+from simulator.fusion.scheduling import Group
+from simulator.inductor.schedule import Launch, Schedule
+from simulator.records import Op, Signature, Storage, Tensor, Trace
+
+
+def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
+    """The launches in order, then the optimizer's ops of `origin` as they are. Its `groups` name
+    the ops of `origin` that each launch computes, as far as they can be told apart."""
+    ops_of = eager_ops(schedule, origin)
+    storages, number = _storages(schedule, origin)
+    groups: list[Group] = []
+    ops: list[Op] = []
+    for place, launch in enumerate(schedule.launches):
+        mine = tuple(sorted({op for each in launch.origins for op in ops_of[each]}))
+        kind = launch.kind
+        node = Node(kind, max(launch.rows, 1), ops=mine, flops=launch.flops,
+                    instructions=launch.instructions)  # fmt: skip
+        groups.append(Group([node], place, place))
+        module = schedule.origins[launch.origins[0]].module if launch.origins else ""
+        names = [schedule.origins[each].op.split(".")[1] for each in launch.origins]
+        ops.append(_op(launch, module, names, number))
+    rest = [op for op in origin.ops if op.phase == "optimizer"]
+    ops += rest
+    made = replace(origin, ops=ops, storages=_lives(storages, ops), assumptions=[])
+    by = f"Inductor of torch {schedule.torch_version} itself (triton {schedule.triton_version})"
+    found = Fused(made, groups, origin, (f"compiled by {by}, up to source code; the optimizer "
+                                         "stays eager", *schedule.notes))  # fmt: skip
+    made.kept["fusion"] = found
+    return found
+
+
+def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
+    """Indices of the eager ops that each origin of a schedule is: the one of its name and number in
+    its module and phase; else, of ops that only this compiler takes apart, all of that module that
+    no other origin is."""
+    flow = dataflow(origin)
+    exactly: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    of_module: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, op in enumerate(origin.ops):
+        exactly[op.name, op.module, op.phase].append(index)
+        if flow.computes[index]:
+            of_module[op.module, op.phase].append(index)
+    found: list[list[int]] = []
+    for each in schedule.origins:
+        same = exactly.get((each.op, each.module, each.phase), [])
+        found.append([same[each.number]] if each.number < len(same) else [])
+    taken = {op for ops in found for op in ops}
+    for place, each in enumerate(schedule.origins):
+        if not found[place] and (each.op, each.module, each.phase) not in exactly:
+            left = of_module[each.module, each.phase]
+            found[place] = [op for op in left if op not in taken]
+    return found
+
+
+def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
+    if launch.call is not None:
+        tensors = len(launch.call.inputs) + len(launch.call.outputs)
+        operands = launch.operands or tuple(b for b, _ in (*launch.reads, *launch.writes))
+        operands = (*operands, *(operands[-1:] * tensors))[:tensors]
+        return Op(launch.call, module, launch.phase, tuple(number[b] for b in operands))
+    args = {"flops": launch.flops, "instructions": launch.instructions, "rows": launch.rows,
+            "ops": ", ".join(dict.fromkeys(names))}  # fmt: skip
+    reads, writes = (tuple(_bytes(n) for _, n in each) for each in (launch.reads, launch.writes))
+    signature = Signature(
+        f"fused.{launch.kind}.default", reads, writes, ("reads",) * len(reads), args
+    )
+    touched = tuple(number[b] for b, _ in (*launch.reads, *launch.writes))
+    return Op(signature, module, launch.phase, touched)
+
+
+def _bytes(size: int) -> Tensor:
+    return Tensor((size,), "uint8", (1,))
+
+
+def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[int]]:
+    """The storages of both, and the number of each buffer among them: weights, inputs and gradients
+    are those of the eager trace, told by their size."""
+    own: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for index, storage in reversed(list(enumerate(origin.storages))):
+        if storage.role != "activation":
+            own[storage.role, storage.nbytes].append(index)
+    storages = list(origin.storages)
+    number: list[int] = []
+    for buffer in schedule.buffers:
+        known = own[buffer.role, buffer.nbytes] if buffer.role != "activation" else []
+        if known:
+            number.append(known.pop())
+            continue
+        number.append(len(storages))
+        outlives = buffer.role != "activation"
+        storages.append(Storage(buffer.nbytes, -1 if outlives else 0, None if outlives else 0,
+                                buffer.role))  # fmt: skip
+    return storages, number
+
+
+def _lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
+    """Each alive from the first op that touches it to the last; what none touches is nothing."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for index, op in enumerate(ops):
+        for storage in op.storages:
+            first.setdefault(storage, index)
+            last[storage] = index
+    found: list[Storage] = []
+    for number, storage in enumerate(storages):
+        if storage.born < 0:
+            freed = None if storage.freed is None else last.get(number, 0) + 1
+            found.append(replace(storage, freed=freed))
+        elif number in first:
+            lasts = storage.freed is None or storage.role == "gradient"
+            freed = None if lasts else last[number] + 1
+            found.append(replace(storage, born=first[number], freed=freed))
+        else:
+            found.append(replace(storage, nbytes=0, born=0, freed=0))
+    return found

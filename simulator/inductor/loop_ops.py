@@ -1,0 +1,45 @@
+"""FLOPs and instructions of what a generated loop does for an element, by the names that Inductor's
+loop bodies use (torch/_inductor/ops_handler.py); as eager kernels count theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.costs.pointwise import BINARY, COMPARISON, FUNCTIONAL, UNARY, Steps
+
+_PHILOX = (0, 140)  # ten rounds of a generator (simulator.fusion.arithmetic)
+_OWN: dict[str, Steps] = {
+    "truediv": (1, 8), "div_rn": (1, 8), "floordiv": (2, 14), "truncdiv": (2, 14), "mod": (3, 20),
+    "pow": (1, 40), "fma": (2, 1), "mul_rn": (1, 1), "sigmoid": (3, 12), "where": (0, 1),
+    "masked": (0, 1), "and_": (1, 1), "or_": (1, 1), "xor": (1, 1), "logical_and": (1, 1),
+    "logical_or": (1, 1), "rand": _PHILOX, "randn": (3, 170), "randint64": _PHILOX,
+    "load_seed": (0, 1), "load": (0, 1), "store": (0, 1), "store_reduction": (0, 0),
+    "to_dtype": (0, 1), "indirect_indexing": (0, 3), "index_expr": (0, 1),
+}  # fmt: skip
+"""What costs tables spell otherwise, and what only loops have."""
+_NONE = ("constant", "get_index", "output", "to_dtype_bitcast", "inline_asm_elementwise")
+_REDUCING: dict[str, Steps] = {
+    # mean + (x − mean) / n and m2 + δ·(x − mean): 5 and a division a lane, and not a row's last
+    "welford_reduce": (6, 9), "online_softmax_reduce": (5, 14),
+}  # fmt: skip
+
+
+def steps(ops: Iterable[tuple[str, str]]) -> Steps:
+    """FLOPs and instructions for one element of ops (name, kind of reduction or "")."""
+    flops = instructions = 0
+    for name, reducing in ops:
+        f, i = _REDUCING.get(reducing, (1, 1)) if name == "reduction" else _step(name)
+        flops, instructions = flops + f, instructions + i
+    return flops, instructions
+
+
+def _step(name: str) -> Steps:
+    if name in _OWN:
+        return _OWN[name]
+    if name in _NONE:
+        return 0, 0
+    plain = name.removeprefix("libdevice_").removeprefix("special_")
+    for table in (BINARY, UNARY, COMPARISON, FUNCTIONAL):
+        if plain in table:
+            return table[plain]
+    return 1, 1

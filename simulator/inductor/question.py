@@ -1,0 +1,34 @@
+"""What a child process is asked, as text that goes through a pipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from simulator.hardware import GPU
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One step of a network on a GPU; the fields are those of `simulator.whatif.setting.Ask`."""
+
+    network: str
+    gpu: GPU
+    batch: int | None = None
+    seq: int | None = None
+    dtype: str = "fp32"
+    training: bool = False
+    sizes: tuple[tuple[str, Any], ...] = ()
+    data_sizes: tuple[tuple[str, int], ...] = ()
+    frozen: tuple[str, ...] = ()
+    module_dtypes: tuple[tuple[str, str], ...] = ()
+    sdpa: str | None = None
+
+
+def encoded(question: Question) -> bytes:
+    """One line."""
+    return msgspec.json.encode(question) + b"\n"
+
+
+def decoded(line: bytes) -> Question:
+    return msgspec.json.decode(line, type=Question)

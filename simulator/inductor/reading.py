@@ -1,0 +1,311 @@
+"""What Inductor's scheduler decided, read off its nodes into plain launches."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import torch
+
+from simulator.inductor.loop_ops import steps
+from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
+from simulator.inductor.tensors import call_of
+from simulator.records import ITEM_BYTES, Phase, Role, Signature, Tensor
+
+_FREE = ("MultiOutput",)  # nodes of the compiler that stand for a part of another's result
+
+
+class Reading:
+    """Collects the launches of a forward and, in training, a backward graph. Buffers are numbered
+    across both: what the backward pass reads of the forward pass is one buffer."""
+
+    def __init__(self) -> None:
+        self.launches: list[Launch] = []
+        self.buffers: list[Buffer] = []
+        self.origins: dict[tuple[str, str, str, str], int] = {}
+        self.numbers: dict[tuple[str, str], int] = {}
+        self.saved: dict[str, int] = {}
+        self.roles: list[Role] = []
+
+    def enter(self, graph: Any, examples: list[Any]) -> None:
+        """The graph as Dynamo traced it: whose its inputs are."""
+        for node in graph.graph.nodes:
+            if node.op == "placeholder":
+                told: Any = getattr(node, "_dynamo_source", None)
+                told = getattr(told, "name", node.name)
+                name = str(told() if callable(told) else told)
+                example = node.meta.get("example_value")
+                role: Role = "buffer" if "_buffers" in name else "input"
+                if "_parameters" in name or isinstance(example, torch.nn.Parameter):
+                    role = "weight"
+                self.roles.append(role)
+
+    def read(self, found: Any, phase: Phase) -> None:
+        """Every launch of a scheduled graph, in order."""
+        virtual: Any = import_module("torch._inductor.virtualized").V
+        with virtual.set_graph_handler(found):
+            graph = _Graph(self, found, phase)
+            for node in found.scheduler.nodes:
+                launch = graph.launch(node)
+                if launch is not None:
+                    self.launches.append(launch)
+            graph.leave()
+
+    def schedule(self, **facts: Any) -> Schedule:
+        """All of it."""
+        return Schedule(self.launches, self.buffers, _origins(self.origins), **facts)
+
+    def buffer(self, nbytes: int, role: Role) -> int:
+        self.buffers.append(Buffer(nbytes, role))
+        return len(self.buffers) - 1
+
+    def gradient(self, number: int) -> None:
+        old = self.buffers[number]
+        if old.role == "activation":
+            self.buffers[number] = Buffer(old.nbytes, "gradient")
+
+
+def _origins(found: dict[tuple[str, str, str, str], int]) -> list[Origin]:
+    seen: dict[tuple[str, str, str], int] = {}
+    made: list[Origin] = []
+    for op, module, phase, _ in found:
+        key = op, module, phase
+        made.append(Origin(op, module, phase, seen.get(key, 0)))  # pyright: ignore
+        seen[key] = seen.get(key, 0) + 1
+    return made
+
+
+class _Graph:
+    """One lowered graph."""
+
+    def __init__(self, reading: Reading, found: Any, phase: Phase) -> None:
+        self.reading, self.found = reading, found
+        self.phase: Phase = phase
+        self.scheduler = found.scheduler
+        self.numbers: dict[str, int] = {}
+        self._enter()
+        for node in found.module.graph.nodes:  # numbered in the order of the program
+            self._origin(node)
+
+    def _enter(self) -> None:
+        reading = self.reading
+        for place, (name, value) in enumerate(self.found.graph_inputs.items()):
+            if name in reading.saved:
+                self.numbers[name] = reading.saved[name]
+                continue
+            forward = self.phase == "forward"
+            role = reading.roles[place] if forward and place < len(reading.roles) else "input"
+            nbytes = _layout_bytes(value) if hasattr(value, "get_layout") else 0
+            self.numbers[name] = reading.saved[name] = reading.buffer(nbytes, role)
+
+    def leave(self) -> None:
+        """What goes out: to the caller, or to the backward pass."""
+        for name, value in zip(self.found.asked_outputs, self.found.graph_outputs, strict=True):
+            if name is None or not hasattr(value, "get_name"):
+                continue
+            number = self._number(value.get_name())
+            self.reading.saved[name] = number
+            if self.phase == "backward":
+                self.reading.gradient(number)
+
+    def launch(self, node: Any) -> Launch | None:
+        kind = type(node).__name__
+        if kind == "NopKernelSchedulerNode" or (node.node is None and not node.get_nodes()):
+            return None
+        if node.is_extern():
+            return self._library(node)
+        return self._generated(node)
+
+    # -- library calls ----------------------------------------------------------------------------
+
+    def _library(self, node: Any) -> Launch | None:
+        kernel = node.node
+        if type(kernel).__name__ in _FREE:
+            return None
+        origin = _own_node(kernel)
+        name = str(getattr(kernel, "python_kernel_name", None) or type(kernel).__name__)
+        inputs = [x for x in getattr(kernel, "inputs", []) if hasattr(x, "get_layout")]
+        ins = [_tensor(x) for x in inputs]
+        outs = [_tensor(x) for x in self._results(node)]
+        call = call_of(origin, ins, outs) if origin is not None else None
+        if call is None:
+            call = Signature(f"inductor.{name}.default", tuple(ins), tuple(outs), (), {})
+        operands = [self._number(x.get_name()) for x in (*inputs, *self._results(node))]
+        if len(operands) != len(call.inputs) + len(call.outputs):
+            operands = []
+        reads = self._touched(node.read_writes.reads)
+        writes = {self._number(buffer.get_name()): 0 for buffer in node.get_outputs()}
+        for result in self._results(node):
+            writes[self._number(result.get_name())] = _layout_bytes(result)
+        return Launch(
+            "library", name, self.phase,
+            self._all_origins([kernel]) if origin is None else (self._origin(origin),),
+            tuple(reads.items()), tuple((k, v) for k, v in writes.items() if v), call=call,
+            operands=tuple(operands),
+        )  # fmt: skip
+
+    def _results(self, node: Any) -> list[Any]:
+        """Buffers with memory: a call of several results has one node for each."""
+        found: list[Any] = []
+        for buffer in node.get_outputs():
+            if buffer.node.has_tensor_output():
+                found.append(buffer.node)
+                continue
+            for user in buffer.users:
+                part = getattr(user.node, "node", None)
+                if type(part).__name__ in _FREE:
+                    found.append(part)
+        return found
+
+    # -- generated kernels ------------------------------------------------------------------------
+
+    def _generated(self, node: Any) -> Launch:
+        loops = [n for n in node.get_nodes() if hasattr(n, "_body")]
+        made = {name for n in loops for name in n.get_buffer_names()}
+        reads: dict[int, int] = {}
+        for loop in loops:
+            outside = [d for d in loop.read_writes.reads if d.name not in made]
+            for number, size in self._touched(outside).items():
+                reads[number] = max(reads.get(number, 0), size)
+        writes: dict[int, int] = {}
+        for loop in loops:
+            kept = [d for d in loop.read_writes.writes if self._leaves(d.name, loops)]
+            for number, size in self._touched(kept).items():
+                writes[number] = max(writes.get(number, 0), size)
+        flops = instructions = 0
+        for loop in loops:
+            f, i = steps(_ops(loop))
+            count = prod(self._int(s) for group in loop.get_ranges() for s in group)
+            flops, instructions = flops + f * count, instructions + i * count
+        reduction = next((n for n in loops if n.is_reduction()), None)
+        rows = self._rows(reduction) if reduction is not None else 0
+        kernels = [n.node for n in loops]
+        return Launch(
+            "pointwise" if reduction is None else "reduction", self._name(loops), self.phase,
+            self._all_origins(kernels), tuple(reads.items()), tuple(writes.items()), flops,
+            instructions, rows,
+        )  # fmt: skip
+
+    def _rows(self, loop: Any) -> int:
+        """Results of a reduction along memory; 0 where its elements lie apart."""
+        hint = getattr(loop.node.data, "reduction_hint", None)
+        inner = getattr(hint, "name", "INNER") in ("INNER", "DEFAULT")
+        return prod(self._int(s) for s in loop.get_ranges()[0]) if inner else 0
+
+    def _name(self, loops: list[Any]) -> str:
+        utils: Any = import_module("torch._inductor.utils")
+        how = "red" if any(n.is_reduction() for n in loops) else "poi"
+        return f"triton_{how}_{utils.get_fused_kernel_name(loops, 'original_aten')}"
+
+    def _leaves(self, name: str, loops: list[Any]) -> bool:
+        buffer = self.scheduler.name_to_buf.get(name)
+        if buffer is None:
+            return True
+        inside = set(map(id, loops))
+        return any(id(user.node) not in inside for user in buffer.users)
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def _touched(self, deps: Any) -> dict[int, int]:
+        """Bytes of each buffer: regions that begin apart add up, those that begin together are one,
+        and no more than the buffer has."""
+        regions: dict[int, dict[Any, int]] = {}
+        limit: dict[int, int] = {}
+        for dep in deps:
+            buffer = self.found.try_get_buffer(self._real(dep.name))
+            if buffer is None or not hasattr(buffer, "get_layout") or type(
+                dep).__name__ == "WeakDep":  # fmt: skip
+                continue
+            number = self._number(dep.name)
+            whole = limit[number] = _layout_bytes(buffer)
+            start, size = 0, whole
+            if type(dep).__name__ == "MemoryDep":
+                itemsize = _itemsize(buffer)
+                index = dep.index
+                numel = prod(self._int(s) for s in dep.size) if dep.is_indirect() else self._int(
+                    dep.get_numel())  # fmt: skip
+                size = min(numel * itemsize, whole)
+                start = index.subs(dict.fromkeys(index.free_symbols, 0))
+            mine = regions.setdefault(number, {})
+            mine[start] = max(mine.get(start, 0), size)
+        return {n: min(sum(each.values()), limit[n]) for n, each in regions.items()}
+
+    def _real(self, name: str) -> str:
+        renamed = self.scheduler.mutation_real_name
+        while name in renamed and renamed[name] != name:
+            name = renamed[name]
+        return name
+
+    def _number(self, name: str) -> int:
+        name = self._real(name)
+        if name not in self.numbers:
+            buffer = self.found.try_get_buffer(name)
+            nbytes = _layout_bytes(buffer) if buffer is not None else 0
+            self.numbers[name] = self.reading.buffer(nbytes, "activation")
+        return self.numbers[name]
+
+    def _int(self, size: Any) -> int:
+        return int(self.found.sizevars.optimization_hint(size, fallback=1))
+
+    # -- whose they are ---------------------------------------------------------------------------
+
+    def _all_origins(self, kernels: list[Any]) -> tuple[int, ...]:
+        nodes = {node for kernel in kernels for node in kernel.get_origins()}
+        return tuple(sorted({self._origin(node) for node in nodes} - {-1}))
+
+    def _origin(self, node: Any) -> int:
+        original = node.meta.get("original_aten")
+        if original is None:
+            return -1
+        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
+        path = list(stack.values())[-1][0] if stack else ""
+        came = node.meta.get("from_node")
+        source = came[0].name if came else str(node.meta.get("seq_nr", ""))
+        key = str(original), _module(path), self.phase, source
+        return self.reading.origins.setdefault(key, len(self.reading.origins))
+
+
+def _own_node(kernel: Any) -> Any:
+    """The graph's node that a library call is; others it was given as views of its operands."""
+    node = kernel.get_origin_node()
+    overload = getattr(kernel, "op_overload", None)
+    if node is None or (overload is not None and node.target is not overload):
+        node = next((n for n in kernel.get_origins() if n.target is overload), node)
+    return node
+
+
+def _module(path: str) -> str:
+    return path.removeprefix("L['self']").removeprefix(".")
+
+
+def _ops(loop: Any) -> list[tuple[str, str]]:
+    body = loop._body
+    blocks = [body.root_block, *body.subblocks.values()]
+    found: list[tuple[str, str]] = []
+    for block in blocks:
+        for node in block.graph.nodes:
+            if node.op == "call_method":
+                reducing = str(node.args[3]) if node.target == "reduction" else ""
+                found.append((str(node.target), reducing))
+            elif node.op == "call_module" and "indirect" in str(node.target):
+                found.append(("indirect_indexing", ""))
+    return found
+
+
+def _tensor(buffer: Any) -> Tensor:
+    layout = buffer.get_layout()
+    shape = tuple(int(s) for s in layout.size)
+    stride = tuple(int(s) for s in layout.stride)
+    dtype = str(layout.dtype).removeprefix("torch.")
+    return Tensor(shape, dtype, stride, "cpu" if layout.device.type == "cpu" else "cuda")
+
+
+def _itemsize(buffer: Any) -> int:
+    return ITEM_BYTES[str(buffer.get_dtype()).removeprefix("torch.")]
+
+
+def _layout_bytes(buffer: Any) -> int:
+    if not hasattr(buffer, "get_layout") or not buffer.has_tensor_output():
+        return 0
+    return int(buffer.get_layout().storage_size()) * _itemsize(buffer)

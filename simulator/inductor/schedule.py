@@ -1,0 +1,62 @@
+"""What the real Inductor decided, as plain data: launches in order, and the buffers they touch."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from simulator.records import Phase, Role, Signature
+
+LaunchKind = Literal["pointwise", "reduction", "library"]
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """An op as the module called it, before the compiler took it apart: its name, the module's
+    path, the phase, and the number of the call among those of that name there."""
+
+    op: str
+    module: str
+    phase: Phase
+    number: int = 0
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """One generated kernel, or one call into a library (which may launch several kernels).
+
+    `name` is the kernel's or the call's. `reads` and `writes` are (buffer, bytes), `origins` are
+    indices into the schedule's. `rows` is the number of results of a reduction whose elements lie
+    beside each other. `call` is a library call's op with its tensors as they are laid out, and
+    `operands` the buffers of its inputs and outputs.
+    """
+
+    kind: LaunchKind
+    name: str
+    phase: Phase
+    origins: tuple[int, ...]
+    reads: tuple[tuple[int, int], ...]
+    writes: tuple[tuple[int, int], ...]
+    flops: int = 0
+    instructions: int = 0
+    rows: int = 0
+    call: Signature | None = None
+    operands: tuple[int, ...] = ()
+
+
+class Buffer(msgspec.Struct, frozen=True):
+    """Memory that launches touch: `nbytes`, and whose it is."""
+
+    nbytes: int
+    role: Role
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """A compiled step without its optimizer. `seconds` is what making it took, by stage."""
+
+    launches: list[Launch]
+    buffers: list[Buffer]
+    origins: list[Origin]
+    torch_version: str
+    triton_version: str
+    seconds: dict[str, float] = {}
+    notes: tuple[str, ...] = ()
