@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from app.views.memory import MemoryView
 from app.views.roofline import Roofline
 from app.views.view import View
 
-VIEWS: tuple[type[View], ...] = (Roofline,)
+VIEWS: tuple[type[View], ...] = (Roofline, MemoryView)
