@@ -51,6 +51,9 @@ class MemoryCanvas(Canvas):
             at = y.at(value)
             paint.line([(area.left(), at), (area.right(), at)], theme.grid)
             paint.text(area.left() - 8, at, data(value), theme.ink3, align=1.0)
+        if not p.fits:  # below the curve, so that the excess stays visible
+            at = y.at(p.gpu.memory_bytes)
+            paint.area(QRectF(area.left(), area.top(), area.width(), at - area.top()), "refused")
         held = p.memory.bytes_at
         if held.size:
             pixels = max(2, int(area.width()))  # a column holds the most of its ops
@@ -88,9 +91,6 @@ class MemoryCanvas(Canvas):
         paint.text(16, 15, words, ink, SUPPORT_PX, 600)
         if y.high >= room:
             at = y.at(room)
-            if not p.fits:
-                paint.area(QRectF(area.left(), area.top(), area.width(), at - area.top()),
-                           "refused")  # fmt: skip
             paint.line([(area.left(), at), (area.right(), at)], ink, 2.0, dashed=True)
             paint.pill(area.left() + 4, at, f"capacity {data(room)}", ink, align=0.0)
 
