@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from app.theme import Theme
 from simulator.prediction import Prediction
 from simulator.scenario import Scenario
 
@@ -28,13 +29,29 @@ class Side:
 
 class View(QWidget):
     """A picture of one or several sides. Views share one selection, the picked ops (places in the
-    trace of the current side), and ask for another scenario instead of making one."""
+    trace of the current side), and ask for another scenario instead of making one.
+
+    A view is made with a theme and nothing to show; `restyle` gives it another theme at any time.
+    """
 
     title: ClassVar[str] = ""
     picked = Signal(object)
     """frozenset[int]: the ops that the user chose here."""
     asked = Signal(object)
     """Scenario: what the user wants to see instead of the current side."""
+    wondered = Signal()
+    """The question of this view is another one now, such as after a change of its axis: ask
+    `question` again."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.setAccessibleName(self.title)
+
+    def restyle(self, theme: Theme) -> None:
+        """Show the same in another theme. A view that keeps colours elsewhere overrides this."""
+        self.theme = theme
+        self.update()
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """Show these; called whenever a prediction changed."""

@@ -1,0 +1,181 @@
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.theme import DARK, LIGHT, Theme
+from app.views.scale import Scale
+from app.views.timeline import Timeline, idle_words
+from app.views.timeline_canvas import Spot
+from app.views.timeline_cards import area_card
+from app.views.timeline_lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
+from app.views.view import Side
+from simulator.issued import issued
+from simulator.prediction import Prediction
+from simulator.scenario import Scenario, predict
+from tests.app.views.conftest import picture, pointer, svg
+
+_PRESS, _MOVE, _RELEASE = (
+    QEvent.Type.MouseButtonPress, QEvent.Type.MouseMove, QEvent.Type.MouseButtonRelease
+)  # fmt: skip
+
+
+def slices(*rows: tuple[float, float, int]) -> Slices:
+    begin, end, kind = (np.array(column) for column in zip(*rows, strict=True))
+    return Slices(begin, end, kind, np.arange(len(rows)), ("x", "y"))
+
+
+def test_the_gpu_lane_is_the_schedule(tiny_prediction: Prediction) -> None:
+    p = tiny_prediction
+    sums = lanes(p).gpu.sums(0.0, 1.0)
+    busy = sum(value for name, value in sums.items() if name in GPU_KINDS[:3])
+    assert busy == pytest.approx(p.gpu_busy_s)
+    assert sums[GPU_KINDS[3]] + sums[GPU_KINDS[4]] == pytest.approx(p.schedule.idle_s.sum())
+
+
+def test_the_host_lane_holds_every_op_and_ends_at_its_launch(tiny_prediction: Prediction) -> None:
+    p = tiny_prediction
+    host, known = lanes(p).host, issued(p.trace, p.gpu)
+    assert sorted(host.of.tolist()) == list(range(len(p.trace.ops)))
+    assert (np.diff(host.begin_s) >= -1e-15).all()
+    assert host.begin_s[1:] == pytest.approx(host.end_s[:-1])  # the host never rests here
+    last = {op: float(t) for op, t in zip(p.columns.op_of, p.schedule.issue_s, strict=True)}
+    for op, end, kind in zip(host.of, host.end_s, host.kind, strict=True):
+        assert (int(op) in last) == (HOST_KINDS[kind] == "launches")
+        assert end == pytest.approx(last.get(int(op), end))
+    took = host.sums(0.0, 1.0)
+    launching = known.launches.sum() * p.host.launch_s + p.host.op_s(known.counts).sum()
+    assert sum(took.values()) == pytest.approx(launching)
+
+
+def test_a_host_that_waits_for_a_sync_is_seen_waiting() -> None:
+    p = predict(Scenario("mixtral-small", batch=1, seq=32, sizes={"layers": 1}, training=False))
+    known, found = issued(p.trace, p.gpu), lanes(p)
+    assert known.sync_after.any()
+    waits = found.host.kind == HOST_KINDS.index("waits for the GPU")
+    after = np.flatnonzero(known.sync_after[:-1])
+    ends = np.maximum(p.schedule.issue_s[after], p.schedule.end_s[after]) + p.host.sync_s
+    assert found.host.end_s[waits][: after.size] == pytest.approx(ends)
+    synced = set((after + 1).tolist())
+    rows = found.gpu.kind == GPU_KINDS.index("waiting for a sync")
+    assert rows.any() and set(found.gpu.of[rows].tolist()) <= synced
+
+
+def test_a_graph_is_one_launch() -> None:
+    found = lanes(predict(Scenario("mlp-tiny", mode="cuda_graph")))
+    assert found.host.count == 1 and found.launching.tolist() == [0]
+    assert found.host_label(0) == "graph"
+
+
+def test_what_is_narrow_is_merged_by_what_fills_most() -> None:
+    lane = slices((0.0, 0.3, 0), (0.3, 0.9, 1), (2.0, 2.5, 0), (2.5, 3.0, 0), (4.0, 9.0, 1))
+    seen = visible(lane, Scale(0.0, 10.0, 100.0, 110.0))
+    assert seen.wide.tolist() == [4] and (seen.left[0], seen.right[0]) == (104.0, 109.0)
+    assert seen.runs == [(100, 101, 1), (102, 103, 0)]
+    later = visible(lane, Scale(2.6, 10.0, 0.0, 100.0))
+    assert later.wide.tolist() == [3, 4]
+
+
+def test_sums_of_a_span_and_places_of_times() -> None:
+    lane = slices((0.0, 1.0, 0), (1.0, 3.0, 1), (5.0, 6.0, 0))
+    assert lane.sums(0.5, 5.25) == {"x": 0.75, "y": 2.0}
+    assert [lane.at(t) for t in (0.5, 2.0, 4.0, 5.5, 7.0)] == [0, 1, None, 2, None]
+    assert lane.at(4.8, 0.25) == 2
+
+
+def test_modules_as_layer_and_part() -> None:
+    assert split("encoder.layer.4.attention.self.query") == ("encoder.layer.4", "attention.self")
+    assert split("layers.3", "backward") == ("layers.3, backward", "")
+    assert split("", "optimizer") == ("optimizer", "") and split("pooler.dense") == (
+        "pooler", "dense")  # fmt: skip
+
+
+def test_keys_zoom_pan_fit_and_walk(shown: Any, side: Side) -> None:
+    view = shown(Timeline, (side,))
+    canvas, whole = view.canvas, view.canvas.window
+    span = whole[1]
+    QTest.keyClick(canvas, Qt.Key.Key_W)
+    low, high = canvas.window
+    assert high - low == pytest.approx(span / 1.4)
+    QTest.keyClick(canvas, Qt.Key.Key_A)
+    assert canvas.window[0] == pytest.approx(max(0.0, low - 0.2 * (high - low)))
+    for _ in range(9):
+        QTest.keyClick(canvas, Qt.Key.Key_D)
+    assert canvas.window[1] == pytest.approx(span)  # not past the end
+    QTest.keyClick(canvas, Qt.Key.Key_F)
+    assert canvas.window == whole
+    told: list[frozenset[int]] = []
+    view.picked.connect(told.append)
+    QTest.keyClick(canvas, Qt.Key.Key_Period)
+    QTest.keyClick(canvas, Qt.Key.Key_Period)
+    assert canvas.over == Spot("gpu", 1)
+    QTest.keyClick(canvas, Qt.Key.Key_Comma)
+    assert canvas.over == Spot("gpu", 0) and canvas.card().note == "waiting for the host"
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    assert told == [frozenset([int(side.prediction.columns.op_of[0])])]
+    QTest.keyClick(canvas, Qt.Key.Key_Up)
+    assert canvas.over.lane == "host" and canvas.op(canvas.over) in told[0]
+    QTest.keyClick(canvas, Qt.Key.Key_Escape)
+    assert told[-1] == frozenset() and canvas.over is None
+
+
+def test_a_click_picks_and_a_drag_sums(shown: Any, side: Side) -> None:
+    view = shown(Timeline, (side,))
+    canvas, p = view.canvas, side.prediction
+    told: list[frozenset[int]] = []
+    view.picked.connect(told.append)
+    kernel = int(np.argmax(p.columns.duration_s))
+    middle = float(p.schedule.start_s[kernel] + p.schedule.end_s[kernel]) / 2
+    at = QPointF(canvas.x.at(middle), canvas.rows.gpu.center().y())
+    for _ in range(2):
+        pointer(canvas, _PRESS, at)
+        pointer(canvas, _RELEASE, at)
+    assert told == [frozenset([int(p.columns.op_of[kernel])]), frozenset()]
+    end = QPointF(canvas.x.end + 50, at.y())
+    for kind, where in ((_PRESS, QPointF(canvas.x.begin, at.y())), (_MOVE, end), (_RELEASE, end)):
+        pointer(canvas, kind, where)
+    assert canvas.area == pytest.approx((0.0, view.canvas.lanes.span_s))
+    assert len(told) == 2  # a drag picks nothing
+    card = area_card(canvas.lanes, *canvas.area)
+    assert card.note == f"{p.kernel_count} kernels"
+    assert dict(card.rows)["GPU busy"].startswith(f"{1e6 * p.gpu_busy_s:.3g} µs")
+
+
+def test_the_overview_moves_the_window(shown: Any, side: Side) -> None:
+    canvas = shown(Timeline, (side,)).canvas
+    canvas.look(0.0, canvas.lanes.span_s / 4)
+    at = QPointF(canvas.whole.at(canvas.lanes.span_s / 2), canvas.rows.overview.center().y())
+    pointer(canvas, _PRESS, at)
+    pointer(canvas, _RELEASE, at)
+    share = np.array(canvas.window) / canvas.lanes.span_s
+    assert share == pytest.approx([0.375, 0.625], abs=1e-6)
+
+
+def test_idle_in_words(tiny_prediction: Prediction) -> None:
+    p = tiny_prediction
+    words = idle_words(p)
+    assert words.startswith("GPU idle ") and words.endswith(" for a sync")
+    host = float(words.partition(": ")[2].split(" ")[0])
+    assert host == pytest.approx(1e6 * p.idle.host_s, rel=5e-3) or host == pytest.approx(
+        1e3 * p.idle.host_s, rel=5e-3)  # fmt: skip
+
+
+def test_the_table_the_svg_and_the_theme(shown: Any, side: Side, theme: Theme,
+                                         tmp_path: Path) -> None:  # fmt: skip
+    view = shown(Timeline, (side,), theme=theme)
+    rows = view.rows()
+    assert len(rows) == side.prediction.kernel_count + 1
+    assert {len(row) for row in rows} == {len(rows[0])}
+    text = svg(view, tmp_path / "t.svg")
+    ElementTree.fromstring(text)
+    assert "Whole step" in text and "kernels" in text
+    other = LIGHT if theme is DARK else DARK
+    before = picture(view)
+    view.restyle(other)
+    assert picture(view).pixelColor(3, 60).name().upper() == other.bg1
+    assert before.pixelColor(3, 60).name().upper() == theme.bg1
+    assert view.accessibleName() == "Timeline" and view.canvas.accessibleName()
