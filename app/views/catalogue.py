@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.views.memory import MemoryView
 from app.views.roofline import Roofline
+from app.views.sweep import Sweep
 from app.views.view import View
 
-VIEWS: tuple[type[View], ...] = (Roofline, MemoryView)
+VIEWS: tuple[type[View], ...] = (Roofline, Sweep, MemoryView)
