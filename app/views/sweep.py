@@ -10,7 +10,7 @@ from app.quantities import between, count_of, data, percent, plain, seconds
 from app.theme import Theme
 from app.views.strip import Strip
 from app.views.sweep_canvas import SweepCanvas
-from app.views.sweep_curves import NAMES, CancelledError, Curves, curves, moved
+from app.views.sweep_curves import NAMES, CancelledError, Curves, curves, lacking, moved
 from app.views.view import Question, Side, View
 from simulator.prediction import REGIMES
 
@@ -43,6 +43,12 @@ class Sweep(View):
         """The curves so far stay, paler, until those of these sides are there."""
         self.sides, self.current = sides, current
         self.canvas.stale, self.canvas.over = True, None
+        for button, (axis, words) in zip(
+            self.switch.buttons(), {"batch": "Batch", "seq": "Sequence"}.items(), strict=True
+        ):
+            why = lacking(sides[current].scenario, axis)
+            button.setEnabled(not why or axis == self.axis)
+            button.setToolTip(why or f"Axis: {words}")
         self.canvas.update()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainterPath, QPolygonF
+from PySide6.QtGui import QColor, QKeyEvent
 
 from app.plots.scale import factor_ticks
 from app.plots.shares import STACK
@@ -14,9 +12,10 @@ from app.quantities import between, count_of, data, percent, plain, seconds, sec
 from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
-from app.views.paint import Paint, face, pill_box, width
-from app.views.scale import Floats, Scale
+from app.views.paint import Paint, Points, face, pill_box, width
+from app.views.scale import Scale
 from app.views.sweep_curves import NAMES, Curve, Curves
+from app.views.sweep_lines import at_line, points, ring, take
 from simulator.prediction import REGIMES
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0
@@ -48,7 +47,7 @@ class SweepCanvas(Canvas):
         return top, QRectF(_LEFT, top.bottom() + _GAP, wide, room - high)
 
     @property
-    def x(self) -> Scale:
+    def along(self) -> Scale:
         """The axis of both halves."""
         top, _ = self.halves
         values = self.found.curves[0].values if self.found and self.found.curves else [1.0, 2.0]
@@ -57,7 +56,7 @@ class SweepCanvas(Canvas):
         return Scale(low, high, top.left(), top.right(), True)
 
     @property
-    def y(self) -> Scale:
+    def upward(self) -> Scale:
         """Seconds of a step."""
         top, _ = self.halves
         columns = [c.columns[name] for c in (self.found.curves if self.found else ())
@@ -84,14 +83,15 @@ class SweepCanvas(Canvas):
             self._refused(paint, found)
             return
         paint.painter.setOpacity(_STALE if self.stale else 1.0)
-        x, y = self.x, self.y
+        x, y = self.along, self.upward
         labels = Labels(self.halves[0].adjusted(2, 2, -2, -2))
         self._axes(paint, x, y, first)
         self._unfit(paint, found, x, labels)
         self._shares(paint, first, x)
         self._lines(paint, found, x, y, labels)
+        self._shift_lines(paint, found, x)
         self._here(paint, found, x, y, labels)
-        self._shifts(paint, found, x)
+        self._shift_names(paint, found, x)
         for index in reversed(range(len(found.curves))):
             self._name(paint, found.curves[index], index, x, y, labels)
         self._busy_name(paint, first, x, y, labels)
@@ -176,8 +176,8 @@ class SweepCanvas(Canvas):
             top = floor + band
             low_y, high_y = (area.bottom() - area.height() * v for v in (floor, top))
             if band.max() > 0:
-                paint.area(_ring(xs, low_y, high_y), regime)
-                paint.line(_points(xs, high_y), theme.bg1, 1.0)
+                paint.area(ring(xs, low_y, high_y), regime)
+                paint.line(points(xs, high_y), theme.bg1, 1.0)
             thick = band * area.height()
             inner = (xs > area.left() + 38) & (xs < area.right() - 38)
             if inner.any():
@@ -198,66 +198,60 @@ class SweepCanvas(Canvas):
             colour = self._colour(index, curve)
             xs = x.many(curve.values)
             low, high, middle = (y.many(curve.columns[n]) for n in ("low_s", "high_s", "period_s"))
-            path = _ring(xs, low, high)
+            path = ring(xs, low, high)
             paint.area(path, colour, _BAND if index == 0 else 0.6 * _BAND)
             if index == 0:
                 busy = y.many(curve.columns["gpu_busy_s"])
-                self._clipped(paint, _points(xs, busy), self.theme.ink3)
-                _take(labels, xs, busy)
-            paint.line(_points(xs, middle), colour, SECOND_WIDTH if index else CURVE_WIDTH,
+                self._clipped(paint, points(xs, busy), self.theme.ink3)
+                take(labels, xs, busy)
+            paint.line(points(xs, middle), colour, SECOND_WIDTH if index else CURVE_WIDTH,
                        dashed=index > 0)  # fmt: skip
-            _take(labels, xs, middle)
+            take(labels, xs, middle)
 
-    def _clipped(self, paint: Paint, points: Sequence[tuple[float, float]], colour: str) -> None:
+    def _clipped(self, paint: Paint, line: Points, colour: str) -> None:
         paint.painter.save()
         paint.painter.setClipRect(self.halves[0])
-        paint.line(points, colour, 1.4, dotted=True)
+        paint.line(line, colour, 1.4, dotted=True)
         paint.painter.restore()
 
     def _name(self, paint: Paint, curve: Curve, index: int, x: Scale, y: Scale,
               labels: Labels) -> None:  # fmt: skip
         """A side's name at its line."""
         words = f"{curve.side.letter}  {curve.side.name}"
-        self._at_line(paint, x.many(curve.values), y.many(curve.columns["period_s"]), words,
+        at_line(paint, x.many(curve.values), y.many(curve.columns["period_s"]), words,
                       self._colour(index, curve), labels)  # fmt: skip
 
     def _busy_name(self, paint: Paint, curve: Curve, x: Scale, y: Scale, labels: Labels) -> None:
         ys = y.many(curve.columns["gpu_busy_s"])
-        self._at_line(paint, x.many(curve.values), ys, "GPU busy", self.theme.ink3, labels)
+        at_line(paint, x.many(curve.values), ys, "GPU busy", self.theme.ink3, labels)
 
-    def _at_line(self, paint: Paint, xs: Floats, ys: Floats, words: str, colour: str,
-                 labels: Labels) -> None:  # fmt: skip
-        """Above or below a line, at the first place along it that is free."""
-        box = pill_box(0, 0, words)
-        for share in np.linspace(0.04, 0.96, 24):
-            at = float(xs[0] + share * (xs[-1] - xs[0]))
-            on = float(np.interp(at, xs, ys))
-            for away in (-13.0, 13.0, -19.0, 19.0):
-                room = QRectF(at - box.width() / 2, on + away - 8, box.width(), 16)
-                if labels.free(room):
-                    labels.take(room)
-                    paint.pill(at, on + away, words, colour)
-                    return
-
-    def _shifts(self, paint: Paint, found: Curves, x: Scale) -> None:
-        """Dashed through both halves; the regime that begins and its first value between."""
-        theme = self.theme
+    def _shift_lines(self, paint: Paint, found: Curves, x: Scale) -> None:
+        """Dashed through both halves, in the ink of the regime that begins."""
         top, below = self.halves
+        for shift in found.shifts:
+            if shift.first is None or shift.after is None:
+                continue
+            at = x.at(shift.first)
+            line = [(at, top.top()), (at, below.bottom())]
+            paint.line(line, self.theme.bg1, 3.4)
+            paint.line(line, self.theme.regime(shift.after).ink, 1.6, dashed=True)
+
+    def _shift_names(self, paint: Paint, found: Curves, x: Scale) -> None:
+        """The regime that begins and its first value, between the halves."""
+        top, below = self.halves
+        middle = (top.bottom() + below.top()) / 2
         taken: list[QRectF] = []
         for shift in found.shifts:
             if shift.first is None or shift.after is None:
                 continue
             at = x.at(shift.first)
-            ink = theme.regime(shift.after).ink
-            paint.line([(at, top.top()), (at, below.bottom())], theme.bg1, 3.4)
-            paint.line([(at, top.top()), (at, below.bottom())], ink, 1.6, dashed=True)
-            middle = (top.bottom() + below.top()) / 2
             for words in (f"{shift.after}-bound from {plain(shift.first)}", plain(shift.first)):
                 wide = pill_box(0, 0, words, weight=600).width()
                 centre = min(max(at, top.left() + wide / 2), top.right() - wide / 2)
                 box = pill_box(centre, middle, words, weight=600)
                 if not any(box.intersects(t) for t in taken):
                     taken.append(box)
+                    ink = self.theme.regime(shift.after).ink
                     paint.pill(centre, middle, words, ink, weight=600)
                     break
 
@@ -293,7 +287,7 @@ class SweepCanvas(Canvas):
         top, below = self.halves
         if not top.united(below).adjusted(-6, 0, 6, 0).contains(at):
             return None
-        return int(np.argmin(np.abs(self.x.many(first.values) - at.x())))
+        return int(np.argmin(np.abs(self.along.many(first.values) - at.x())))
 
     def card(self) -> Card | None:
         first, found = self.first, self.found
@@ -328,8 +322,8 @@ class SweepCanvas(Canvas):
         if first is None or self.over is None:
             return self.at
         row = int(self.over)
-        at = self.x.at(float(first.values[row]))
-        return QPointF(at, self.y.at(float(first.columns["period_s"][row])))
+        at = self.along.at(float(first.values[row]))
+        return QPointF(at, self.upward.at(float(first.columns["period_s"][row])))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         first, key = self.first, Qt.Key(event.key())
@@ -357,25 +351,3 @@ def _timed(curve: Curve, row: int) -> str:
     """A time with its interval."""
     low, high, time = (float(curve.columns[n][row]) for n in ("low_s", "high_s", "period_s"))
     return f"{seconds(time)}, {between(low, high, time)}"
-
-
-def _points(xs: Floats, ys: Floats) -> list[tuple[float, float]]:
-    return list(zip(xs.tolist(), ys.tolist(), strict=True))
-
-
-def _ring(xs: Floats, low: Floats, high: Floats) -> QPainterPath:
-    """The area between two lines."""
-    points = [*_points(xs, low), *reversed(_points(xs, high))]
-    path = QPainterPath()
-    path.addPolygon(QPolygonF([QPointF(x, y) for x, y in points]))
-    path.closeSubpath()
-    return path
-
-
-def _take(labels: Labels, xs: Floats, ys: Floats) -> None:
-    """No label on this line."""
-    across = np.arange(xs[0], xs[-1], 6.0)
-    heights = np.interp(across, xs, ys)
-    for left, at, following in zip(across, heights, np.append(heights[1:], ys[-1]), strict=True):
-        low, high = min(at, following), max(at, following)
-        labels.take(QRectF(left, low - 2, 6.0, high - low + 4))

@@ -68,6 +68,16 @@ class CancelledError(Exception):
     """Nobody waits for the answer any more."""
 
 
+def lacking(scenario: Scenario, axis: str) -> str:
+    """Why a network has no such axis, as far as the catalogue knows; "" where it may have it."""
+    from simulator.networks.catalogue import CATALOGUE
+
+    entry = CATALOGUE.get(scenario.network)
+    if axis != "seq" or entry is None or entry.seq is not None:
+        return ""
+    return f"{scenario.network} has no {NAMES[axis].lower()} to change"
+
+
 def place_of(side: Side, axis: str) -> float:
     """Where a side is on an axis. InputError where it has no such axis."""
     from app.axes import value_on

@@ -67,11 +67,11 @@ def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     told: list[Scenario] = []
     view.asked.connect(told.append)
-    at = QPointF(view.canvas.x.at(128) + 1, view.canvas.halves[1].center().y())
+    at = QPointF(view.canvas.along.at(128) + 1, view.canvas.halves[1].center().y())
     pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
     assert told == [Scenario("mlp-tiny", batch=128)]
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(3, 3))
-    pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.x.at(32), at.y()))
+    pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.along.at(32), at.y()))
     assert len(told) == 1  # outside, and where it is already
 
 
@@ -90,6 +90,7 @@ def test_the_switch_wonders_and_a_late_answer_is_dropped(shown: Any, side: Side)
     told: list[str] = []
     view.wondered.connect(lambda: told.append(view.axis))
     view.switch.button(0).click()
+    view.switch.button(1).setEnabled(True)
     view.switch.button(1).click()
     assert told == ["seq"] and view.canvas.found is None
     view.answer(late)
@@ -100,6 +101,15 @@ def test_the_switch_wonders_and_a_late_answer_is_dropped(shown: Any, side: Side)
     view.answer(question(lambda: False))
     assert view.canvas.found.refused == "mlp-tiny has no sequence length to change"
     assert view.rows() == [] and not picture(view).isNull()
+
+
+def test_a_network_without_sequence_says_so_at_the_switch(shown: Any, side: Side) -> None:
+    view = shown(Sweep, (side,))
+    assert not view.switch.button(1).isEnabled()
+    assert view.switch.button(1).toolTip() == "mlp-tiny has no sequence length to change"
+    asked = Scenario("bert-base", batch=1)
+    view.draw((replace(side, scenario=asked),), 0)
+    assert view.switch.button(1).isEnabled() and view.switch.button(1).toolTip() == "Axis: Sequence"
 
 
 def test_a_cancelled_question_has_no_answer(shown: Any, side: Side) -> None:
