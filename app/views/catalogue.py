@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from app.views.memory import MemoryView
+from app.views.op_table import OpTable
 from app.views.roofline import Roofline
+from app.views.sweep import Sweep
 from app.views.timeline import Timeline
 from app.views.view import View
 
-VIEWS: tuple[type[View], ...] = (Roofline, Timeline, MemoryView)
+VIEWS: tuple[type[View], ...] = (Roofline, Sweep, Timeline, OpTable, MemoryView)

@@ -1,0 +1,48 @@
+"""Lines of a sweep in pixels, and names beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainterPath, QPolygonF
+
+from app.views.labels import Labels
+from app.views.paint import Paint, pill_box
+from app.views.scale import Floats
+
+
+def points(xs: Floats, ys: Floats) -> list[tuple[float, float]]:
+    """Two columns as points."""
+    return list(zip(xs.tolist(), ys.tolist(), strict=True))
+
+
+def ring(xs: Floats, low: Floats, high: Floats) -> QPainterPath:
+    """The area between two lines."""
+    each = [*points(xs, low), *reversed(points(xs, high))]
+    path = QPainterPath()
+    path.addPolygon(QPolygonF([QPointF(x, y) for x, y in each]))
+    path.closeSubpath()
+    return path
+
+
+def take(labels: Labels, xs: Floats, ys: Floats) -> None:
+    """No label on this line."""
+    across = np.arange(xs[0], xs[-1], 6.0)
+    heights = np.interp(across, xs, ys)
+    for left, at, following in zip(across, heights, np.append(heights[1:], ys[-1]), strict=True):
+        low, high = min(at, following), max(at, following)
+        labels.take(QRectF(left, low - 2, 6.0, high - low + 4))
+
+
+def at_line(paint: Paint, xs: Floats, ys: Floats, words: str, colour: str, labels: Labels) -> None:
+    """A name above or below a line, at the first place along it that is free."""
+    box = pill_box(0, 0, words)
+    for share in np.linspace(0.04, 0.96, 24):
+        at = float(xs[0] + share * (xs[-1] - xs[0]))
+        on = float(np.interp(at, xs, ys))
+        for away in (-13.0, 13.0, -19.0, 19.0):
+            room = QRectF(at - box.width() / 2, on + away - 8, box.width(), 16)
+            if labels.free(room):
+                labels.take(room)
+                paint.pill(at, on + away, words, colour)
+                return

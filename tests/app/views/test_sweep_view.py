@@ -1,0 +1,155 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.axes import Line
+from app.theme import DARK, LIGHT, Theme
+from app.views.sweep import Sweep
+from app.views.sweep_curves import finer, moved
+from app.views.view import Side
+from simulator.regimes import Shift
+from simulator.scenario import Applied, Scenario, predict
+from tests.app.views.conftest import picture, pointer, svg
+
+
+def test_the_curve_passes_through_the_prediction_and_shares_add_up(
+    shown: Any, side: Side, theme: Theme
+) -> None:
+    view = shown(Sweep, (side,), theme=theme)
+    curve, p = view.canvas.first, side.prediction
+    here = curve.row(32)
+    assert here is not None and curve.here == 32 == p.trace.samples
+    assert curve.columns["period_s"][here] == pytest.approx(p.period_s, rel=1e-12)
+    assert (curve.columns["low_s"][here], curve.columns["high_s"][here]) == pytest.approx(
+        p.interval_s
+    )
+    total = sum(curve.columns[r] for r in ("compute", "memory", "overhead"))
+    assert np.allclose(total, 1)
+    assert curve.values[0] == 1 and curve.values[-1] == 256  # 8 times where it is
+    assert picture(view).pixelColor(4, 60).name().upper() == theme.bg1
+
+
+def test_points_between_doublings_and_where_the_scenario_is() -> None:
+    line = Line("batch", (1, 2, 4, 8), "samples", True, True)
+    assert finer(line, 3).values == (1, 2, 3, 4, 5, 6, 7, 8)
+    assert finer(replace(line, values=(8, 16, 20)), 11).values == (8, 10, 11, 12, 14, 16, 17, 18,
+                                                                  19, 20)  # fmt: skip
+    assert finer(replace(line, name="seq", values=(64, 128)), 64).values == (64, 96, 128)
+
+
+def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
+    view = shown(Sweep, (side,))
+    told: list[Scenario] = []
+    view.asked.connect(told.append)
+    canvas = view.canvas
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    assert told == []
+    QTest.keyClick(canvas, Qt.Key.Key_Right)
+    assert canvas.first.values[canvas.over] == 40  # a quarter of a doubling after 32
+    card = canvas.card()
+    assert card and card.head == "Batch 40" and card.note.endswith("-bound")
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    assert told == [Scenario("mlp-tiny", batch=40)]
+    QTest.keyClick(canvas, Qt.Key.Key_End)
+    QTest.keyClick(canvas, Qt.Key.Key_Right)
+    assert canvas.first.values[canvas.over] == 256
+    QTest.keyClick(canvas, Qt.Key.Key_Escape)
+    assert canvas.over is None
+
+
+def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
+    view = shown(Sweep, (side,))
+    told: list[Scenario] = []
+    view.asked.connect(told.append)
+    at = QPointF(view.canvas.along.at(128) + 1, view.canvas.halves[1].center().y())
+    pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
+    assert told == [Scenario("mlp-tiny", batch=128)]
+    pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(3, 3))
+    pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.along.at(32), at.y()))
+    assert len(told) == 1  # outside, and where it is already
+
+
+def test_a_batch_takes_the_place_of_the_one_before() -> None:
+    asked = Scenario("mlp-tiny", whatifs=(Applied("batch", {"samples": 64}),))
+    assert moved(asked, "batch", 16) == Scenario("mlp-tiny", batch=16)
+    graph = Applied("cuda_graph", {})
+    twice = moved(moved(replace(asked, whatifs=(graph,)), "batch", 64), "batch", 16)
+    assert [a.name for a in twice.whatifs] == ["cuda_graph", "batch"]
+    assert predict(twice).trace.samples == 16
+
+
+def test_the_switch_wonders_and_a_late_answer_is_dropped(shown: Any, side: Side) -> None:
+    view = shown(Sweep, (side,))
+    late = view.canvas.found
+    told: list[str] = []
+    view.wondered.connect(lambda: told.append(view.axis))
+    view.switch.button(0).click()
+    view.switch.button(1).setEnabled(True)
+    view.switch.button(1).click()
+    assert told == ["seq"] and view.canvas.found is None
+    view.answer(late)
+    assert view.canvas.found is None
+    assert view.subtitle() == "time and shares over sequence length"
+    question = view.question((side,), 0)
+    assert question is not None
+    view.answer(question(lambda: False))
+    assert view.canvas.found.refused == "mlp-tiny has no sequence length to change"
+    assert view.rows() == [] and not picture(view).isNull()
+
+
+def test_a_network_without_sequence_says_so_at_the_switch(shown: Any, side: Side) -> None:
+    view = shown(Sweep, (side,))
+    assert not view.switch.button(1).isEnabled()
+    assert view.switch.button(1).toolTip() == "mlp-tiny has no sequence length to change"
+    asked = Scenario("bert-base", batch=1)
+    view.draw((replace(side, scenario=asked),), 0)
+    assert view.switch.button(1).isEnabled() and view.switch.button(1).toolTip() == "Axis: Sequence"
+
+
+def test_a_cancelled_question_has_no_answer(shown: Any, side: Side) -> None:
+    view = shown(Sweep, (side,))
+    before = view.canvas.found
+    question = view.question((side,), 0)
+    assert question is not None and question(lambda: True) is None
+    view.draw((side,), 0)
+    view.answer(None)
+    assert view.canvas.found is before and view.canvas.stale
+
+
+def test_the_table_and_the_svg_tell_shift_and_sides(
+    shown: Any, side: Side, variant: Side, tmp_path: Path
+) -> None:
+    view = shown(Sweep, (side, variant), 0)
+    shift = Shift("batch", 1, 100, "overhead", 101, "memory")
+    view.answer(replace(view.canvas.found, shifts=(shift,)))
+    rows = view.rows()
+    assert {len(row) for row in rows} == {12}
+    assert rows[-1][:2] == ["shift", "overhead-bound up to batch 100, then memory-bound"]
+    letters = [row[0] for row in rows[1:-1]]
+    assert letters.count("A") == letters.count("B") == view.canvas.first.values.size
+    here = next(row for row in rows if row[:2] == ["A", "32"])
+    assert here[2] == "351 µs" and here[9] == side.prediction.regime
+    text = svg(view, tmp_path / "s.svg")
+    ElementTree.fromstring(text)
+    assert "memory-bound from 101" in text and "A  Today" in text and "351 µs, " in text
+
+
+def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
+    view = shown(Sweep, (side,))
+    assert view.canvas.found.unfit is None
+    curve = view.canvas.first
+    fits = (curve.values < 200).astype(float)
+    less = replace(curve, columns={**curve.columns, "fits": fits})
+    found = replace(view.canvas.found, curves=(less,))
+    assert found.unfit == 224
+    clean = picture(view)
+    view.answer(found)
+    assert picture(view) != clean
+    view.restyle(LIGHT)
+    assert picture(view).pixelColor(300, 32).name().upper() == LIGHT.bg1 != DARK.bg1
