@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from app.views.memory import MemoryView
+from app.views.op_table import OpTable
 from app.views.roofline import Roofline
 from app.views.view import View
 
-VIEWS: tuple[type[View], ...] = (Roofline, MemoryView)
+VIEWS: tuple[type[View], ...] = (Roofline, MemoryView, OpTable)
