@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from simulator.engines import peak_flops_per_s
 from simulator.prediction import REGIMES, Kernel, Prediction, Regime, Shares
+from simulator.records import Phase
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,8 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
     kernels: dict[tuple[str, ...], list[Kernel]] = {}
     members: dict[tuple[str, ...], set[str]] = {}
     for k in p.kernels:
-        own = f"({'optimizer' if k.phase == 'optimizer' else 'the network itself'})"
-        parts = k.module.split(".") if k.module else [own]
-        names = _starred(parts)
+        parts = owner(k.module, k.phase).split(".")
+        names = levels(parts)
         for level in range(1, min(depth, len(names)) + 1):
             key = tuple(names[:level])
             kernels.setdefault(key, []).append(k)
@@ -136,12 +136,18 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
     ]  # fmt: skip
 
 
-def _starred(parts: list[str]) -> list[str]:
-    """A path by levels, with a list and its number as one level: layers.3.up → layers.*, up."""
+def owner(module: str, phase: Phase) -> str:
+    """Whose launch it is: a module, else the optimizer's step or the network itself."""
+    return module or f"({'optimizer' if phase == 'optimizer' else 'the network itself'})"
+
+
+def levels(parts: list[str], alike: bool = True) -> list[str]:
+    """A path by levels, with a list and its number as one level: layers.3.up → layers.*, up;
+    layers.3, up unless those `alike` are to be one."""
     names: list[str] = []
     for part in parts:
         if part.isdecimal() and names:
-            names[-1] += ".*"
+            names[-1] += ".*" if alike else f".{part}"
         else:
             names.append(part)
     return names
