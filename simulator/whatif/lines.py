@@ -153,8 +153,9 @@ class Lines:
                 return True
         return False
 
-    def give(self, line: Line, load: Callable[[Tracer], Symbolic]) -> None:
-        """Take families that are known from elsewhere, unless some are held already."""
+    def give(self, line: Line, load: Callable[[Tracer], Symbolic | None]) -> None:
+        """Take families that are known from elsewhere (None: there are none), unless some are
+        held already."""
         with self._lock:
             if line not in self._families:
                 self._families[line] = load(self._tracer_of(line))

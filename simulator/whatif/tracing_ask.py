@@ -46,11 +46,13 @@ _ELSEWHERE: list[bool] = []
 FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
 
 
-def keep_on_disk(folder: Path | str | None = None) -> None:
+def keep_on_disk(folder: Path | str | None = None, even_if_off: bool = False) -> None:
     """From now on keep plain traces in this folder, or the user's cache. RIDGEPOINT_TRACES names
-    another folder, or switches it off where it is "off"."""
+    another folder, or switches it off where it is "off" (unless `even_if_off`)."""
     told = os.environ.get(FOLDER_VARIABLE, "")
-    _DISK[:] = [] if told == "off" else [TraceCache(told or folder)]
+    off = told == "off"
+    told = "" if off and even_if_off else told
+    _DISK[:] = [] if off and not even_if_off else [TraceCache(told or folder)]
 
 
 def trace_elsewhere(elsewhere: bool = True) -> None:
@@ -86,6 +88,11 @@ def give(ask: Ask, gpu: GPU, line: Line, path: Path) -> None:
     from simulator.symbols.family_file import load
 
     _lines(_settled(ask), gpu).give(line, lambda tracer: load(path, tracer))
+
+
+def give_up(ask: Ask, gpu: GPU, line: Line) -> None:
+    """Hold that there are no families along a line: its points are traced one by one."""
+    _lines(_settled(ask), gpu).give(line, lambda tracer: None)
 
 
 def forget() -> None:
