@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer
 
 from app import examples
 from app.answer import along_batch, answered
+from app.plots.drawing import application
 from app.worker import Worker
 from simulator.scenario import Scenario
 from simulator.whatif import tracing_ask
@@ -16,13 +17,13 @@ from simulator.whatif import tracing_ask
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RIDGEPOINT_TRACES", str(tmp_path))
-    application = QCoreApplication.instance() or QCoreApplication([])
+    running = application()
     made = Worker()
     yield made
     made.close()
     tracing_ask.trace_elsewhere(False)
     tracing_ask.forget()
-    del application
+    del running
 
 
 def wait(worker: Worker) -> None:
