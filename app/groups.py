@@ -57,7 +57,8 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
     """The kernels in groups, the longest first."""
     groups: dict[tuple[str, str, str, str], list[Kernel]] = {}
     for k in p.kernels:
-        groups.setdefault((k.name, k.family, _shape(p, k), k.dtype), []).append(k)
+        shape = shape_of(p, int(p.columns.work_of[k.index]), k.op)
+        groups.setdefault((k.name, k.family, shape, k.dtype), []).append(k)
     found: list[KernelGroup] = []
     for (op, family, shape, dtype), kernels in groups.items():
         total = sum(k.duration_s for k in kernels)
@@ -91,16 +92,17 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
     return {r: total[r] / whole for r in REGIMES}
 
 
-def _shape(p: Prediction, k: Kernel) -> str:
-    """The shape in the family's own terms: a product's m×n×k, else the op's output."""
-    dims = p.works[int(p.columns.work_of[k.index])].dims
-    if k.family == "gemm":
+def shape_of(p: Prediction, work: int, op: int) -> str:
+    """The shape of a launch of a work by an op, in the family's own terms: a product's m×n×k, else
+    the op's output."""
+    family, dims = p.works[work].family, p.works[work].dims
+    if family == "gemm":
         batch = f"{dims['b']}·" if dims["b"] > 1 else ""
         return f"{batch}{dims['m']}×{dims['n']}×{dims['k']}"
-    if k.family == "attention":
+    if family == "attention":
         return f"{dims['b']}·{dims['h']}·{dims['sq']}×{dims['sk']}×{dims['d']}"
-    op = p.trace.ops[k.op]
-    outputs = [t for t in op.outputs if t.shape] or [t for t in op.inputs if t.shape]
+    call = p.trace.ops[op]
+    outputs = [t for t in call.outputs if t.shape] or [t for t in call.inputs if t.shape]
     if len(outputs) > 4:
         return f"{len(outputs)} tensors"
     return "×".join(map(str, outputs[0].shape)) if outputs else "scalar"

@@ -1,0 +1,9 @@
+"""The views of the explorer, in the order in which they are offered."""
+
+from __future__ import annotations
+
+from app.views.memory import MemoryView
+from app.views.roofline import Roofline
+from app.views.view import View
+
+VIEWS: tuple[type[View], ...] = (Roofline, MemoryView)

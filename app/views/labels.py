@@ -1,0 +1,46 @@
+"""Labels beside their marks, none over another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QRectF
+
+
+@dataclass
+class Labels:
+    """What is taken, inside an area."""
+
+    inside: QRectF
+    taken: list[QRectF] = field(default_factory=list[QRectF])
+
+    def take(self, *boxes: QRectF) -> None:
+        """No label may stand here."""
+        self.taken += boxes
+
+    def free(self, box: QRectF) -> bool:
+        """Is there room for this?"""
+        return self.inside.contains(box) and not any(box.intersects(t) for t in self.taken)
+
+    def beside(self, x: float, y: float, reach: float, wide: float, high: float) -> QRectF | None:
+        """Room for a label near a mark of this reach: right of it, left, above, below, then
+        farther off; None where there is none."""
+        for box in _near(x, y, reach, wide, high):
+            if self.free(box):
+                self.take(box)
+                return box
+        return None
+
+
+def _near(x: float, y: float, reach: float, wide: float, high: float) -> Iterable[QRectF]:
+    for far in (0.0, 10.0, 24.0, 40.0):
+        gap = reach + 3 + far
+        yield QRectF(x + gap, y - high / 2, wide, high)
+        yield QRectF(x - gap - wide, y - high / 2, wide, high)
+        yield QRectF(x - wide / 2, y - gap - high, wide, high)
+        yield QRectF(x - wide / 2, y + gap, wide, high)
+        yield QRectF(x + 0.7 * gap, y + 0.7 * gap, wide, high)
+        yield QRectF(x + 0.7 * gap, y - 0.7 * gap - high, wide, high)
+        yield QRectF(x - 0.7 * gap - wide, y - 0.7 * gap - high, wide, high)
+        yield QRectF(x - 0.7 * gap - wide, y + 0.7 * gap, wide, high)

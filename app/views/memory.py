@@ -1,0 +1,188 @@
+"""Memory over the step, what it holds at the peak, and the line above which it does not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QKeyEvent, QPainterPath, QPolygonF
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.quantities import data, percent
+from app.report import memory_parts
+from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
+from app.views.canvas import Canvas, Card
+from app.views.paint import Paint
+from app.views.scale import Scale
+from app.views.view import Side, View
+from simulator.prediction import Prediction
+
+_LEFT, _TOP, _BOTTOM, _STEP = 76.0, 66.0, 30.0, 20.0
+
+
+class MemoryCanvas(Canvas):
+    """Allocated bytes at each op; `over` is an op's place."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Memory over the step")
+        self.prediction: Prediction | None = None
+        self.picked: frozenset[int] = frozenset()
+
+    @property
+    def plot(self) -> QRectF:
+        """The area between the axes."""
+        return QRectF(_LEFT, _TOP, self.width() - _LEFT - 16, self.height() - _TOP - _BOTTOM)
+
+    def scales(self, p: Prediction) -> tuple[Scale, Scale]:
+        """Ops and bytes in pixels. The capacity is on the axis where a quarter of it is used."""
+        area, need = self.plot, p.peak_memory_bytes + p.workspace_bytes
+        top = max(need, p.gpu.memory_bytes if 4 * need > p.gpu.memory_bytes else need, 1)
+        x = Scale(0, max(1, p.memory.bytes_at.size), area.left(), area.right())
+        return x, Scale(0, 1.12 * top, area.bottom(), area.top())
+
+    def draw(self, paint: Paint) -> None:
+        p = self.prediction
+        if p is None:
+            return
+        self._parts(paint, p)
+        theme, area = self.theme, self.plot
+        x, y = self.scales(p)
+        for part in (0.0, 0.25, 0.5, 0.75, 1.0):
+            value = part * y.high / 1.12
+            at = y.at(value)
+            paint.line([(area.left(), at), (area.right(), at)], theme.grid)
+            paint.text(area.left() - 8, at, data(value), theme.ink3, align=1.0)
+        if not p.fits:  # below the curve, so that the excess stays visible
+            at = y.at(p.gpu.memory_bytes)
+            paint.area(QRectF(area.left(), area.top(), area.width(), at - area.top()), "refused")
+        held = p.memory.bytes_at
+        if held.size:
+            pixels = max(2, int(area.width()))  # a column holds the most of its ops
+            begin = np.unique(np.linspace(0, held.size, pixels, endpoint=False).astype(np.int64))
+            most = np.maximum.reduceat(held, begin)
+            points = [
+                QPointF(x.at(float(b)), y.at(float(v))) for b, v in zip(begin, most, strict=True)
+            ]
+            points.append(QPointF(area.right(), points[-1].y()))
+            shape = QPainterPath()
+            shape.addPolygon(
+                QPolygonF([QPointF(area.left(), area.bottom()), *points, area.bottomRight()])
+            )
+            paint.area(shape, mixed(theme.a, theme.bg1, 0.22))
+            paint.line([(q.x(), q.y()) for q in points], theme.a, CURVE_WIDTH)
+        for op in sorted(self.picked)[:200]:
+            at = x.at(op)
+            paint.line([(at, area.bottom() - 8), (at, area.bottom())], theme.b, 2.0)
+        peak = QPointF(x.at(p.memory.peak_op), y.at(p.peak_memory_bytes))
+        paint.mark(None, peak.x(), peak.y(), 4.0, theme.ink, True)
+        right = peak.x() > area.center().x()
+        words = f"peak {data(p.peak_memory_bytes)}"
+        paint.pill(peak.x() + (-9 if right else 9), peak.y() - 2, words, align=float(right))
+        self._limit(paint, p, y)
+        paint.text(area.center().x(), area.bottom() + 17, f"Op of the step, 1 to {held.size:,}",
+                   theme.ink3, align=0.5)  # fmt: skip
+
+    def _limit(self, paint: Paint, p: Prediction, y: Scale) -> None:
+        """The capacity, and whether it holds everything."""
+        theme, area = self.theme, self.plot
+        need, room = p.peak_memory_bytes + p.workspace_bytes, p.gpu.memory_bytes
+        words = f"{data(need)} of {data(room)}: "
+        words += f"fits, {percent(need / room)} used" if p.fits else "does not fit"
+        ink = theme.ink if p.fits else theme.danger
+        paint.text(16, 15, words, ink, SUPPORT_PX, 600)
+        if y.high >= room:
+            at = y.at(room)
+            paint.line([(area.left(), at), (area.right(), at)], ink, 2.0, dashed=True)
+            paint.pill(area.left() + 4, at, f"capacity {data(room)}", ink, align=0.0)
+
+    def _parts(self, paint: Paint, p: Prediction) -> None:
+        """The peak as a bar of its parts, each named below; what has no room is in the
+        table."""
+        theme = self.theme
+        parts = memory_parts(p)
+        whole = sum(size for _, size in parts) or 1
+        left, name_x, wide = 16.0, 16.0, self.width() - 32.0
+        for index, (name, size) in enumerate(parts):
+            shade = mixed(theme.ink, theme.bg1, max(0.25, 0.9 - 0.14 * index))
+            share = wide * size / whole
+            paint.area(QRectF(left, 28, max(1.0, share - 1), 8), shade)
+            left += share
+            words = f"{name} {data(size)}"
+            if name_x + 6.5 * len(words) < self.width() - 16:
+                paint.area(QRectF(name_x, 45, 7, 7), shade)
+                name_x = paint.text(name_x + 12, 49, words, theme.ink2, LABEL_PX).right() + 16
+
+    def hit(self, at: QPointF) -> int | None:
+        p = self.prediction
+        if p is None or not p.memory.bytes_at.size or not self.plot.contains(at):
+            return None
+        return min(int(self.scales(p)[0].value(at.x())), p.memory.bytes_at.size - 1)
+
+    def card(self) -> Card | None:
+        p = self.prediction
+        if p is None or self.over is None or self.over >= len(p.trace.ops):
+            return None
+        op = p.trace.ops[self.over]
+        rows = [("Module", op.module or "the network itself"), ("Phase", op.phase),
+                ("Allocated", data(int(p.memory.bytes_at[self.over])))]  # fmt: skip
+        return Card(op.name.removeprefix("aten."), tuple(rows), f"op {self.over + 1:,}")
+
+    def card_at(self) -> QPointF:
+        p = self.prediction
+        if p is None or self.over is None:
+            return self.at
+        x, y = self.scales(p)
+        return QPointF(x.at(self.over), y.at(float(p.memory.bytes_at[self.over])))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}
+        p = self.prediction
+        if p is not None and p.memory.bytes_at.size and Qt.Key(event.key()) in steps:
+            now = p.memory.peak_op if self.over is None else self.over
+            now += 0 if self.over is None else steps[Qt.Key(event.key())]
+            self.show_over(min(max(now, 0), p.memory.bytes_at.size - 1))
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
+            self.pressed_on.emit(self.over)
+        else:
+            super().keyPressEvent(event)
+
+
+class MemoryView(View):
+    """Allocated bytes along the ops. A click, or arrows and Enter, pick the op."""
+
+    title = "Memory"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        self.canvas = MemoryCanvas(theme)
+        self.canvas.pressed_on.connect(self._pressed)
+        column.addWidget(self.canvas)
+        self.setFocusProxy(self.canvas)
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        self.canvas.prediction, self.canvas.over = sides[current].prediction, None
+        self.canvas.update()
+
+    def pick(self, ops: frozenset[int]) -> None:
+        self.canvas.picked = ops
+        self.canvas.update()
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.canvas.restyle(theme)
+
+    def subtitle(self) -> str:
+        p = self.canvas.prediction
+        return f"{data(p.peak_memory_bytes + p.workspace_bytes)} at the peak" if p else ""
+
+    def rows(self) -> list[list[str]]:
+        p = self.canvas.prediction
+        if p is None:
+            return []
+        parts = [[name, data(size), str(size)] for name, size in memory_parts(p)]
+        room = p.gpu.memory_bytes
+        return [["At the peak", "Size", "Bytes"], *parts, ["capacity", data(room), str(room)]]
+
+    def _pressed(self, what: int | None) -> None:
+        self.picked.emit(frozenset() if what is None else frozenset([what]))

@@ -1,0 +1,95 @@
+"""One small prediction as sides, and an application without a screen."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QImage, QMouseEvent, QPainter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.theme import DARK, LIGHT, Theme
+from app.views.view import Side, View
+from simulator.prediction import Prediction
+from simulator.scenario import Scenario, predict
+
+
+@pytest.fixture(scope="session")
+def application() -> Any:
+    return QApplication.instance() or QApplication([])
+
+
+@pytest.fixture(scope="session")
+def side(tiny_prediction: Prediction) -> Side:
+    return Side("A", "Today", Scenario("mlp-tiny"), tiny_prediction)
+
+
+@pytest.fixture(scope="session")
+def variant() -> Side:
+    asked = Scenario("mlp-tiny", batch=4096)
+    return Side("B", "Big batch", asked, predict(asked))
+
+
+Shown = Callable[..., Any]
+
+
+@pytest.fixture(params=[DARK, LIGHT], ids=["dark", "light"])
+def theme(request: pytest.FixtureRequest) -> Theme:
+    return request.param
+
+
+@pytest.fixture
+def shown(application: Any) -> Any:
+    """Makes a view, draws sides in it, and asks and answers its question."""
+    made: list[View] = []
+
+    def show(kind: type[View], sides: tuple[Side, ...], current: int = 0,
+             theme: Theme = DARK, size: tuple[int, int] = (720, 440)) -> View:  # fmt: skip
+        view = kind(theme)
+        made.append(view)
+        view.resize(*size)
+        view.show()
+        view.draw(sides, current)
+        question = view.question(sides, current)
+        if question is not None:
+            view.answer(question(lambda: False))
+        application.processEvents()
+        return view
+
+    yield show
+    for view in made:
+        view.close()
+        view.deleteLater()
+
+
+def picture(view: QWidget) -> QImage:
+    """What a view looks like."""
+    return view.grab().toImage()
+
+
+def svg(view: QWidget, path: Path) -> str:
+    """A view as SVG."""
+    drawing = QSvgGenerator()
+    drawing.setFileName(str(path))
+    drawing.setSize(QSize(view.width(), view.height()))
+    drawing.setViewBox(QRect(0, 0, view.width(), view.height()))
+    painter = QPainter(drawing)
+    view.render(painter, QPoint())
+    painter.end()
+    return path.read_text("utf-8")
+
+
+def pointer(widget: QWidget, kind: QMouseEvent.Type, at: QPointF,
+            button: Qt.MouseButton = Qt.MouseButton.LeftButton) -> None:  # fmt: skip
+    """A pointer's event where a widget is told of it directly."""
+    none = Qt.MouseButton.NoButton
+    moving = kind == QMouseEvent.Type.MouseMove
+    event = QMouseEvent(kind, at, widget.mapToGlobal(at), none if moving else button,
+                        none if moving else button, Qt.KeyboardModifier.NoModifier)  # fmt: skip
+    QApplication.sendEvent(widget, event)

@@ -1,0 +1,128 @@
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.theme import DARK, LIGHT
+from app.views.launches import alike
+from app.views.roofline import Roofline
+from app.views.roofline_scene import overhead_parts, roof
+from app.views.view import Side
+from simulator.hardware import gpu
+from simulator.prediction import Prediction
+from tests.app.views.conftest import picture, pointer, svg
+
+
+def test_ceilings_are_those_of_the_hardware_file(tiny_prediction: Prediction) -> None:
+    card = gpu("h200")
+    found = roof(tiny_prediction, alike(tiny_prediction))
+    lines = {c.name: c.flops_per_s for c in found.engines}
+    assert lines["bf16, fp16 tensor"] == pytest.approx(989.4e12, rel=1e-9)
+    assert lines["tf32 tensor"] == pytest.approx(494.7e12, rel=1e-9)
+    assert lines["fp32 vector"] == pytest.approx(66.9e12, rel=1e-9)
+    each = [*card.tensor_flops_per_s.values(), *card.vector_flops_per_s.values()]
+    assert {round(v, 1) for v in each} == {round(v, 1) for v in lines.values()}
+    dram, l2 = found.memories
+    assert dram.bytes_per_s == pytest.approx(4800e9, rel=1e-9)
+    assert l2.bytes_per_s == pytest.approx(9800e9, rel=1e-9)
+    assert dram.measured_bytes_per_s == pytest.approx(0.91 * 4800e9)  # the profile's dram_reach
+    assert found.label(dram) == "HBM 4.80 TB/s, measured 4.37"
+    # the tiny network computes in fp32: 66.9 TFLOP/s over 4.8 TB/s
+    assert found.ridge == pytest.approx(66.9 / 4.8, rel=1e-9)
+
+
+def test_launches_alike_add_up(tiny_prediction: Prediction) -> None:
+    found = alike(tiny_prediction)
+    assert sum(a.count for a in found) == tiny_prediction.kernel_count
+    assert sum(a.total_s for a in found) == pytest.approx(tiny_prediction.gpu_busy_s)
+    assert sum(a.share for a in found) == pytest.approx(1)
+    assert sum(a.flops * a.count for a in found) == tiny_prediction.flops
+    assert found == sorted(found, key=lambda a: -a.total_s)
+
+
+def test_overhead_is_what_the_prediction_says(tiny_prediction: Prediction) -> None:
+    p = tiny_prediction
+    parts = dict(overhead_parts(p))
+    assert parts["host wait"] == p.idle.host_s and parts["sync"] == p.idle.sync_s
+    assert parts["fixed parts"] == pytest.approx(p.columns.fixed_s.sum())
+    moving = (p.columns.duration_s - p.columns.fixed_s).sum()
+    assert sum(parts.values()) + moving == pytest.approx(p.period_s)
+
+
+def test_areas_are_shares_and_points_stand_where_they_should(shown: Any, side: Side) -> None:
+    view = shown(Roofline, (side,))
+    canvas = view.canvas
+    assert canvas.radius(0.4) ** 2 == pytest.approx(2 * canvas.radius(0.2) ** 2)
+    x, y = canvas.scales
+    first, at, _ = next(m for m in canvas.marks() if m[0].flops)
+    assert x.value(at.x()) == pytest.approx(first.flops / first.bytes)
+    assert y.value(at.y()) == pytest.approx(first.flops * first.count / first.total_s)
+
+
+def test_a_click_isolates_and_a_second_one_frees(shown: Any, side: Side) -> None:
+    view = shown(Roofline, (side,))
+    told: list[frozenset[int]] = []
+    view.picked.connect(told.append)
+    mark, at, _ = view.canvas.marks()[-1]
+    for _ in range(2):
+        pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
+        pointer(view.canvas, QEvent.Type.MouseButtonRelease, at)
+    assert told == [view.canvas.hit(at).ops, frozenset()]
+    pointer(view.canvas, QEvent.Type.MouseMove, at)
+    card = view.canvas.card()
+    assert card and card.note.endswith("-bound") and dict(card.rows)["Op"]
+    assert mark.shape
+
+
+def test_keys_walk_pick_zoom_and_fit(shown: Any, side: Side) -> None:
+    view = shown(Roofline, (side,))
+    told: list[frozenset[int]] = []
+    view.picked.connect(told.append)
+    before = view.canvas.ends
+    QTest.keyClick(view.canvas, Qt.Key.Key_Right)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Return)
+    assert told == [view.found[0].ops]
+    QTest.keyClick(view.canvas, Qt.Key.Key_Escape)
+    assert told[-1] == frozenset() and view.canvas.over is None
+    QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
+    assert view.canvas.ends != before and view.canvas.zoomed
+    QTest.keyClick(view.canvas, Qt.Key.Key_F)
+    assert view.canvas.ends == before
+
+
+def test_the_heaviest_only(shown: Any, side: Side) -> None:
+    view = shown(Roofline, (side,))
+    view.heaviest.setValue(2)
+    assert len(view.canvas.marks()) == 2
+    share = sum(a.share for a in view.found[:2])
+    assert view.said.text() == f"heaviest 2 of {len(view.found)}: {100 * share:.0f}%"
+    view.draw((side,), 0)
+    assert view.heaviest.value() == 2  # what was chosen stays
+
+
+def test_a_variant_leaves_trails(shown: Any, side: Side, variant: Side) -> None:
+    view = shown(Roofline, (side, variant), 1)
+    assert {a.key for a in view.canvas.before} & {a.key for a in view.found}
+    alone = shown(Roofline, (variant,))
+    assert picture(view) != picture(alone)
+
+
+def test_the_table_and_the_svg_say_the_same(shown: Any, side: Side, tmp_path: Path) -> None:
+    view = shown(Roofline, (side,))
+    rows = view.rows()
+    assert {len(row) for row in rows} == {len(rows[0])}
+    assert [row[0] for row in rows[1 : len(view.found) + 1]] == [a.label for a in view.found]
+    text = svg(view, tmp_path / "r.svg")
+    ElementTree.fromstring(text)
+    assert "HBM 4.80 TB/s" in text and "Overhead" in text
+
+
+def test_another_theme_at_once(shown: Any, side: Side) -> None:
+    view = shown(Roofline, (side,), theme=DARK)
+    dark = picture(view)
+    view.restyle(LIGHT)
+    assert picture(view).pixelColor(300, 5).name().upper() == LIGHT.bg1 != dark.pixelColor(300, 5)
+    assert view.canvas.hit(QPointF(1, 1)) is None
