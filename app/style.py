@@ -70,6 +70,11 @@ QMainWindow::separator {{ background: {t.bg0}; width: 8px; height: 8px; }}
 QMainWindow::separator:hover {{ background: {t.line}; }}
 QWidget[look="panel"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-radius: 8px; }}
 QWidget[look="head"] {{ border: 0; border-bottom: 1px solid {t.line}; background: transparent; }}
+QFrame[look="dockhead"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top-left-radius: 8px; border-top-right-radius: 8px; }}
+QFrame[look="body"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top: 0; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
+QFrame[look="banner"] {{ background: {t.danger_ground}; border: 1px solid {t.danger}; border-radius: 6px; }}
+QStatusBar {{ background: {t.bg0}; border: 0; }}
+QStatusBar::item {{ border: 0; }}
 QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
 QLabel {{ background: transparent; border: 0; }}
 QLabel[text="quiet"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; }}
@@ -96,7 +101,7 @@ QPushButton:hover, QToolButton[look="button"]:hover {{ border-color: {t.line2}; 
 QPushButton:pressed {{ background: {t.line}; }}
 QPushButton:disabled {{ color: {t.ink3}; background: {t.bg2}; }}
 QPushButton[look="primary"] {{ background: {t.b}; color: {t.on_accent}; font-weight: 600; }}
-QPushButton:focus, QToolButton:focus, QLineEdit:focus, QComboBox:focus, QAbstractItemView:focus {{ border: 2px solid {t.focus}; }}
+QPushButton:focus, QToolButton:focus, QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QAbstractItemView:focus {{ border: 2px solid {t.focus}; }}
 QToolButton {{ background: transparent; border: 2px solid transparent; border-radius: 6px; padding: 2px; color: {t.ink2}; }}
 QToolButton:hover {{ background: {t.bg3}; color: {t.ink}; }}
 QToolButton:disabled {{ color: {t.line2}; }}
@@ -109,8 +114,8 @@ QToolButton[look="segment"] {{ border: 1px solid transparent; border-radius: 5px
 QToolButton[look="segment"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
 QToolButton[look="segment"]:disabled {{ color: {t.ink3}; }}
 QToolButton[look="segment"]:focus {{ border: 2px solid {t.focus}; }}
-QLineEdit, QComboBox, QPlainTextEdit {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 8px; min-height: 24px; selection-background-color: {t.b}; selection-color: {t.on_accent}; }}
-QLineEdit:hover, QComboBox:hover {{ border-color: {t.line2}; }}
+QLineEdit, QComboBox, QSpinBox, QPlainTextEdit {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 8px; min-height: 24px; selection-background-color: {t.b}; selection-color: {t.on_accent}; }}
+QLineEdit:hover, QComboBox:hover, QSpinBox:hover {{ border-color: {t.line2}; }}
 QLineEdit[look="wrong"] {{ border: 1px solid {t.danger}; }}
 QComboBox {{ padding-right: 20px; }}
 QComboBox::drop-down {{ border: 0; width: 18px; }}
