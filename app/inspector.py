@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.answer import Along, batch_and_seq
-from app.controls import Number, Segments
+from app.controls import Choice, Number, Segments
 from app.scenario import worded
 from app.session import Session
 from app.style import INSPECTOR_WIDTH
@@ -48,10 +48,10 @@ class Inspector(QScrollArea):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
-        self.session = session
+        self.session, self.theme = session, theme
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFixedWidth(INSPECTOR_WIDTH)
+        self.setMinimumWidth(INSPECTOR_WIDTH - 2)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inside = QWidget()
         self.column = QVBoxLayout(inside)
@@ -115,6 +115,9 @@ class Inspector(QScrollArea):
         for control in (self.batch, self.seq):
             control.slider.theme = theme
             control.slider.update()
+        for choice in (self.network, self.gpu, self.host):
+            choice.theme = theme
+            choice.update()
 
     def _describe(self, found: Setting) -> None:
         self.gpu.setToolTip(f"{found.gpu.name}, {found.gpu.architecture or 'unknown architecture'}")
@@ -130,10 +133,8 @@ class Inspector(QScrollArea):
         return made
 
     def _choice(self, name: str, values: list[str], chosen: Any,
-                words: dict[str, str] | None = None) -> QComboBox:  # fmt: skip
-        made = QComboBox()
-        made.setAccessibleName(name)
-        made.setMaxVisibleItems(18)
+                words: dict[str, str] | None = None) -> Choice:  # fmt: skip
+        made = Choice(self.theme, name)
         for value in values:
             made.addItem((words or {}).get(value, value), value)
         made.activated.connect(lambda index: chosen(made.itemData(index)))
@@ -196,7 +197,7 @@ class Inspector(QScrollArea):
             line = QHBoxLayout(row)
             line.setContentsMargins(0, 0, 0, 0)
             label = QLabel(worded(applied))
-            label.setProperty("text", "code")
+            label.setProperty("tone", "code")
             undo = QToolButton()
             undo.setText("Remove")
             undo.setProperty("look", "button")

@@ -40,9 +40,9 @@ class Panel(QDockWidget):
         line.setContentsMargins(12, 0, 6, 0)
         line.setSpacing(8)
         name = QLabel(title)
-        name.setProperty("text", "title")
+        name.setProperty("tone", "title")
         self.subtitle = QLabel()
-        self.subtitle.setProperty("text", "quiet")
+        self.subtitle.setProperty("tone", "quiet")
         self.menu = QMenu(self)
         self.float_button = self._button(f"Take {title} out of the window, or put it back",
                                          lambda: self.setFloating(not self.isFloating()))  # fmt: skip

@@ -60,7 +60,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def sheet(theme: Theme) -> str:
-    """The style sheet. Looks hang on the dynamic properties `look` and `text` of widgets."""
+    """The style sheet. Looks hang on the dynamic properties `look` and `tone` of widgets."""
     t = theme
     families = ", ".join(f'"{name}"' for name in FAMILIES)
     return f"""
@@ -77,16 +77,16 @@ QStatusBar {{ background: {t.bg0}; border: 0; }}
 QStatusBar::item {{ border: 0; }}
 QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
 QLabel {{ background: transparent; border: 0; }}
-QLabel[text="quiet"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; }}
-QLabel[text="support"] {{ color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
-QLabel[text="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
-QLabel[text="title"] {{ font-weight: 600; }}
-QLabel[text="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
-QLabel[text="head"] {{ font-size: {HEAD_PX}px; font-weight: 600; }}
-QLabel[text="time"] {{ font-size: {TIME_PX}px; font-weight: 600; }}
-QLabel[text="danger"] {{ color: {t.danger}; font-size: {SUPPORT_PX}px; font-weight: 600; }}
-QLabel[text="better"] {{ color: {t.b}; font-weight: 600; }}
-QLabel[text="code"] {{ font-family: "{FIXED_FAMILIES[0]}", "{FIXED_FAMILIES[1]}", monospace; font-size: {SUPPORT_PX}px; color: {t.ink2}; }}
+QLabel[tone="quiet"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; }}
+QLabel[tone="support"] {{ color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
+QLabel[tone="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
+QLabel[tone="title"] {{ font-weight: 600; }}
+QLabel[tone="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
+QLabel[tone="head"] {{ font-size: {HEAD_PX}px; font-weight: 600; }}
+QLabel[tone="time"] {{ font-size: {TIME_PX}px; font-weight: 600; }}
+QLabel[tone="danger"] {{ color: {t.danger}; font-size: {SUPPORT_PX}px; font-weight: 600; }}
+QLabel[tone="better"] {{ color: {t.b}; font-weight: 600; }}
+QLabel[tone="code"] {{ font-family: "{FIXED_FAMILIES[0]}", "{FIXED_FAMILIES[1]}", monospace; font-size: {SUPPORT_PX}px; color: {t.ink2}; }}
 QMenuBar {{ background: transparent; border: 0; spacing: 0; }}
 QMenuBar::item {{ background: transparent; color: {t.ink2}; padding: 5px 8px; border-radius: 4px; }}
 QMenuBar::item:selected {{ background: {t.bg3}; color: {t.ink}; }}
@@ -115,6 +115,8 @@ QToolButton[look="segment"]:checked {{ background: {t.bg3}; border-color: {t.lin
 QToolButton[look="segment"]:disabled {{ color: {t.ink3}; }}
 QToolButton[look="segment"]:focus {{ border: 2px solid {t.focus}; }}
 QLineEdit, QComboBox, QSpinBox, QPlainTextEdit {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 8px; min-height: 24px; selection-background-color: {t.b}; selection-color: {t.on_accent}; }}
+QSpinBox QLineEdit {{ border: 0; padding: 0; min-height: 0; background: transparent; }}
+Strip QLabel, Strip QToolButton, Strip QComboBox, Strip QLineEdit {{ font-size: {LABEL_PX}px; }}
 QLineEdit:hover, QComboBox:hover, QSpinBox:hover {{ border-color: {t.line2}; }}
 QLineEdit[look="wrong"] {{ border: 1px solid {t.danger}; }}
 QComboBox {{ padding-right: 20px; }}

@@ -9,14 +9,14 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.answer import Along, Answer
-from app.quantities import data, number, percent, scaled, seconds, seconds_unit
+from app.quantities import data, number, percent, scaled, seconds, seconds_unit, trimmed
 from app.report import verdict
 from app.style import TIME_PX, VERDICT_HEIGHT
 from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Prediction
 
-_SHARES = (0.225, 0.125, 0.125, 0.145, 0.125, 0.165, 0.09)
+_SHARES = (0.22, 0.12, 0.12, 0.145, 0.115, 0.18, 0.10)
 """The columns' parts of the width: regime, time, throughput, utilisation, memory, shift, trust."""
 _PAD, _LABEL_Y, _FIGURE_Y, _BAR_Y, _SAID_Y = 14.0, 19.0, 43.0, 63.0, 77.0
 _REACH = 0.3
@@ -170,10 +170,9 @@ class VerdictBar(QWidget):
         p, theme = answer.prediction, self.theme
         need, room = p.peak_memory_bytes + p.workspace_bytes, p.gpu.memory_bytes
         figure, _, unit = data(need).partition(" ")
-        whole = data(room)
-        said = f"fits, {percent(need / room)} used" if p.fits else "does not fit"
-        self._figure(paint, x, wide, "Memory on the GPU", figure, f"{unit} of {whole}", said,
-                     not p.fits)  # fmt: skip
+        whole = trimmed(data(room))
+        said = f"{'fits,' if p.fits else 'does not fit:'} {percent(need / room)} of {whole}"
+        self._figure(paint, x, wide, "Memory on the GPU", figure, unit, said, not p.fits)
         bar = QRectF(x, _BAR_Y - 4, wide, 4)
         paint.area(bar, theme.bg3, radius=2)
         used = max(2.0, min(1.0, need / room) * wide)
@@ -209,10 +208,10 @@ class VerdictBar(QWidget):
         paint.text(x, _LABEL_Y, "Trust", theme.ink3, LABEL_PX)
         tier = max(p.tiers, key=lambda name: p.tiers[name], default="datasheet")
         sure = tier in ("measured", "interpolated")
-        box = QRectF(x, 32, min(wide, width(tier, SUPPORT_PX, 600) + 18), 22)
+        box = QRectF(x, 32, min(wide, width(tier, SUPPORT_PX, 600) + 12), 22)
         paint.box(box, theme.bg3 if sure else "", theme.line2, 4, dashed=not sure)
         ink = theme.ink if sure else theme.c
-        paint.text(box.center().x(), 43, tier, ink, SUPPORT_PX, 600, 0.5, room=box.width() - 6)
+        paint.text(box.center().x(), 43, tier, ink, SUPPORT_PX, 600, 0.5, room=box.width() - 4)
         count = sum(p.unmodelled.values())
         if count:
             said = f"{count:,} ops unmodelled" if count > 1 else "1 op unmodelled"
@@ -237,4 +236,4 @@ def shift_words(along: Along, regime: str) -> tuple[str, str]:
         return first, words[1]
     if along.shift is not None and along.shift.after is not None:
         return first, f"{regime}-bound below"
-    return first, f"{regime}-bound above, to {most:,.0f}"
+    return first, f"{regime}-bound above"

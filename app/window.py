@@ -29,7 +29,7 @@ from app.inspector import Inspector
 from app.panel import Panel, export
 from app.quantities import seconds
 from app.session import LETTERS, Session, State
-from app.style import face, palette, sheet, themed
+from app.style import INSPECTOR_WIDTH, face, palette, sheet, themed
 from app.verdict import VerdictBar
 from app.views.catalogue import VIEWS
 from app.views.view import Side, View
@@ -60,6 +60,7 @@ class Window(QMainWindow):
         self.banner = Banner()
         self.inspector = Inspector(session, self.theme)
         self.inspector_panel = Panel("Scenario", self.inspector, self.theme)
+        self.inspector_panel.setFixedWidth(INSPECTOR_WIDTH)
         self.views: dict[View, Panel] = {}
         for kind in VIEWS:
             self._add_view(kind)
@@ -70,7 +71,9 @@ class Window(QMainWindow):
         self._late = later(_PATIENCE_MS, lambda: self.verdict.set_stale(True), self)
         self._pause = later(_PAUSE_MS, self._look_along, self)
         self._tick = later(_TICK_MS, self._say_under_way, self)
-        self.setProperty("look", "window")
+        self.setContentsMargins(8, 0, 8, 0)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocus()  # no control has it before the user gives it to one
         session.changed.connect(self._changed)
         worker.moved.connect(self._say_under_way)
         self._restyle()
@@ -112,14 +115,14 @@ class Window(QMainWindow):
         head = QWidget()
         head.setProperty("look", "window")
         column = QVBoxLayout(head)
-        column.setContentsMargins(8, 4, 8, 4)
+        column.setContentsMargins(0, 4, 0, 8)
         column.setSpacing(6)
         row = QHBoxLayout()
         row.setSpacing(8)
         name = QLabel("Ridgepoint")
-        name.setProperty("text", "figure")
+        name.setProperty("tone", "figure")
         self.asked = QLabel()
-        self.asked.setProperty("text", "quiet")
+        self.asked.setProperty("tone", "quiet")
         row.addWidget(name)
         row.addWidget(self._menus())
         row.addStretch(1)
@@ -164,7 +167,7 @@ class Window(QMainWindow):
         bar.setSizeGripEnabled(False)
         self.said, self.counted, self.sources = QLabel(), QLabel(), QLabel()
         for label in (self.said, self.counted, self.sources):
-            label.setProperty("text", "support")
+            label.setProperty("tone", "support")
         bar.addWidget(self.said)
         bar.addWidget(self.counted)
         bar.addPermanentWidget(self.sources)
@@ -293,8 +296,8 @@ class Window(QMainWindow):
             f"{len(p.trace.ops):,} ops, {p.kernel_count:,} kernels, "
             + (f"{missing:,} ops not modelled" if missing else "nothing left unmodelled")
         )
-        self.sources.setText(f"Profile {p.profile}, host {p.host.cpu}, torch "
-                             f"{p.trace.torch_version.partition('+')[0]}")  # fmt: skip
+        self.sources.setText(f"Profile {p.profile}, host {p.host.id}, traced by "
+                             f"torch {p.trace.torch_version.partition('+')[0]}")  # fmt: skip
         seq = f" × {answer.subject.seq:,}" if answer.subject.seq else ""
         self.asked.setText(f"{answer.subject.name}, {p.trace.phase}, batch {answer.subject.batch:,}"
                            f"{seq}, {answer.subject.dtype} on {p.gpu.name}")  # fmt: skip
