@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from math import log
 
 from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QIntValidator, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QSizePolicy,
     QSlider,
-    QSpinBox,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -25,6 +25,7 @@ from app.theme import LABEL_PX, Theme
 from app.views.paint import Paint
 
 _EDGE = 9.0
+_MOST = 10**7
 _GROOVE_Y = 11.0
 
 
@@ -114,15 +115,13 @@ class Number(QWidget):
 
     def __init__(self, theme: Theme, name: str, most: int, marks: Sequence[int]) -> None:
         super().__init__()
+        self.value = 0
         self.slider = LogSlider(theme, name, most, marks)
-        self.box = QSpinBox()
-        self.box.setRange(1, 10**7)
-        self.box.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-        self.box.setKeyboardTracking(False)
+        self.box = QLineEdit()
+        self.box.setValidator(QIntValidator(1, _MOST, self.box))
         self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.box.setFixedWidth(76)
         self.box.setAccessibleName(f"{name}, as a number")
-        self.box.lineEdit().setAccessibleName(f"{name}, as a number")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
@@ -136,16 +135,18 @@ class Number(QWidget):
         column.addWidget(self.slider)
         self.slider.valueChanged.connect(self._chosen)
         self.slider.sliderReleased.connect(self.drag_ended)
-        self.box.valueChanged.connect(self._chosen)
+        self.box.editingFinished.connect(self._typed)
 
     def put(self, value: int | None, reason: str = "") -> None:
         """Show a value; None disables, for a reason."""
         self.setEnabled(value is not None)
         self.setToolTip(reason)
         if value is not None:
-            with QSignalBlocker(self.slider), QSignalBlocker(self.box):
+            with QSignalBlocker(self.slider):
                 self.slider.setValue(value)
-                self.box.setValue(value)
+            if self.box.text() != str(value):
+                self.box.setText(str(value))
+            self.value = value
             self.slider.setAccessibleDescription(f"{value:,}")
             self.slider.update()
 
@@ -153,6 +154,12 @@ class Number(QWidget):
         """Where the regime changes."""
         self.slider.shift = value
         self.slider.update()
+
+    def _typed(self) -> None:
+        value = int(self.box.text())
+        if value != self.value:
+            self.drag_ended.emit()
+            self._chosen(value)
 
     def _chosen(self, value: int) -> None:
         self.put(value)

@@ -101,7 +101,7 @@ QPushButton:hover, QToolButton[look="button"]:hover {{ border-color: {t.line2}; 
 QPushButton:pressed {{ background: {t.line}; }}
 QPushButton:disabled {{ color: {t.ink3}; background: {t.bg2}; }}
 QPushButton[look="primary"] {{ background: {t.b}; color: {t.on_accent}; font-weight: 600; }}
-QPushButton:focus, QToolButton:focus, QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QAbstractItemView:focus {{ border: 2px solid {t.focus}; }}
+QPushButton:focus, QToolButton:focus, QLineEdit:focus, QComboBox:focus, QAbstractItemView:focus {{ border: 2px solid {t.focus}; }}
 QToolButton {{ background: transparent; border: 2px solid transparent; border-radius: 6px; padding: 2px; color: {t.ink2}; }}
 QToolButton:hover {{ background: {t.bg3}; color: {t.ink}; }}
 QToolButton:disabled {{ color: {t.line2}; }}
@@ -114,10 +114,9 @@ QToolButton[look="segment"] {{ border: 1px solid transparent; border-radius: 5px
 QToolButton[look="segment"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
 QToolButton[look="segment"]:disabled {{ color: {t.ink3}; }}
 QToolButton[look="segment"]:focus {{ border: 2px solid {t.focus}; }}
-QLineEdit, QComboBox, QSpinBox, QPlainTextEdit {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 8px; min-height: 24px; selection-background-color: {t.b}; selection-color: {t.on_accent}; }}
-QSpinBox QLineEdit {{ border: 0; padding: 0; min-height: 0; background: transparent; }}
+QLineEdit, QComboBox, QPlainTextEdit {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 8px; min-height: 24px; selection-background-color: {t.b}; selection-color: {t.on_accent}; }}
 Strip QLabel, Strip QToolButton, Strip QComboBox, Strip QLineEdit {{ font-size: {LABEL_PX}px; }}
-QLineEdit:hover, QComboBox:hover, QSpinBox:hover {{ border-color: {t.line2}; }}
+QLineEdit:hover, QComboBox:hover {{ border-color: {t.line2}; }}
 QLineEdit[look="wrong"] {{ border: 1px solid {t.danger}; }}
 QComboBox {{ padding-right: 20px; }}
 QComboBox::drop-down {{ border: 0; width: 18px; }}

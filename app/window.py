@@ -168,6 +168,7 @@ class Window(QMainWindow):
         self.said, self.counted, self.sources = QLabel(), QLabel(), QLabel()
         for label in (self.said, self.counted, self.sources):
             label.setProperty("tone", "support")
+            label.setContentsMargins(6, 0, 6, 0)
         bar.addWidget(self.said)
         bar.addWidget(self.counted)
         bar.addPermanentWidget(self.sources)
@@ -191,7 +192,9 @@ class Window(QMainWindow):
             self._clock.start()
         state = self.session.state
         sides = {f"side {place}" for place in range(len(state.sides))}
-        for key in [key for key in self.worker.jobs if key.startswith("side ") and key not in sides]:
+        for key in [
+            key for key in self.worker.jobs if key.startswith("side ") and key not in sides
+        ]:
             self.worker.cancel(key)
         for place, side in enumerate(state.sides):
             key = f"side {place}"
