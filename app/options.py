@@ -172,6 +172,23 @@ def question(
     return Question(base, tuple(word for word in words if word.startswith("+")))
 
 
+class Opening(Question):
+    """What the explorer opens with: as asked, or BERT-base where no network is named."""
+
+
+def opening(**given: Any) -> Question:
+    """What the shared options ask; the first example where they name no network."""
+    words = [word for word in (given["network"], *(given["whatifs"] or [])) if word is not None]
+    if given["scenario"] is None and all(word.startswith("+") for word in words):
+        first = {"network": "bert-base", "batch": 64, "seq": 128, "dtype": Dtype.bf16}
+        given |= {name: value for name, value in first.items() if given[name] is None}
+        given |= {"network": "bert-base", "whatifs": words}
+    return question(**given)
+
+
+opening.__signature__ = inspect.signature(question, eval_str=True)  # pyright: ignore
+
+
 def _missing_plus(word: str) -> str:
     from simulator.whatif import whatifs
 
@@ -259,7 +276,9 @@ def written(
     return Written(json, csv, png, svg, theme.value)
 
 
-_GROUPS: dict[str, Callable[..., Any]] = {"Question": question, "Written": written}
+_GROUPS: dict[str, Callable[..., Any]] = {
+    "Question": question, "Opening": opening, "Written": written,
+}  # fmt: skip
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:

@@ -5,19 +5,26 @@ Patterns and marks are drawn in the picture's own pixels, so that zooming leaves
 
 from __future__ import annotations
 
-from math import ceil, floor
 from typing import Any
 
 import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
-from app.theme import Theme, mixed
+from app.plots.patterns import DOTS_PX, HATCH_PX, fill_pattern, mark_path, polygon
+from app.theme import Theme
 from simulator.prediction import Regime
 
-HATCH_PX, DOTS_PX = 7.0, 6.0
-ROUND, SIDE, TRIANGLE = 1.0, 1.77, 2.69
-"""Radius of a circle, side of a square and of a triangle of equal area."""
+__all__ = [
+    "DOTS_PX",
+    "HATCH_PX",
+    "Area",
+    "Mark",
+    "fill_pattern",
+    "mark_path",
+    "polygon",
+    "rectangle",
+]
 
 
 class Area(pg.GraphicsObject):
@@ -44,98 +51,6 @@ class Area(pg.GraphicsObject):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawPath(outline)
         painter.restore()
-
-
-def fill_pattern(
-    painter: QPainter, outline: QPainterPath, theme: Theme, kind: str, strength: float = 1.0,
-    ground: bool = True,
-) -> None:  # fmt: skip
-    """Fill a path of pixels in the manner of a regime (or "refused", or a colour "#…"); without
-    `ground` its pattern alone."""
-    if kind.startswith("#"):
-        colour = QColor(kind)
-        colour.setAlphaF(strength)
-        painter.fillPath(outline, colour)
-        return
-    if kind == "refused":
-        painter.fillPath(outline, QColor(theme.bg0))
-        _hatch(painter, outline, QColor(theme.line2), 10.0, 1.0)
-        return
-    fill = theme.regime(kind).fill
-    if kind == "compute":
-        painter.fillPath(outline, QColor(mixed(fill, theme.bg1, strength)))
-    elif kind == "memory":
-        if ground:
-            painter.fillPath(outline, QColor(mixed(fill, theme.bg1, 0.45 * strength)))
-        _dots(painter, outline, QColor(mixed(fill, theme.bg1, strength)))
-    else:
-        if ground:
-            painter.fillPath(outline, QColor(mixed(fill, theme.bg1, 0.34 * strength)))
-        _hatch(painter, outline, QColor(mixed(fill, theme.bg1, strength)), HATCH_PX, 2.0)
-
-
-_SIMPLE = 400
-"""Corners of an outline up to which its pattern is cut to it exactly. Beyond, it is clipped, which
-some readers of SVG leave out."""
-
-
-def _hatch(
-    painter: QPainter, outline: QPainterPath, colour: QColor, pitch: float, width: float
-) -> None:
-    """Strips from the lower left to the upper right."""
-    box = outline.boundingRect()
-    top, bottom, wide = box.top(), box.bottom(), width * 2**0.5
-    first, last = floor((box.left() + top) / pitch), ceil((box.right() + bottom) / pitch)
-    strips = QPainterPath()
-    for place in (i * pitch for i in range(first, last + 1)):
-        corners = [(place - top, top), (place - top + wide, top),
-                   (place - bottom + wide, bottom), (place - bottom, bottom)]  # fmt: skip
-        strips.addPath(polygon(corners))
-    if outline.elementCount() < _SIMPLE:
-        painter.fillPath(strips.intersected(outline), colour)
-        return
-    painter.save()
-    painter.setClipPath(outline, Qt.ClipOperation.IntersectClip)
-    painter.fillPath(strips, colour)
-    painter.restore()
-
-
-def _dots(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
-    """Dots on a grid turned by 45 degrees; those whose middle is outside are left out."""
-    box = outline.boundingRect()
-    half = DOTS_PX / 2
-    points = [
-        QPointF(column * DOTS_PX + (half if row % 2 else 0), row * half)
-        for row in range(floor(box.top() / half), ceil(box.bottom() / half) + 1)
-        for column in range(floor(box.left() / DOTS_PX) - 1, ceil(box.right() / DOTS_PX) + 1)
-    ]
-    painter.save()
-    pen = QPen(colour, 2.4)
-    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-    painter.setPen(pen)
-    if outline.elementCount() < _SIMPLE:
-        points = [point for point in points if outline.contains(point)]
-    else:
-        painter.setClipPath(outline, Qt.ClipOperation.IntersectClip)
-    painter.drawPoints(points)
-    painter.restore()
-
-
-def mark_path(regime: Regime | None, radius: float = 1.0) -> QPainterPath:
-    """Triangle, circle or square of equal area, around the origin; a circle where none is known."""
-    path = QPainterPath()
-    if regime == "compute":
-        side = TRIANGLE * radius
-        height = side * 3**0.5 / 2
-        corners = [(-side / 2, height / 3), (side / 2, height / 3), (0.0, -2 * height / 3)]
-        path.addPolygon(QPolygonF([QPointF(x, y) for x, y in corners]))
-        path.closeSubpath()
-    elif regime == "overhead":
-        side = SIDE * radius
-        path.addRect(QRectF(-side / 2, -side / 2, side, side))
-    else:
-        path.addEllipse(QPointF(0, 0), ROUND * radius, ROUND * radius)
-    return path
 
 
 class Mark(pg.GraphicsObject):
@@ -167,12 +82,4 @@ def rectangle(x0: float, y0: float, x1: float, y1: float) -> QPainterPath:
     """A rectangle between two corners."""
     path = QPainterPath()
     path.addRect(QRectF(QPointF(min(x0, x1), min(y0, y1)), QPointF(max(x0, x1), max(y0, y1))))
-    return path
-
-
-def polygon(points: list[tuple[float, float]]) -> QPainterPath:
-    """A closed path through points."""
-    path = QPainterPath()
-    path.addPolygon(QPolygonF([QPointF(x, y) for x, y in points]))
-    path.closeSubpath()
     return path

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
@@ -125,6 +128,32 @@ def network(name: str) -> Network:
         near = _did_you_mean(name, list(CATALOGUE))
         raise InputError(f"unknown network {name!r}{near} `ridgepoint networks` lists all")
     return CATALOGUE[name]
+
+
+@cache
+def constructor_sizes(name: str) -> Mapping[str, Any]:
+    """The defaults of a network's constructor, read from its source: importing it takes torch."""
+    module, _, factory = network(name).factory.partition(":")
+    made = _constructor(module.rpartition(".")[2], factory)
+    named = [*made.args.posonlyargs, *made.args.args]
+    first = len(named) - len(made.args.defaults)
+    pairs = [*zip(named[first:], made.args.defaults, strict=True),
+             *zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)]  # fmt: skip
+    return {word.arg: ast.literal_eval(value) for word, value in pairs if value is not None}
+
+
+def _constructor(module: str, name: str) -> ast.FunctionDef:
+    """A class's `__init__`, its own or that of the class that it extends."""
+    body = ast.parse(Path(__file__).with_name(f"{module}.py").read_text("utf-8")).body
+    found = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == name)
+    for node in found.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            return node
+    base = next(b.id for b in found.bases if isinstance(b, ast.Name))
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and base in [alias.name for alias in node.names]:
+            return _constructor((node.module or "").rpartition(".")[2], base)
+    return _constructor(module, base)
 
 
 def build(name: str, **sizes: Any) -> nn.Module:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 class Chain(nn.Module):
     """`x.cos().cos()…`, n times: one read and one write per op until a compiler fuses them."""
 
-    def __init__(self, n: int = 2, elements: int = 1 << 24) -> None:
+    def __init__(self, n: int = 2, elements: int = 16_777_216) -> None:
         super().__init__()
         self.n = n
         self.elements = elements

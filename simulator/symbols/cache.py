@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from sys import version_info
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_cache_dir
 
@@ -26,8 +26,11 @@ from simulator.hardware import GPU
 from simulator.records import Trace
 from simulator.trace_file import load, save
 
+if TYPE_CHECKING:
+    from simulator.symbols.symbolic import Symbolic
+
 _PACKAGE = Path(__file__).parent.parent
-_SUFFIX = ".trace"
+_SUFFIX, FAMILIES_SUFFIX = ".trace", ".families"
 LIMIT_BYTES = 500 * 10**6
 
 
@@ -66,9 +69,23 @@ class TraceCache:
             self._evict(path)
         return trace
 
+    def families(self, name: str) -> Path:
+        """Where the families stored under this key lie, or would."""
+        return self.folder / f"{name}{FAMILIES_SUFFIX}"
+
+    def keep_families(self, name: str, found: Symbolic) -> None:
+        """Store families; a folder that cannot be written costs the speed and nothing else."""
+        from simulator.symbols.family_file import save as save_families
+
+        with suppress(InputError, OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save_families(found, self.families(name))
+            self._evict(self.families(name))
+
     def _evict(self, newest: Path) -> None:
         files: list[tuple[float, int, Path]] = []
-        for path in self.folder.glob(f"*{_SUFFIX}"):
+        stored = [p for s in (_SUFFIX, FAMILIES_SUFFIX) for p in self.folder.glob(f"*{s}")]
+        for path in stored:
             with suppress(OSError):  # gone since: another process evicts too
                 stat = path.stat()
                 files.append((stat.st_mtime, stat.st_size, path))

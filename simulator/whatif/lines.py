@@ -12,12 +12,13 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock
-from typing import Literal
+from typing import Literal, Protocol
 
 from simulator.errors import InputError
 from simulator.records import Trace
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
+from simulator.symbols.probes import Tracer
 
 Axis = Literal["batch", "seq"]
 Point = tuple[int | None, int | None]
@@ -52,6 +53,22 @@ def expecting(batches: int, seqs: int = 1) -> Generator[None]:
         _EXPECTED.reset(token)
 
 
+class Store(Protocol):
+    """Where families are kept from process to process."""
+
+    def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
+        """What is kept of a line; None where nothing is."""
+        ...
+
+    def keep(self, line: Line, found: Symbolic) -> None:
+        """Keep what was fitted."""
+        ...
+
+    def wanted(self, line: Line) -> None:
+        """Told before a fit that traces; may raise where this process makes no traces."""
+        ...
+
+
 class Lines:
     """The traces of one network, asked at many points.
 
@@ -59,8 +76,12 @@ class Lines:
     alone differ, a fit asks again, since a process does some things once.
     """
 
-    def __init__(self, tracer: Callable[[int | None, int | None, bool], Trace]) -> None:
+    def __init__(
+        self, tracer: Callable[[int | None, int | None, bool], Trace],
+        store: Store | None = None,
+    ) -> None:  # fmt: skip
         self._tracer = tracer
+        self._store = store
         self._asked: set[Point] = set()
         self._checks: dict[Point, Trace] = {}
         self._families: dict[Line, Symbolic | None] = {}
@@ -118,11 +139,39 @@ class Lines:
     def _fitted(self, batch: int | None, seq: int | None) -> bool:
         """Was a family fitted now that may know this point, since it pays to?"""
         for line, (b, s) in _lines(batch, seq):
-            if line not in self._families and self._pays(line):
-                self._families[line] = self._fit(line, b, s)
-                if self._families[line]:
-                    return True
+            if line in self._families:
+                continue
+            stored = self._stored(line)
+            if stored is None and self._pays(line):
+                if self._store:
+                    self._store.wanted(line)
+                stored = self._families[line] = self._fit(line, b, s)
+                if stored and self._store:
+                    self._store.keep(line, stored)
+            if stored:
+                self._families[line] = stored
+                return True
         return False
+
+    def give(self, line: Line, load: Callable[[Tracer], Symbolic | None]) -> None:
+        """Take families that are known from elsewhere (None: there are none), unless some are
+        held already."""
+        with self._lock:
+            if line not in self._families:
+                self._families[line] = load(self._tracer_of(line))
+
+    def fit(self, line: Line, batch: int, seq: int | None) -> None:
+        """Fit the families of a line now, unless they are held or stored."""
+        with self._lock:
+            if line in self._families or self._stored(line):
+                return
+            found = self._families[line] = self._fit(line, batch, seq)
+            if found and self._store:
+                self._store.keep(line, found)
+
+    def _stored(self, line: Line) -> Symbolic | None:
+        found = self._store.load(line, self._tracer_of(line)) if self._store else None
+        return found if found and self._agrees(line, found) else None
 
     def _pays(self, line: Line) -> bool:
         axis, other = line
@@ -136,6 +185,17 @@ class Lines:
 
     def _fit(self, line: Line, batch: int, seq: int | None) -> Symbolic | None:
         """None where the network cannot be traced, or was another where it was traced before."""
+        axis, _ = line
+        tracer = self._tracer_of(line)
+        largest = {"seq": _ONLY, "batch": _LARGEST}.get(axis)
+        try:
+            family = Symbolic.fit(tracer, batch=batch, seq=seq, largest_batch=largest)
+        except InputError:
+            return None
+        return family if self._agrees(line, family) else None
+
+    def _tracer_of(self, line: Line) -> Tracer:
+        """Traces along a line; a point that is asked for again is traced anew."""
         axis, other = line
         taken: dict[Point, Trace] = {}
         called: set[Point] = set()
@@ -147,17 +207,16 @@ class Lines:
             called.add((b, s))
             return taken[point]
 
-        largest = {"seq": _ONLY, "batch": _LARGEST}.get(axis)
-        try:
-            family = Symbolic.fit(tracer, batch=batch, seq=seq, largest_batch=largest)
-        except InputError:
-            return None
+        return tracer
+
+    def _agrees(self, line: Line, family: Symbolic) -> bool:
+        """Does it say what the traces that were made say?"""
         for point, trace in self._checks.items():
             for each, at in _lines(*point):
                 known = each == line and family.reason_to_retrace(*at) is None
                 if known and not _alike(family.at(*at), trace):
-                    return None
-        return family
+                    return False
+        return True
 
     def _traced(self, batch: int | None, seq: int | None) -> Trace:
         found = self._tracer(batch, seq, True)

@@ -62,6 +62,32 @@ def text(scenario: Scenario) -> str:
     return "\n".join([*lines, *tables]) + "\n"
 
 
+def table(scenario: Scenario) -> dict[str, Any]:
+    """The keys of the file, as plain data; `of_table` gives an equal scenario."""
+    keys: dict[str, Any] = {"format": "ridgepoint-scenario", "version": VERSION}
+    for name in _PLAIN:
+        value = getattr(scenario, name)
+        if value is not None and not (name == "host_speed" and value == 1.0):
+            keys[name] = dict(value) if isinstance(value, Mapping) else value  # pyright: ignore
+    keys |= {k: dict(v) for k in ("sizes", "data_sizes") if (v := getattr(scenario, k))}
+    if scenario.whatifs:
+        keys["whatif"] = [{"name": a.name, **a.arguments} for a in scenario.whatifs]
+    return keys
+
+
+def of_table(keys: dict[str, Any]) -> Scenario:
+    """The scenario of a file's keys. InputError for keys that are none, or of another version."""
+    if keys.get("version") != VERSION and keys.get("format") == "ridgepoint-scenario":
+        raise InputError(
+            f"scenario version {shown(keys.get('version'))}: expected {VERSION}; save it again"
+        )
+    try:
+        file = msgspec.convert(keys, _File)
+    except msgspec.ValidationError as error:
+        raise InputError(_complaint(str(error), keys)) from None
+    return _checked(file)
+
+
 def _table(name: str, values: Mapping[str, Any]) -> list[str]:
     plain = [(k, v) for k, v in values.items() if not isinstance(v, Mapping)]
     deeper = [(k, v) for k, v in values.items() if isinstance(v, Mapping)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
-from importlib import import_module
 from typing import Annotated, Any
 
 from simulator.errors import InputError
@@ -55,15 +53,12 @@ def _positions(setting: Setting) -> int | None:
 
 def sizes(setting: Setting) -> dict[str, Any]:
     """The network's own parameters and what they are; {} for networks that name none."""
-    from simulator.networks.catalogue import CATALOGUE
+    from simulator.networks.catalogue import CATALOGUE, constructor_sizes
 
     entry = CATALOGUE.get(setting.ask.network)
     if entry is None:
         return dict(setting.ask.sizes)
-    module, _, name = entry.factory.partition(":")
-    parameters = inspect.signature(getattr(import_module(module), name)).parameters
-    defaults = {p.name: p.default for p in parameters.values() if p.default is not p.empty}
-    return defaults | dict(entry.sizes) | dict(setting.ask.sizes)
+    return dict(constructor_sizes(entry.name)) | dict(entry.sizes) | dict(setting.ask.sizes)
 
 
 @whatif("shape")

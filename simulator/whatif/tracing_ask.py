@@ -20,15 +20,16 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from simulator.errors import InputError
+from simulator.errors import InputError, UntracedError
 from simulator.hardware import GPU
 from simulator.networks.loading import DTYPES, Facts, Loaded
 from simulator.records import Trace
-from simulator.symbols import TraceCache
+from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family import Family
+from simulator.symbols.probes import Tracer
 from simulator.whatif.least_recent import LeastRecent
-from simulator.whatif.lines import Lines
+from simulator.whatif.lines import Line, Lines
 from simulator.whatif.module_pattern import block, check
 from simulator.whatif.seen import as_seen, content, seen
 from simulator.whatif.setting import Ask, Edit, FamilyEdit, Setting
@@ -40,15 +41,58 @@ _LINES: LeastRecent[Lines] = LeastRecent(64)
 _FACTS: LeastRecent[Facts] = LeastRecent(64)
 _LOCK = RLock()
 _DISK: list[TraceCache] = []
+_ELSEWHERE: list[bool] = []
 
 FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
 
 
-def keep_on_disk(folder: Path | str | None = None) -> None:
+def keep_on_disk(folder: Path | str | None = None, even_if_off: bool = False) -> None:
     """From now on keep plain traces in this folder, or the user's cache. RIDGEPOINT_TRACES names
-    another folder, or switches it off where it is "off"."""
+    another folder, or switches it off where it is "off" (unless `even_if_off`)."""
     told = os.environ.get(FOLDER_VARIABLE, "")
-    _DISK[:] = [] if told == "off" else [TraceCache(told or folder)]
+    off = told == "off"
+    told = "" if off and even_if_off else told
+    _DISK[:] = [] if off and not even_if_off else [TraceCache(told or folder)]
+
+
+def trace_elsewhere(elsewhere: bool = True) -> None:
+    """From now on make no trace here: what is neither in memory nor on disk is an UntracedError,
+    and whoever catches it lets another process call `make`, then asks again."""
+    _ELSEWHERE[:] = [True] if elsewhere else []
+
+
+def make(ask: Ask, gpu: GPU, line: Line | None = None) -> None:
+    """Leave the trace of an ask on disk, or the families along a line. InputError where there is
+    no trace."""
+    ask = _settled(ask)
+    if line is None:
+        plain(ask, gpu)
+        return
+    axis, other = line
+    batch = other if axis == "seq" else ask.batch or 8
+    seq = other if axis == "batch" else ask.seq or 128
+    _lines(ask, gpu).fit(line, batch or 8, seq)
+
+
+def stored_families(ask: Ask, gpu: GPU, line: Line) -> Path:
+    """Where `make` leaves the families along a line. InputError where nothing is kept on disk."""
+    if not _DISK:
+        raise InputError("no families on disk: expected a folder of traces; call keep_on_disk")
+    return _DISK[0].families(_disk_name(replaced(_settled(ask), batch=None, seq=None), gpu,
+                                        line=line))  # fmt: skip
+
+
+def give(ask: Ask, gpu: GPU, line: Line, path: Path) -> None:
+    """Take the families of a file for an ask, unless better ones are held. InputError for a file
+    that holds none."""
+    from simulator.symbols.family_file import load
+
+    _lines(_settled(ask), gpu).give(line, lambda tracer: load(path, tracer))
+
+
+def give_up(ask: Ask, gpu: GPU, line: Line) -> None:
+    """Hold that there are no families along a line: its points are traced one by one."""
+    _lines(_settled(ask), gpu).give(line, lambda tracer: None)
 
 
 def forget() -> None:
@@ -163,15 +207,46 @@ def _lines(ask: Ask, gpu: GPU) -> Lines:
     def tracer(batch: int | None, seq: int | None, from_disk: bool) -> Trace:
         return _from_disk(replaced(ask, batch=batch, seq=seq), gpu, from_disk)
 
-    return _LINES.get(_key(anywhere, gpu), lambda: Lines(tracer))
+    return _LINES.get(_key(anywhere, gpu), lambda: Lines(tracer, _Stored(anywhere, gpu)))
+
+
+class _Stored:
+    """The families of an ask on disk."""
+
+    def __init__(self, anywhere: Ask, gpu: GPU) -> None:
+        self.anywhere, self.gpu = anywhere, gpu
+
+    def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
+        if not _DISK or not (path := _DISK[0].families(self._name(line))).is_file():
+            return None
+        from simulator.symbols.family_file import load
+
+        try:
+            return load(path, tracer)
+        except InputError:
+            return None
+
+    def keep(self, line: Line, found: Symbolic) -> None:
+        if _DISK:
+            _DISK[0].keep_families(self._name(line), found)
+
+    def wanted(self, line: Line) -> None:
+        if _ELSEWHERE:
+            raise UntracedError(self.anywhere, self.gpu, line)
+
+    def _name(self, line: Line) -> str:
+        return _disk_name(self.anywhere, self.gpu, line=line)
 
 
 def _from_disk(ask: Ask, gpu: GPU, allowed: bool) -> Trace:
     if not (_DISK and allowed):
         return _run(ask, gpu)
+    return _DISK[0].get(_disk_name(ask, gpu), lambda: _run(ask, gpu))
+
+
+def _disk_name(ask: Ask, gpu: GPU, **more: Any) -> str:
     asked = {name: getattr(ask, name) for name in Ask.__dataclass_fields__ if name != "network"}
-    name = disk_key(ask.network, as_seen(ask.network, gpu), by=_own_source(), **asked)
-    return _DISK[0].get(name, lambda: _run(ask, gpu))
+    return disk_key(ask.network, as_seen(ask.network, gpu), by=_own_source(), **asked, **more)
 
 
 @cache
@@ -224,6 +299,8 @@ def loaded(ask: Ask) -> Loaded:
 
 
 def _run(ask: Ask, gpu: GPU) -> Trace:
+    if _ELSEWHERE:
+        raise UntracedError(ask, gpu)
     from simulator.tracing import trace
 
     found = loaded(ask)

@@ -1,0 +1,104 @@
+"""What the explorer asks the simulator about one scenario, ready to be drawn; without torch."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.report import Totals, totals
+from app.scenario import Subject, worded
+from simulator.errors import InputError
+from simulator.prediction import Prediction
+from simulator.regimes import Shift, next_shift
+from simulator.scenario import Scenario
+from simulator.sweep import sweep
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A scenario's prediction, its rates, and how long it took to find them."""
+
+    scenario: Scenario
+    prediction: Prediction
+    subject: Subject
+    totals: Totals
+    took_s: float
+
+
+def answered(scenario: Scenario) -> Answer:
+    """The answer; InputError where there is none, UntracedError where a trace is missing."""
+    from simulator.scenario import predict
+
+    began = time.perf_counter()
+    prediction = predict(scenario)
+    subject = subject_of(scenario, prediction)
+    rates = totals(prediction, subject)
+    return Answer(scenario, prediction, subject, rates, time.perf_counter() - began)
+
+
+def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
+    """How to speak of a scenario that was predicted."""
+    from simulator.whatif.setting import setting
+
+    trace, ask = prediction.trace, setting(scenario).ask
+    batch, seq = batch_and_seq(scenario)
+    if ask.saved:
+        each = divmod(trace.tokens, trace.samples) if trace.tokens and trace.samples else (0, 1)
+        batch, seq = trace.samples, each[0] if each[1] == 0 else None
+    name = ask.network if not ask.saved else Path(ask.network).name.partition(".")[0]
+    words = tuple(worded(applied) for applied in scenario.whatifs)
+    forwards = max(1, trace.samples // batch) if batch else 1
+    return Subject(trace, name, batch or trace.samples, seq, ask.dtype, words, forwards)
+
+
+def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
+    """Batch and sequence as a scenario asks for them, or as the network takes them of itself."""
+    from simulator.networks.catalogue import CATALOGUE
+    from simulator.whatif.setting import setting
+
+    ask = setting(scenario).ask
+    entry = CATALOGUE.get(ask.network)
+    batch, seq = ask.batch, ask.seq
+    if entry is not None and not ask.saved:
+        batch, seq = batch or entry.batch, (seq or entry.seq) if entry.seq is not None else None
+    return batch, seq
+
+
+@dataclass(frozen=True)
+class Along:
+    """The regimes along the batch: spans as (from, to, regime), and the next shift."""
+
+    batch: int
+    spans: tuple[tuple[float, float, str], ...]
+    shift: Shift | None
+    below: Shift | None
+
+
+def along_batch(scenario: Scenario, batch: int) -> Along | None:
+    """Where the regime changes along the batch; None where the batch is fixed."""
+    if scenario.trace_file is not None:
+        return None
+    most = max(1024, 4 * batch)
+    values = sorted({round(2 ** (i / 4)) for i in range(4 * most.bit_length()) if 2 ** (i / 4) <=
+                     most} | {1, batch, most})  # fmt: skip
+    found = sweep(scenario, {"batch": values})
+    regimes = [found.regime(row) for row in range(len(found))]
+    spans: list[tuple[float, float, str]] = []
+    for value, regime in zip(values, regimes, strict=True):
+        if regime is None:
+            continue
+        if spans and spans[-1][2] == regime:
+            spans[-1] = (spans[-1][0], value, regime)
+        else:
+            spans.append((spans[-1][1] if spans else value, value, regime))
+    here = regimes[values.index(batch)]
+    after = [r for v, r in zip(values, regimes, strict=True) if v > batch and r and r != here]
+    before = [r for v, r in zip(values, regimes, strict=True) if v < batch and r and r != here]
+    shift = below = None
+    try:
+        shift = next_shift(scenario, "batch", start=batch, limit=most) if after else None
+        below = next_shift(scenario, "batch", start=batch, down=True) if before else None
+    except InputError:
+        pass
+    return Along(batch, tuple(spans), shift, below)

@@ -1,0 +1,60 @@
+"""Families of traces that the explorer opens with: its first prediction needs no torch.
+
+`python -m app.examples` makes them again, which a change of tracing or of a network asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from simulator.errors import InputError
+from simulator.hardware import GPU
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario import Scenario
+from simulator.whatif.lines import Line
+from simulator.whatif.seen import seen
+from simulator.whatif.setting import Ask, setting
+from simulator.whatif.tracing_ask import give
+
+FOLDER = Path(__file__).parent
+FIRST = Scenario("bert-base", gpu="h200", batch=64, seq=128, dtype="bf16")
+_INFERENCE = ("fp32", "bf16", "fp16", "autocast")
+_TRAINING = ("fp32", "bf16", "autocast")
+NETWORKS = ("bert-base", "gpt2", "llama3-8b", "llama3-8b-decode", "resnet50", "vit-b16")
+
+
+def scenarios() -> Iterator[Scenario]:
+    """One for each file."""
+    for name in NETWORKS:
+        yield from (Scenario(name, dtype=dtype) for dtype in _INFERENCE)
+        if CATALOGUE[name].trains and name != "llama3-8b":  # half a megabyte
+            yield from (Scenario(name, dtype=dtype, training=True) for dtype in _TRAINING)
+
+
+def line(ask: Ask) -> Line:
+    """Along what the families of a network are fitted: batch, and sequence where it has one."""
+    return ("both", None) if CATALOGUE[ask.network].seq is not None else ("batch", None)
+
+
+def file(ask: Ask) -> Path:
+    """Where the families of an ask lie, or would."""
+    phase = "training" if ask.training else "inference"
+    return FOLDER / f"{ask.network}.{ask.dtype}.{phase}.families"
+
+
+def load(ask: Ask, gpu: GPU) -> bool:
+    """Take the packaged families of an ask; False where there are none for it."""
+    usual = setting(Scenario(ask.network, dtype=ask.dtype, training=ask.training)) if (
+        ask.network in NETWORKS) else None  # fmt: skip
+    if usual is None or not file(ask).is_file():
+        return False
+    plain = replace(ask, batch=None, seq=None)
+    if plain != usual.ask or seen(ask.network, gpu) != seen(ask.network, usual.gpu):
+        return False
+    try:
+        give(plain, gpu, line(ask), file(ask))
+    except InputError:
+        return False
+    return True

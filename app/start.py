@@ -1,0 +1,35 @@
+"""The explorer from its start to its end."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from app.places import Remembered
+from app.plots.drawing import application
+from app.session import Named, Session, State, ThemeChoice
+from app.window import Window
+from app.worker import Worker
+from simulator.scenario import Scenario
+
+
+def opened(scenario: Scenario, theme: ThemeChoice = "dark") -> Window:
+    """A window on a scenario, with a worker of its own; not shown yet."""
+    state = State((Named("Scenario A", scenario),), theme=theme)
+    return Window(Session(state), Worker())
+
+
+def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
+    """Show the window until it is closed; the exit status."""
+    running = application()
+    QCoreApplication.setApplicationName("Ridgepoint")
+    remembered = Remembered.read()
+    window = opened(scenario, theme or remembered.theme)
+    window.resize(1600, 1000)
+    window.show()
+    try:
+        return int(running.exec())
+    finally:
+        window.worker.close()
+        if theme is None:
+            remembered.theme = window.session.state.theme
+            remembered.write()

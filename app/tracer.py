@@ -1,0 +1,98 @@
+"""The process that traces for the explorer: it imports torch, and leaves what it makes on disk.
+
+Each line of its input is one `Wanted` as JSON, each line of its output one `Said`. Killing it loses
+no trace that was made before.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+import msgspec
+
+from simulator.errors import InputError
+from simulator.hardware import GPU
+from simulator.whatif.lines import Line
+from simulator.whatif.setting import Ask
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What is to be traced: one trace, or the families along a line."""
+
+    number: int
+    ask: Ask
+    gpu: GPU
+    line: Line | None = None
+
+
+class Said(msgspec.Struct, frozen=True):
+    """How far a request is: under way (`traces` made so far), done, or refused with a reason."""
+
+    number: int
+    done: bool = False
+    refused: str = ""
+    traces: int = 0
+
+
+def encoded(wanted: Wanted) -> bytes:
+    """A request as its line."""
+    return msgspec.json.encode(wanted) + b"\n"
+
+
+def decoded(line: bytes) -> Wanted:
+    """The request of a line. Lists within sizes are the tuples that they were."""
+    found = msgspec.json.decode(line, type=Wanted)
+    sizes = tuple((name, _tuples(value)) for name, value in found.ask.sizes)
+    return msgspec.structs.replace(found, ask=replace(found.ask, sizes=sizes))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value  # pyright: ignore
+
+
+def serve(requests: BinaryIO, say: Callable[[Said], None]) -> None:
+    """Answer one request after another until there are no more."""
+    from simulator.whatif import tracing_ask
+
+    tracing_ask.keep_on_disk()
+    made = [0]
+    number = [0]
+    run: Any = tracing_ask._run
+
+    def counted(*asked: Any) -> Any:
+        found = run(*asked)
+        made[0] += 1
+        say(Said(number[0], traces=made[0]))
+        return found
+
+    tracing_ask._run = counted
+    for line in requests:
+        wanted = decoded(line)
+        number[0], made[0] = wanted.number, 0
+        try:
+            tracing_ask.make(wanted.ask, wanted.gpu, wanted.line)
+        except InputError as error:
+            say(Said(wanted.number, refused=str(error)))
+        except Exception as error:  # the user's network may raise anything
+            say(Said(wanted.number, refused=f"{wanted.ask.network} cannot be traced: "
+                     f"{type(error).__name__}: {error}; expected a network that runs; "
+                     "`ridgepoint trace` shows where it fails"))  # fmt: skip
+        else:
+            say(Said(wanted.number, done=True))
+
+
+def main() -> None:
+    """Serve standard input; what a user's network prints goes to standard error."""
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    if hasattr(os, "nice"):
+        os.nice(5)  # the window comes first
+    serve(sys.stdin.buffer, lambda said: out.write(msgspec.json.encode(said) + b"\n") and None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Questions answered beside the window: in threads what is quick, in a process what traces.
+
+    worker.ask("current", lambda cancelled: answered(scenario), done, failed)
+
+A later question under the same key makes the earlier one stale: its result is dropped. What needs a
+trace waits until the child process has left it on disk, and is then asked again.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app import examples
+from app.tracing import Tracing, key_of
+from simulator.errors import InputError, RidgepointError, UntracedError
+from simulator.whatif import tracing_ask
+
+Run = Callable[[Callable[[], bool]], Any]
+LIVE, SLOW = 0, 1
+"""Lanes: what the user waits for, and what views think about meanwhile."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A question, and who is told its answer. `background` ones never hold up the others."""
+
+    key: str
+    run: Run
+    done: Callable[[Any], None]
+    failed: Callable[[RidgepointError], None]
+    lane: int
+    background: bool
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    told: Callable[[str], None] | None = None
+
+
+class Worker(QObject):
+    """Threads, the tracing process, and the jobs that are not answered yet, by key."""
+
+    moved = Signal()
+    """What is under way has changed."""
+    _returned = Signal(object, object, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if os.environ.get(tracing_ask.FOLDER_VARIABLE) == "off":
+            self._folder = tempfile.TemporaryDirectory(prefix="ridgepoint-")
+        own = self._folder.name if self._folder else ""
+        tracing_ask.keep_on_disk(own or None, even_if_off=bool(own))
+        tracing_ask.trace_elsewhere()
+        self.tracing = Tracing(own)
+        self.tracing.moved.connect(self.moved)
+        self.jobs: dict[str, Job] = {}
+        self._refused: dict[Any, str] = {}
+        self._loaded: set[Any] = set()
+        self._made: set[Any] = set()
+        self._returned.connect(self._on_returned)
+        self._lanes = [_Lane(self._answer, self._returned.emit) for _ in (LIVE, SLOW)]
+
+    def ask(
+        self, key: str, run: Run, done: Callable[[Any], None],
+        failed: Callable[[RidgepointError], None] = lambda error: None, lane: int = LIVE,
+        background: bool = False,
+    ) -> None:  # fmt: skip
+        """Have a question answered; an earlier one under this key is stale from now on."""
+        self.cancel(key)
+        job = self.jobs[key] = Job(key, run, done, failed, lane, background)
+        self._lanes[lane].put(job)
+        self.moved.emit()
+
+    def cancel(self, key: str) -> None:
+        """Nobody waits for the question of this key any more."""
+        job = self.jobs.pop(key, None)
+        if job is not None:
+            job.cancelled.set()
+            if job.told is not None:
+                self.tracing.drop(job.told)
+
+    def cancel_all(self) -> None:
+        """Give up whatever is under way."""
+        for key in list(self.jobs):
+            self.cancel(key)
+        self.tracing.cancel()
+
+    def busy(self, *keys: str) -> bool:
+        """Is one of these questions (of all, without a key) not answered yet?"""
+        return any(key in self.jobs for key in keys) if keys else bool(self.jobs)
+
+    def close(self) -> None:
+        """End the threads and the child."""
+        self.cancel_all()
+        self.tracing.close()
+        for lane in self._lanes:
+            lane.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _answer(self, job: Job) -> tuple[Any, RidgepointError | None]:
+        """In a lane's thread: the answer, or why there is none."""
+        while True:
+            try:
+                return job.run(job.cancelled.is_set), None
+            except UntracedError as need:
+                reason = self._refused.get(key_of(need))
+                if reason:
+                    return None, InputError(reason)
+                place = key_of(need)[:2], need.line
+                if place in self._loaded or not examples.load(need.ask, need.gpu):
+                    return None, need
+                self._loaded.add(place)
+            except RidgepointError as error:
+                return None, error
+            except Exception as error:
+                return None, InputError(
+                    f"a fault of Ridgepoint's own: {type(error).__name__}: {error}; expected an "
+                    "answer; please report it with `copy as command`"
+                )
+
+    def _on_returned(self, job: Job, found: Any, error: RidgepointError | None) -> None:
+        if self.jobs.get(job.key) is not job:
+            return
+        if isinstance(error, UntracedError):
+            need = error
+
+            def told(reason: str) -> None:
+                job.told = None
+                self._over(need, reason)
+                if self.jobs.get(job.key) is job:
+                    self._lanes[job.lane].put(job)
+
+            job.told = told
+            self.tracing.need(need, not job.background, told)
+            return
+        del self.jobs[job.key]
+        if error is None:
+            job.done(found)
+        else:
+            job.failed(error)
+        self.moved.emit()
+
+    def _over(self, need: UntracedError, reason: str) -> None:
+        """A request of the tracing process is over; twice for the same means that what it made
+        cannot be read here."""
+        key = key_of(need)
+        lost = key in self._made
+        self._made.add(key)
+        if need.line is not None:
+            if reason or lost:
+                tracing_ask.give_up(need.ask, need.gpu, need.line)
+        elif reason or lost:
+            self._refused[key] = reason or (
+                f"the trace of {need.ask.network} could not be kept on disk: expected room in "
+                f"the cache; free some, or name another folder in {tracing_ask.FOLDER_VARIABLE}"
+            )
+
+
+class _Lane:
+    """One thread, and the jobs that wait for it."""
+
+    def __init__(self, answer: Callable[[Job], tuple[Any, Any]], back: Callable[..., None]) -> None:
+        self._answer, self._back = answer, back
+        self._waiting: OrderedDict[int, Job] = OrderedDict()
+        self._some = threading.Condition()
+        self._open = True
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def put(self, job: Job) -> None:
+        with self._some:
+            self._waiting[id(job)] = job
+            self._some.notify()
+
+    def close(self) -> None:
+        with self._some:
+            self._open = False
+            self._waiting.clear()
+            self._some.notify()
+        self._thread.join(2.0)
+
+    def _work(self) -> None:
+        while True:
+            with self._some:
+                while self._open and not self._waiting:
+                    self._some.wait()
+                if not self._open:
+                    return
+                _, job = self._waiting.popitem(last=False)
+            if job.cancelled.is_set():
+                continue
+            found, error = self._answer(job)
+            if self._open and not job.cancelled.is_set():
+                self._back(job, found, error)
+
+
+def later(ms: int, then: Callable[[], None], parent: QObject) -> QTimer:
+    """A timer that runs `then` once, so many milliseconds after it was started last."""
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.setInterval(ms)
+    timer.timeout.connect(then)
+    return timer

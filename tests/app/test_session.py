@@ -1,0 +1,79 @@
+"""The session: every change undone, drags merged, files that read back and files that do not."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.session import Named, Session, State
+from app.session_file import load, save, text
+from simulator.errors import InputError
+from simulator.scenario import Scenario
+from simulator.whatif import apply
+
+START = State((Named("Today", Scenario("bert-base", batch=64, seq=128, dtype="bf16")),))
+
+
+def test_undoing_all_gives_the_start_state():
+    session = Session(START)
+    session.ask(replace(session.state.scenario, batch=8), "batch 8")
+    session.add()
+    session.rename(1, "Graph")
+    session.ask(apply(session.state.scenario, "cuda_graph"), "CUDA graph")
+    session.pick(frozenset([3]))
+    session.work_on(0)
+    session.remove(1)
+    session.paint("light")
+    session.show("Map")
+    assert session.history.count() == 9
+    while session.history.canUndo():
+        session.history.undo()
+    assert session.state == START
+
+
+def test_a_drag_is_one_step_and_the_next_one_another():
+    session = Session(START)
+    for batch in (65, 70, 90):
+        session.ask(replace(session.state.scenario, batch=batch), f"batch {batch}", "batch")
+    session.drag_ended()
+    session.ask(replace(session.state.scenario, batch=91), "batch 91", "batch")
+    assert session.history.count() == 2
+    session.history.undo()
+    assert session.state.scenario.batch == 90
+    session.history.undo()
+    assert session.state == START
+
+
+def test_four_sides_and_no_fifth_one_and_not_none():
+    session = Session(START)
+    for _ in range(3):
+        session.add()
+    with pytest.raises(InputError, match="there are 4 scenarios: expected fewer"):
+        session.add()
+    for _ in range(3):
+        session.remove(0)
+    with pytest.raises(InputError, match="the only scenario"):
+        session.remove(0)
+
+
+def test_a_file_reads_back_byte_for_byte(tmp_path: Path):
+    changed = apply(apply(START.scenario, "bandwidth", {"times": 2.0}), "cuda_graph")
+    state = State((*START.sides, Named("<b> & é", changed)), 1, frozenset([5, 2]), "system", "Map")
+    save(tmp_path / "one.ridge", state, {"Explore": "AAEC"})
+    found, docks = load(tmp_path / "one.ridge")
+    assert (found, docks) == (state, {"Explore": "AAEC"})
+    assert text(found, docks) == (tmp_path / "one.ridge").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("written", "said"), [
+    ("{", "is no session"),
+    ('{"format": "ridgepoint-session", "version": 2, "sides": []}', "version 2: expected 1"),
+    ('{"format": "ridgepoint-session", "version": 1, "sides": []}', "expected 1 to 4"),
+    (text(START).replace("bert-base", "bert-bse"), "unknown network 'bert-bse'"),
+    (text(START).replace('"batch"', '"bach"'), "unknown key"),
+])  # fmt: skip
+def test_a_file_that_is_none_says_why(tmp_path: Path, written: str, said: str):
+    path = tmp_path / "wrong.ridge"
+    path.write_text(written, "utf-8")
+    with pytest.raises(InputError, match=said):
+        load(path)

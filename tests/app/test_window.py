@@ -1,0 +1,198 @@
+"""The explorer's window, without a screen: what it shows, and that every change can be undone."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QElapsedTimer
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QComboBox,
+    QLineEdit,
+    QMenuBar,
+    QScrollBar,
+    QWidget,
+)
+
+from app import examples
+from app.command_line import as_command
+from app.examples import FIRST
+from app.options import question
+from app.panel import export
+from app.plots.drawing import application
+from app.session import Named, Session, State
+from app.views.canvas import Canvas
+from app.window import Window
+from app.worker import Worker
+from simulator.scenario import Scenario, predict
+from simulator.whatif import apply, tracing_ask
+from simulator.whatif.setting import setting
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory):
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RIDGEPOINT_TRACES", str(tmp_path_factory.mktemp("traces")))
+    running = application()
+    made = Window(Session(State((Named("Today", FIRST),))), Worker())
+    made.resize(1280, 800)
+    made.show()
+    wait(made)
+    yield made
+    made.close()
+    made.worker.close()
+    tracing_ask.trace_elsewhere(False)
+    tracing_ask.forget()
+    patch.undo()
+    del running
+
+
+@pytest.fixture(autouse=True)
+def _as_opened(window: Window):
+    yield
+    window.session.opened(State((Named("Today", FIRST),)))
+    wait(window)
+
+
+def wait(window: Window) -> None:
+    clock = QElapsedTimer()
+    clock.start()
+    while window.worker.busy() and clock.elapsed() < 20_000:
+        QCoreApplication.processEvents()
+        time.sleep(0.005)
+    QCoreApplication.processEvents()
+    assert not window.worker.busy()
+
+
+def test_what_is_shown_is_what_the_simulator_says(window: Window):
+    shown = window.verdict.answer
+    assert shown is not None and not window.verdict.stale
+    assert shown.scenario == FIRST
+    assert shown.prediction.period_s == predict(FIRST).period_s
+    assert shown.prediction.shares == predict(FIRST).shares
+    said = window.verdict.accessibleDescription()
+    assert "bert-base, batch 64 × 128, bf16" in said and "80%" in said
+    assert all(len(view.rows()) > 1 for view in window.views)
+
+
+def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
+    before = window.verdict.answer
+    for batch in (65, 80, 128):
+        window.inspector.batch.slider.setValue(batch)
+    window.inspector.batch.slider.sliderReleased.emit()
+    wait(window)
+    after = window.verdict.answer
+    assert after is not None and after.scenario == replace(FIRST, batch=128)
+    assert after.prediction.period_s == predict(replace(FIRST, batch=128)).period_s
+    assert window.session.history.count() == 1
+    window.session.history.undo()
+    wait(window)
+    assert window.verdict.answer == before
+    assert window.inspector.batch.slider.value() == 64
+    assert window.inspector.batch.box.text() == "64"
+
+
+def test_a_typed_number_beyond_the_slider_is_asked(window: Window):
+    window.inspector.batch.box.setText("2000")
+    window.inspector.batch.box.editingFinished.emit()
+    wait(window)
+    assert window.session.state.scenario.batch == 2000
+    assert window.verdict.answer is not None
+    assert window.verdict.answer.subject.batch == 2000
+
+
+def test_a_control_takes_the_place_of_the_what_if_that_said_the_same(window: Window):
+    window.session.ask(apply(apply(FIRST, "mode", {"mode": "cuda_graph"}), "no_python"), "what-ifs")
+    window.inspector.mode.buttons["eager"].click()
+    assert [each.name for each in window.session.state.scenario.whatifs] == ["no_python"]
+    wait(window)
+    assert window.verdict.answer is not None
+    assert window.verdict.answer.prediction.mode == "eager"
+
+
+def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
+    before = window.verdict.answer
+    window.session.ask(replace(FIRST, batch=0), "batch 0")
+    wait(window)
+    assert window.banner.isVisible()
+    assert window.banner.label.text() == "batch is 0: expected 1 or more"
+    assert window.verdict.answer is before and window.verdict.stale
+    window.session.history.undo()
+    wait(window)
+    assert not window.banner.isVisible() and not window.verdict.stale
+
+
+def test_another_theme_is_a_step_that_can_be_undone(window: Window):
+    window.toggle_theme()
+    assert {view.theme.name for view in window.views} == {"light"}
+    window.session.history.undo()
+    assert {view.theme.name for view in window.views} == {"dark"}
+
+
+def test_everything_that_can_be_used_has_a_name(window: Window):
+    kinds = (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, Canvas)
+    found = [w for w in window.findChildren(QWidget) if isinstance(w, kinds)]
+    found = [w for w in found if not isinstance(w, QScrollBar)]
+    found = [w for w in found if not isinstance(w.parent(), (QMenuBar, QLineEdit))]
+    assert len(found) > 20
+    assert not [w for w in found if not w.accessibleName()]
+
+
+def test_a_view_is_written_as_a_picture(window: Window, tmp_path: Path):
+    for view in window.views:
+        for suffix in ("png", "svg"):
+            path = tmp_path / f"{view.title}.{suffix}"
+            export(view, path)
+            assert path.stat().st_size > 4000
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("scenario", [
+    FIRST,
+    Scenario("gpt2", gpu="l40s", training=True, optimizer="sgd", mode="cuda_graph"),
+    apply(apply(Scenario("vit-b16", sizes={"depth": 6}), "bandwidth", {"times": 2.0}), "no_python"),
+])  # fmt: skip
+def test_a_copied_command_asks_the_same(scenario: Scenario):
+    words = as_command(scenario).split()
+    assert words[:2] == ["ridgepoint", "predict"]
+    given: dict[str, object] = {"network": words[2], "whatifs": [], "size": []}
+    rest = iter(words[3:])
+    for word in rest:
+        if word.startswith("+"):
+            given["whatifs"].append(word)  # pyright: ignore
+        elif word in ("--train", "--no-train"):
+            given["train"] = word == "--train"
+        elif word == "--size":
+            given["size"].append(next(rest))  # pyright: ignore
+        else:
+            name, value = word.removeprefix("--"), next(rest)
+            given[name] = int(value) if value.isdecimal() else value
+    from app.options import Dtype, Mode, Optimizer
+
+    for name, kind in (("dtype", Dtype), ("mode", Mode), ("optimizer", Optimizer)):
+        if name in given:
+            given[name] = kind(given[name])
+    assert question(**given).scenario.key == scenario.key  # pyright: ignore
+
+
+def test_a_packaged_family_gives_what_a_fresh_trace_gives(window: Window):
+    """One network, at a batch that no family was fitted at."""
+    asked = Scenario("resnet50", batch=37, dtype="bf16")
+    found = setting(asked)
+    window.session.ask(asked, "resnet50")
+    wait(window)
+    shown = window.verdict.answer
+    assert shown is not None and shown.scenario == asked
+    from simulator.simulate import simulate
+    from simulator.tracing import trace
+    from simulator.whatif.answer import learned
+
+    fresh = trace("resnet50", batch=37, dtype="bf16", gpu=found.gpu)
+    again = simulate(fresh, found.gpu, found.host, learned(found), found.mode)
+    p = shown.prediction
+    assert p.kernel_count == again.kernel_count
+    assert p.period_s == pytest.approx(again.period_s, rel=1e-12)
+    assert p.peak_memory_bytes == again.peak_memory_bytes
+    assert examples.file(found.ask).is_file()
