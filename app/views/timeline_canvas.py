@@ -69,6 +69,15 @@ class TimelineCanvas(Canvas):
         self.strong = self.lanes.kernels_of(ops).tolist() if self.lanes and ops else []
         self.update()
 
+    def reveal(self) -> None:
+        """Move to the first of what is picked where none of it is in view."""
+        if self.lanes is None or not self.strong:
+            return
+        s, (low, high) = self.lanes.prediction.schedule, self.span
+        if not ((s.start_s[self.strong] < high) & (s.end_s[self.strong] > low)).any():
+            away = float(s.start_s[self.strong[0]]) - (low + high) / 2
+            self.look(low + away, high + away)
+
     # where things stand
 
     @property

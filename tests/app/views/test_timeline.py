@@ -1,9 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from msgspec import structs
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
@@ -15,8 +17,9 @@ from app.views.timeline_cards import area_card
 from app.views.timeline_lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.views.view import Side
 from simulator.issued import issued
-from simulator.prediction import Prediction
+from simulator.prediction import Columns, Prediction
 from simulator.scenario import Scenario, predict
+from simulator.timeline import Schedule
 from tests.app.views.conftest import picture, pointer, svg
 
 _PRESS, _MOVE, _RELEASE = (
@@ -162,6 +165,33 @@ def test_the_overview_moves_the_window(shown: Any, side: Side) -> None:
     pointer(canvas, _RELEASE, at)
     share = np.array(canvas.span) / canvas.lanes.span_s
     assert share == pytest.approx([0.375, 0.625], abs=1e-6)
+
+
+def test_what_is_picked_elsewhere_comes_into_view(shown: Any, side: Side) -> None:
+    view, p = shown(Timeline, (side,)), side.prediction
+    span = view.canvas.lanes.span_s
+    view.canvas.look(0.0, span / 50)
+    op = int(p.columns.op_of[-1])
+    view.pick(frozenset([op]))
+    low, high = view.canvas.span
+    first = p.columns.op_of.tolist().index(op)
+    assert low <= p.schedule.start_s[first] <= high and high - low == pytest.approx(span / 50)
+    view.pick(frozenset())
+    assert view.canvas.span == (low, high)
+
+
+def test_a_step_without_kernels(shown: Any, side: Side) -> None:
+    none, no = np.zeros(0), np.zeros(0, np.int64)
+    empty = replace(
+        side.prediction,
+        trace=structs.replace(side.prediction.trace, ops=[]),
+        columns=Columns(no, no, none, none, none),
+        schedule=Schedule(none, none, none, none, 1e-3),
+    )
+    view = shown(Timeline, (replace(side, prediction=empty),))
+    assert len(view.rows()) == 1 and view.canvas.lanes.span_s == 1e-3
+    QTest.keyClick(view.canvas, Qt.Key.Key_Period)
+    assert view.canvas.over is None
 
 
 def test_idle_in_words(tiny_prediction: Prediction) -> None:
