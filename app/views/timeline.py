@@ -51,6 +51,7 @@ class Timeline(View):
 
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.choose(ops)
+        self.canvas.reveal()
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)

@@ -42,7 +42,7 @@ class Spot:
 
 
 class TimelineCanvas(Canvas):
-    """`window` is the span of time that is shown, `area` one that was selected, in seconds;
+    """`span` is the time that is shown, `area` one that was selected, in seconds;
     `over` is a Spot."""
 
     def __init__(self, theme: Theme) -> None:
@@ -50,7 +50,7 @@ class TimelineCanvas(Canvas):
         self.lanes: Lanes | None = None
         self.picked: frozenset[int] = frozenset()
         self.strong: list[int] = []
-        self.window = (0.0, 1.0)
+        self.span = (0.0, 1.0)
         self.area: tuple[float, float] | None = None
         self.begun: QPointF | None = None
         self.moving = False
@@ -59,8 +59,8 @@ class TimelineCanvas(Canvas):
     def set(self, lanes: Lanes) -> None:
         """Draw these; a window of the same step stays."""
         before, self.lanes, self.over, self.area = self.lanes, lanes, None, None
-        if before is None or self.window[1] > lanes.span_s or self.window == (0.0, before.span_s):
-            self.window = (0.0, lanes.span_s)
+        if before is None or self.span[1] > lanes.span_s or self.span == (0.0, before.span_s):
+            self.span = (0.0, lanes.span_s)
         self.choose(self.picked)
 
     def choose(self, ops: frozenset[int]) -> None:
@@ -68,6 +68,15 @@ class TimelineCanvas(Canvas):
         self.picked = ops
         self.strong = self.lanes.kernels_of(ops).tolist() if self.lanes and ops else []
         self.update()
+
+    def reveal(self) -> None:
+        """Move to the first of what is picked where none of it is in view."""
+        if self.lanes is None or not self.strong:
+            return
+        s, (low, high) = self.lanes.prediction.schedule, self.span
+        if not ((s.start_s[self.strong] < high) & (s.end_s[self.strong] > low)).any():
+            away = float(s.start_s[self.strong[0]]) - (low + high) / 2
+            self.look(low + away, high + away)
 
     # where things stand
 
@@ -77,10 +86,10 @@ class TimelineCanvas(Canvas):
         return spread(QRectF(self.rect()), (_LEFT, _RIGHT))
 
     @property
-    def x(self) -> Scale:
+    def scale(self) -> Scale:
         """The window in pixels."""
         row = self.rows.gpu
-        return Scale(*self.window, row.left(), row.right())
+        return Scale(*self.span, row.left(), row.right())
 
     @property
     def whole(self) -> Scale:
@@ -95,7 +104,7 @@ class TimelineCanvas(Canvas):
 
     def box(self, spot: Spot) -> QRectF:
         """Where a slice stands."""
-        slices, x = self.lane(spot.lane), self.x
+        slices, x = self.lane(spot.lane), self.scale
         row = self.rows.gpu if spot.lane == "gpu" else self.rows.host
         left = max(x.at(float(slices.begin_s[spot.place])), x.begin)
         right = min(x.at(float(slices.end_s[spot.place])), x.end)
@@ -113,7 +122,7 @@ class TimelineCanvas(Canvas):
         lanes = self.lanes
         if lanes is None:
             return
-        theme, rows, x = self.theme, self.rows, self.x
+        theme, rows, x = self.theme, self.rows, self.scale
         axis(paint, x, rows.overview.bottom() + 14, rows.outer.top() - 3, rows.gpu.bottom() + 6)
         quiet, gpu = theme.ink3, rows.gpu
         names = (
@@ -148,17 +157,17 @@ class TimelineCanvas(Canvas):
             area_card(lanes, *self.area).paint(paint, right, QRectF(self.rect()))
 
     def _picked_spots(self) -> list[Spot]:
-        """The slices in view of what is picked, at most 400 a lane."""
+        """The slices in view of what is picked, at most 120 a lane."""
         found: list[Spot] = []
         if not self.picked or self.lanes is None:
             return found
         for name, kinds, quiet in (("gpu", GPU_KINDS, IDLE), ("host", HOST_KINDS, IDLE)):
             slices = self.lane(name)
-            rows = slices.within(*self.window)
+            rows = slices.within(*self.span)
             wanted = set(self.strong) if name == "gpu" else self.picked
             places = [rows.start + i for i, of in enumerate(slices.of[rows].tolist())
                       if of in wanted]  # fmt: skip
-            found += [Spot(name, k) for k in places[:400] if kinds[slices.kind[k]] not in quiet]
+            found += [Spot(name, k) for k in places[:120] if kinds[slices.kind[k]] not in quiet]
         return found
 
     # the pointer and the keys
@@ -166,7 +175,7 @@ class TimelineCanvas(Canvas):
     def hit(self, at: QPointF) -> Spot | None:
         if self.lanes is None:
             return None
-        x = self.x
+        x = self.scale
         for name, row in (("gpu", self.rows.gpu), ("host", self.rows.host)):
             if row.contains(at):
                 slack = abs(x.value(1.0) - x.value(0.0))
@@ -194,7 +203,7 @@ class TimelineCanvas(Canvas):
         whole = self.lanes.span_s
         wide = min(max(high_s - low_s, min(_LEAST_S, whole)), whole)
         low = min(max((low_s + high_s - wide) / 2, 0.0), whole - wide)
-        self.window = (low, low + wide)
+        self.span = (low, low + wide)
         self.update()
 
     def fit(self) -> None:
@@ -203,13 +212,13 @@ class TimelineCanvas(Canvas):
 
     def zoom(self, pixel: float, times: float) -> None:
         """So many times closer, around a pixel."""
-        if (self.window[1] - self.window[0]) / times > _LEAST_S or times < 1:
-            found = self.x.zoomed(pixel, times)
+        if (self.span[1] - self.span[0]) / times > _LEAST_S or times < 1:
+            found = self.scale.zoomed(pixel, times)
             self.look(found.low, found.high)
 
     def pan(self, share: float) -> None:
         """Move by a share of the window."""
-        low, high = self.window
+        low, high = self.span
         away = share * (high - low)
         self.look(low + away, high + away)
 
@@ -224,13 +233,13 @@ class TimelineCanvas(Canvas):
         if over:
             place = min(max(over.place + by, 0), slices.count - 1)
         else:
-            place = min(slices.within(*self.window).start, slices.count - 1)
+            place = min(slices.within(*self.span).start, slices.count - 1)
         self._be_on(Spot(over.lane if over else "gpu", place))
 
     def _be_on(self, spot: Spot) -> None:
         slices = self.lane(spot.lane)
         begin, end = float(slices.begin_s[spot.place]), float(slices.end_s[spot.place])
-        low, high = self.window
+        low, high = self.span
         if begin < low or end > high:
             half = max(high - low, 2 * (end - begin)) / 2
             middle = (begin + end) / 2
@@ -258,7 +267,7 @@ class TimelineCanvas(Canvas):
         if turned.x() or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.pan(-(turned.x() or turned.y()) / 1200)
         else:
-            at = min(max(event.position().x(), self.x.begin), self.x.end)
+            at = min(max(event.position().x(), self.scale.begin), self.scale.end)
             self.zoom(at, 1.2 ** (turned.y() / 120))
         event.accept()
 
@@ -278,7 +287,7 @@ class TimelineCanvas(Canvas):
         if self.moving:
             self._centre(self.at.x())
         elif abs(self.at.x() - self.begun.x()) > _STILL_PX or self.area is not None:
-            x = self.x
+            x = self.scale
             ends = sorted(min(max(x.value(q.x()), x.low), x.high) for q in (self.begun, self.at))
             self.area, self.over = (ends[0], ends[1]), None
             self.update()
@@ -297,14 +306,14 @@ class TimelineCanvas(Canvas):
         self.fit()
 
     def _centre(self, pixel: float) -> None:
-        half = (self.window[1] - self.window[0]) / 2
+        half = (self.span[1] - self.span[0]) / 2
         middle = self.whole.value(pixel)
         self.look(middle - half, middle + half)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         key = event.key()
-        inside = self.x.begin <= self.at.x() <= self.x.end
-        middle = self.at.x() if inside else (self.x.begin + self.x.end) / 2
+        inside = self.scale.begin <= self.at.x() <= self.scale.end
+        middle = self.at.x() if inside else (self.scale.begin + self.scale.end) / 2
         if key in (Qt.Key.Key_W, Qt.Key.Key_Plus, Qt.Key.Key_Equal):
             self.zoom(middle, 1.4)
         elif key in (Qt.Key.Key_S, Qt.Key.Key_Minus):

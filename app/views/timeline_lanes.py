@@ -110,10 +110,12 @@ class Lanes:
         """A short name of an op: products by their module."""
         call = self.prediction.trace.ops[op]
         tail = [part for part in call.module.split(".") if part and not part.isdecimal()]
-        if family in NAMED and tail:
+        if family in NAMED and family != "attention" and tail:
             return tail[-1].replace("_", " ")
         short = call.name.removeprefix("aten.").partition(".")[0].removeprefix("_")
-        short = short.removeprefix("native_").replace("scaled_dot_product_", "sdpa ")
+        if short.startswith("scaled_dot_product"):
+            return "sdpa backward" if short.endswith("backward") else "sdpa"
+        short = short.removeprefix("native_")
         return short.strip("_").replace("_", " ")
 
     def kernel_label(self, kernel: int) -> str:

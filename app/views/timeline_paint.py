@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from app.plots.scale import linear_ticks
-from app.quantities import seconds_unit
+from app.quantities import seconds, seconds_unit
 from app.theme import LABEL_PX, mixed
 from app.views.paint import Paint, faint, width
 from app.views.scale import Scale
@@ -124,6 +124,8 @@ def host_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
     """Ops that launch as boxes with their names, the others quiet."""
     theme, slices = paint.theme, lanes.host
     seen = visible(slices, x)
+    if not seen.wide.size and not seen.runs:
+        paint.text(row.left() + 4, row.center().y(), _launched(lanes), theme.ink3)
     columns(paint, seen.runs, HOST_KINDS, row)
     for place, left, right in zip(seen.wide, seen.left, seen.right, strict=True):
         begin, end = max(float(left), x.begin), min(float(right), x.end)
@@ -141,6 +143,17 @@ def host_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
             paint.text(box.center().x(), row.center().y(), words, theme.ink, align=0.5)
 
 
+def _launched(lanes: Lanes) -> str:
+    """Why the host does nothing here."""
+    issue = lanes.prediction.schedule.issue_s
+    if not issue.size:
+        return "nothing is launched"
+    at = seconds(float(issue[-1]))
+    if lanes.prediction.mode == "cuda_graph":
+        return f"one graph holds every kernel, launched at {at}"
+    return f"the host is done, the last launch was at {at}"
+
+
 def module_row(paint: Paint, slices: Slices, x: Scale, row: QRectF) -> None:
     """Whose the ops below are; a name stays in view while its slice does."""
     theme = paint.theme
@@ -151,7 +164,7 @@ def module_row(paint: Paint, slices: Slices, x: Scale, row: QRectF) -> None:
         paint.area(QRectF(begin, row.top(), max(1.0, end - begin - 1), row.height()), ground)
         words = slices.names[slices.of[place]]
         for short in (words, ".".join(words.split(".")[-2:]), words.rpartition(".")[2]):
-            if width(short, LABEL_PX, mono=True) + 10 <= end - begin:
+            if not short.isdecimal() and width(short, LABEL_PX, mono=True) + 10 <= end - begin:
                 paint.text(begin + 6, row.center().y(), short, theme.ink2, mono=True)
                 break
 

@@ -1,9 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from msgspec import structs
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
@@ -15,8 +17,9 @@ from app.views.timeline_cards import area_card
 from app.views.timeline_lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.views.view import Side
 from simulator.issued import issued
-from simulator.prediction import Prediction
+from simulator.prediction import Columns, Prediction
 from simulator.scenario import Scenario, predict
+from simulator.timeline import Schedule
 from tests.app.views.conftest import picture, pointer, svg
 
 _PRESS, _MOVE, _RELEASE = (
@@ -65,10 +68,15 @@ def test_a_host_that_waits_for_a_sync_is_seen_waiting() -> None:
     assert rows.any() and set(found.gpu.of[rows].tolist()) <= synced
 
 
-def test_a_graph_is_one_launch() -> None:
-    found = lanes(predict(Scenario("mlp-tiny", mode="cuda_graph")))
+def test_a_graph_is_one_launch(shown: Any, tmp_path: Path) -> None:
+    asked = Scenario("mlp-tiny", mode="cuda_graph")
+    p = predict(asked)
+    found = lanes(p)
     assert found.host.count == 1 and found.launching.tolist() == [0]
     assert found.host_label(0) == "graph"
+    view = shown(Timeline, (Side("A", "Graph", asked, p),))
+    view.canvas.look(0.9 * found.span_s, found.span_s)
+    assert "one graph holds every kernel" in svg(view, tmp_path / "g.svg")
 
 
 def test_what_is_narrow_is_merged_by_what_fills_most() -> None:
@@ -96,18 +104,18 @@ def test_modules_as_layer_and_part() -> None:
 
 def test_keys_zoom_pan_fit_and_walk(shown: Any, side: Side) -> None:
     view = shown(Timeline, (side,))
-    canvas, whole = view.canvas, view.canvas.window
+    canvas, whole = view.canvas, view.canvas.span
     span = whole[1]
     QTest.keyClick(canvas, Qt.Key.Key_W)
-    low, high = canvas.window
+    low, high = canvas.span
     assert high - low == pytest.approx(span / 1.4)
     QTest.keyClick(canvas, Qt.Key.Key_A)
-    assert canvas.window[0] == pytest.approx(max(0.0, low - 0.2 * (high - low)))
+    assert canvas.span[0] == pytest.approx(max(0.0, low - 0.2 * (high - low)))
     for _ in range(9):
         QTest.keyClick(canvas, Qt.Key.Key_D)
-    assert canvas.window[1] == pytest.approx(span)  # not past the end
+    assert canvas.span[1] == pytest.approx(span)  # not past the end
     QTest.keyClick(canvas, Qt.Key.Key_F)
-    assert canvas.window == whole
+    assert canvas.span == whole
     told: list[frozenset[int]] = []
     view.picked.connect(told.append)
     QTest.keyClick(canvas, Qt.Key.Key_Period)
@@ -130,13 +138,17 @@ def test_a_click_picks_and_a_drag_sums(shown: Any, side: Side) -> None:
     view.picked.connect(told.append)
     kernel = int(np.argmax(p.columns.duration_s))
     middle = float(p.schedule.start_s[kernel] + p.schedule.end_s[kernel]) / 2
-    at = QPointF(canvas.x.at(middle), canvas.rows.gpu.center().y())
+    at = QPointF(canvas.scale.at(middle), canvas.rows.gpu.center().y())
     for _ in range(2):
         pointer(canvas, _PRESS, at)
         pointer(canvas, _RELEASE, at)
     assert told == [frozenset([int(p.columns.op_of[kernel])]), frozenset()]
-    end = QPointF(canvas.x.end + 50, at.y())
-    for kind, where in ((_PRESS, QPointF(canvas.x.begin, at.y())), (_MOVE, end), (_RELEASE, end)):
+    end = QPointF(canvas.scale.end + 50, at.y())
+    for kind, where in (
+        (_PRESS, QPointF(canvas.scale.begin, at.y())),
+        (_MOVE, end),
+        (_RELEASE, end),
+    ):
         pointer(canvas, kind, where)
     assert canvas.area == pytest.approx((0.0, view.canvas.lanes.span_s))
     assert len(told) == 2  # a drag picks nothing
@@ -151,8 +163,35 @@ def test_the_overview_moves_the_window(shown: Any, side: Side) -> None:
     at = QPointF(canvas.whole.at(canvas.lanes.span_s / 2), canvas.rows.overview.center().y())
     pointer(canvas, _PRESS, at)
     pointer(canvas, _RELEASE, at)
-    share = np.array(canvas.window) / canvas.lanes.span_s
+    share = np.array(canvas.span) / canvas.lanes.span_s
     assert share == pytest.approx([0.375, 0.625], abs=1e-6)
+
+
+def test_what_is_picked_elsewhere_comes_into_view(shown: Any, side: Side) -> None:
+    view, p = shown(Timeline, (side,)), side.prediction
+    span = view.canvas.lanes.span_s
+    view.canvas.look(0.0, span / 50)
+    op = int(p.columns.op_of[-1])
+    view.pick(frozenset([op]))
+    low, high = view.canvas.span
+    first = p.columns.op_of.tolist().index(op)
+    assert low <= p.schedule.start_s[first] <= high and high - low == pytest.approx(span / 50)
+    view.pick(frozenset())
+    assert view.canvas.span == (low, high)
+
+
+def test_a_step_without_kernels(shown: Any, side: Side) -> None:
+    none, no = np.zeros(0), np.zeros(0, np.int64)
+    empty = replace(
+        side.prediction,
+        trace=structs.replace(side.prediction.trace, ops=[]),
+        columns=Columns(no, no, none, none, none),
+        schedule=Schedule(none, none, none, none, 1e-3),
+    )
+    view = shown(Timeline, (replace(side, prediction=empty),))
+    assert len(view.rows()) == 1 and view.canvas.lanes.span_s == 1e-3
+    QTest.keyClick(view.canvas, Qt.Key.Key_Period)
+    assert view.canvas.over is None
 
 
 def test_idle_in_words(tiny_prediction: Prediction) -> None:
