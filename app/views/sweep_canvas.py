@@ -195,6 +195,8 @@ class SweepCanvas(Canvas):
     def _lines(self, paint: Paint, found: Curves, x: Scale, y: Scale, labels: Labels) -> None:
         for index in reversed(range(len(found.curves))):
             curve = found.curves[index]
+            if index and curve.same(found.curves[0]):
+                continue
             colour = self._colour(index, curve)
             xs = x.many(curve.values)
             low, high, middle = (y.many(curve.columns[n]) for n in ("low_s", "high_s", "period_s"))
@@ -216,14 +218,23 @@ class SweepCanvas(Canvas):
 
     def _name(self, paint: Paint, curve: Curve, index: int, x: Scale, y: Scale,
               labels: Labels) -> None:  # fmt: skip
-        """A side's name at its line."""
+        """A side's name at its line; at its place where it shares the first one's line."""
         words = f"{curve.side.letter}  {curve.side.name}"
+        if index and self.first is not None and curve.same(self.first):
+            if x.low <= curve.here <= x.high:
+                at = QPointF(x.at(curve.here), y.at(curve.side.prediction.period_s))
+                box = pill_box(0, 0, words)
+                room = labels.beside(at.x(), at.y(), 6, box.width(), box.height())
+                if room:
+                    paint.pill(room.center().x(), room.center().y(), words,
+                               self._colour(index, curve))  # fmt: skip
+            return
         at_line(paint, x.many(curve.values), y.many(curve.columns["period_s"]), words,
                       self._colour(index, curve), labels)  # fmt: skip
 
     def _busy_name(self, paint: Paint, curve: Curve, x: Scale, y: Scale, labels: Labels) -> None:
         ys = y.many(curve.columns["gpu_busy_s"])
-        at_line(paint, x.many(curve.values), ys, "GPU busy", self.theme.ink3, labels)
+        at_line(paint, x.many(curve.values), ys, "GPU busy", self.theme.ink3, labels, True)
 
     def _shift_lines(self, paint: Paint, found: Curves, x: Scale) -> None:
         """Dashed through both halves, in the ink of the regime that begins."""

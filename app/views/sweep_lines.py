@@ -27,6 +27,8 @@ def ring(xs: Floats, low: Floats, high: Floats) -> QPainterPath:
 
 def take(labels: Labels, xs: Floats, ys: Floats) -> None:
     """No label on this line."""
+    if xs.size < 2:
+        return
     across = np.arange(xs[0], xs[-1], 6.0)
     heights = np.interp(across, xs, ys)
     for left, at, following in zip(across, heights, np.append(heights[1:], ys[-1]), strict=True):
@@ -34,13 +36,14 @@ def take(labels: Labels, xs: Floats, ys: Floats) -> None:
         labels.take(QRectF(left, low - 2, 6.0, high - low + 4))
 
 
-def at_line(paint: Paint, xs: Floats, ys: Floats, words: str, colour: str, labels: Labels) -> None:
-    """A name above or below a line, at the first place along it that is free."""
+def at_line(paint: Paint, xs: Floats, ys: Floats, words: str, colour: str, labels: Labels,
+            below: bool = False) -> None:  # fmt: skip
+    """A name above a line (or `below` it), else on its other side, at the first free place."""
     box = pill_box(0, 0, words)
     for share in np.linspace(0.04, 0.96, 24):
         at = float(xs[0] + share * (xs[-1] - xs[0]))
         on = float(np.interp(at, xs, ys))
-        for away in (-13.0, 13.0, -19.0, 19.0):
+        for away in (13.0, 19.0, -13.0) if below else (-13.0, 13.0, -19.0, 19.0):
             room = QRectF(at - box.width() / 2, on + away - 8, box.width(), 16)
             if labels.free(room):
                 labels.take(room)

@@ -140,6 +140,16 @@ def test_the_table_and_the_svg_tell_shift_and_sides(
     assert "memory-bound from 101" in text and "A  Today" in text and "351 µs, " in text
 
 
+def test_a_side_elsewhere_on_the_same_line_is_a_mark(shown: Any, side: Side) -> None:
+    bigger = Scenario("mlp-tiny", batch=128)
+    graph = Scenario("mlp-tiny", whatifs=(Applied("cuda_graph", {}),))
+    sides = (side, Side("B", "Bigger", bigger, predict(bigger)),
+             Side("C", "Graph", graph, predict(graph)))  # fmt: skip
+    first, other, replayed = shown(Sweep, sides).canvas.found.curves
+    assert other.same(first) and other.here == 128
+    assert not replayed.same(first)
+
+
 def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     assert view.canvas.found.unfit is None
@@ -151,5 +161,8 @@ def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
     clean = picture(view)
     view.answer(found)
     assert picture(view) != clean
+    alone = {name: column[:1] for name, column in curve.columns.items()}
+    view.answer(replace(found, curves=(replace(curve, values=curve.values[:1], columns=alone),)))
+    assert not picture(view).isNull()  # one point is a picture too
     view.restyle(LIGHT)
     assert picture(view).pixelColor(300, 32).name().upper() == LIGHT.bg1 != DARK.bg1
