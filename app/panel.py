@@ -29,7 +29,7 @@ class Panel(QDockWidget):
         body = QFrame()
         body.setProperty("look", "body")
         row = QHBoxLayout(body)
-        row.setContentsMargins(1, 0, 1, 6)
+        row.setContentsMargins(1, 4, 1, 6)
         row.addWidget(inside)
         self.setWidget(body)
 
@@ -44,8 +44,10 @@ class Panel(QDockWidget):
         self.subtitle = QLabel()
         self.subtitle.setProperty("tone", "quiet")
         self.menu = QMenu(self)
-        self.float_button = self._button(f"Take {title} out of the window, or put it back",
-                                         lambda: self.setFloating(not self.isFloating()))  # fmt: skip
+        self.float_button = self._button(
+            f"Take {title} out of the window, or put it back",
+            lambda: self.setFloating(not self.isFloating()),
+        )
         self.more = self._button(f"More for {title}", self._open)
         line.addWidget(name)
         line.addWidget(self.subtitle, 1)

@@ -35,7 +35,6 @@ from app.views.catalogue import VIEWS
 from app.views.view import Side, View
 from app.worker import SLOW, Worker, later
 from simulator.errors import RidgepointError
-from simulator.scenario import Scenario
 
 _PATIENCE_MS, _PAUSE_MS, _TICK_MS = 1000, 120, 500
 """After how long without an answer the last one is shown faint; how long a scenario must stand
@@ -142,8 +141,9 @@ class Window(QMainWindow):
         self._action(file, "Save session …", self.save_session, standard.Save)
         file.addSeparator()
         self._action(file, "Quit", self.close, standard.Quit)
-        for action, key in ((self.session.history.createUndoAction(self, "Undo"), standard.Undo),
-                            (self.session.history.createRedoAction(self, "Redo"), standard.Redo)):  # fmt: skip
+        undo = self.session.history.createUndoAction(self, "Undo")
+        redo = self.session.history.createRedoAction(self, "Redo")
+        for action, key in ((undo, standard.Undo), (redo, standard.Redo)):
             action.setShortcut(key)
             edit.addAction(action)
             self.addAction(action)
@@ -201,8 +201,8 @@ class Window(QMainWindow):
             if side.scenario.key in self.answers:
                 self.worker.cancel(key)
                 continue
-            self.worker.ask(key, lambda _, s=side.scenario: answered(s), self._answered,
-                            self._failed if place == state.current else lambda error: None)  # fmt: skip
+            failed = self._failed if place == state.current else _ignored
+            self.worker.ask(key, lambda _, s=side.scenario: answered(s), self._answered, failed)
         if self.answer is not None:
             self._draw()
         else:
@@ -245,7 +245,8 @@ class Window(QMainWindow):
         self.verdict.show_answer(answer)
         self._stale = set(self.views)
         for view, panel in self.views.items():
-            if panel.isVisible() and not view.visibleRegion().isEmpty() or not self.isVisible():
+            in_front = panel.isVisible() and not view.visibleRegion().isEmpty()
+            if in_front or not self.isVisible():
                 self._draw_view(view)
         self.took_ms = self._clock.nsecsElapsed() / 1e6
         self._count(answer)
@@ -374,3 +375,7 @@ class Window(QMainWindow):
         for view, panel in self.views.items():
             panel.restyle(theme)
             view.restyle(theme)
+
+
+def _ignored(error: RidgepointError) -> None:
+    """A side that is not worked on says why it has no answer once it is."""
