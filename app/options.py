@@ -88,8 +88,8 @@ Train = Annotated[
 OptimizerName = Annotated[Optimizer | None, typer.Option("--optimizer", show_default="adamw")]
 Driven = Annotated[
     Mode | None,
-    typer.Option("--mode", help="How the host drives the GPU; compiled (torch.compile) is not yet "
-                 "predicted.", show_default="eager"),
+    typer.Option("--mode", help="How the host drives the GPU; compiled is torch.compile.",
+                 show_default="eager"),
 ]  # fmt: skip
 Sizes = Annotated[
     list[str] | None,

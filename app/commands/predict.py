@@ -73,8 +73,10 @@ def predict(
 
 def _need_compiled(wanted: Scenario) -> None:
     from simulator.errors import InputError
+    from simulator.whatif.setting import setting
 
-    if wanted.mode != "compiled":
+    found = setting(wanted)
+    if found.mode != "compiled" and not found.fusion:
         raise InputError(
             f"--explain-fusion in mode {wanted.mode!r}: expected a compiled step, in which ops are "
             "fused; add --mode compiled"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from simulator.fusion.epilogue import with_epilogue
 from simulator.fusion.node import Key
 from simulator.fusion.scheduling import Group
 from simulator.records import Op, Signature, Storage, Tensor, Trace
@@ -53,6 +54,8 @@ class _Building:
 
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:
         first = self.trace.ops[group.nodes[0].ops[-1]]
+        if group.library and len(group.nodes) > 1:
+            return self._with_epilogue(number, group, from_outside)
         if group.library:
             node = group.nodes[0]
             first = node.call or first
@@ -70,6 +73,26 @@ class _Building:
         storages = tuple(self._storage(key) for key in (*reads, *needed))
         signature = self._signature(group, tuple(reads.values()), tuple(needed.values()))
         return Op(signature, first.module, first.phase, storages)
+
+    def _with_epilogue(self, number: int, group: Group, from_outside: set[int]) -> Op:
+        """A product and loops over its result."""
+        node, *loops = group.nodes
+        own = node.call or self.trace.ops[node.ops[-1]]
+        reads, writes = external(group)
+        reads = {key: size for key, size in reads.items() if key not in node.reads}
+        needed = {
+            key: size for key, size in writes.items()
+            if self.readers.get(key, set()) - {number} or self._lasts(key, from_outside)
+        }  # fmt: skip
+        ops = dict.fromkeys(op for each in group.nodes for op in each.ops)
+        names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
+        work = sum(each.flops for each in loops), sum(each.instructions for each in loops)
+        ins, outs = (tuple(map(_bytes, each.values())) for each in (reads, needed))
+        key = id(own.signature), ins, outs, work
+        if key not in self.signatures:
+            self.signatures[key] = with_epilogue(own, ins, outs, work, names)
+        storages = (*own.storages[: len(own.inputs)], *map(self._storage, (*reads, *needed)))
+        return Op(self.signatures[key], own.module, own.phase, storages)
 
     def _lasts(self, key: Key, from_outside: set[int]) -> bool:
         if not isinstance(key, tuple):

@@ -27,22 +27,27 @@ _PARTIAL_BYTES = 4  # sums are kept in fp32
 
 
 class Lowering:
-    """Builds the loop nests of one trace; `nodes` in program order."""
+    """Builds the loop nests of one trace; `nodes` in program order. Of `only` these ops, if they
+    are given: all others are calls that read and write memory, as they are in eager mode. Where it
+    is not `inductor` that compiles, images lie as they do and products keep their biases."""
 
     def __init__(
-        self, trace: Trace, gpu: GPU, reductions: bool = True, seconds: Seconds | None = None
-    ) -> None:
+        self, trace: Trace, gpu: GPU, reductions: bool = True, seconds: Seconds | None = None,
+        only: frozenset[int] | None = None, flow: Dataflow | None = None, inductor: bool = True,
+    ) -> None:  # fmt: skip
+        self.only = only
+        self.inductor = inductor and only is None
         self.seconds = seconds
         self.wide: dict[object, Signature | None] = {}
         self.plain: dict[int, Signature] = {}
         self.loops: set[Value] = set()
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
-        self.flow: Dataflow = dataflow(trace)
+        self.flow: Dataflow = flow or dataflow(trace)
         self.nodes: list[Node] = []
         self.pending: dict[Key, Pending] = {}
         self.kinds: dict[int, str] = {}
         self.number = count()
-        self.channels_last = channels_last(trace)
+        self.channels_last = self.inductor and channels_last(trace)
         self.relaid: dict[int, Signature] = {}
         self.turned: set[Value] = set()
 
@@ -52,8 +57,16 @@ class Lowering:
                 self._lower(index, op)
         return self.nodes
 
+    def of(self, members: Iterable[int]) -> list[Node]:
+        """The loop nests of these ops alone."""
+        for index in members:
+            self._lower(index, self.trace.ops[index])
+        return self.nodes
+
     def kind(self, index: int) -> str:
         """What op `index` becomes."""
+        if self.only is not None and index not in self.only:
+            return "library"
         op = self.trace.ops[index]
         key = id(op.signature)
         if key not in self.kinds:
@@ -103,7 +116,7 @@ class Lowering:
         users = self.flow.users.get(self.flow.makes[index][0], [])
         half = op.outputs[0].itemsize < 4
         loops = users and all(self.kind(user) != "library" for user in users)
-        if op.name != "aten.addmm.default" or half or not loops:
+        if op.name != "aten.addmm.default" or half or not loops or not self.inductor:
             return False
         bias, *factors = zip(self.flow.reads[index], op.inputs, strict=True)
         key = id(op.signature)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from simulator.errors import InputError
+from simulator.fusion.absorbing import absorbed
 from simulator.fusion.fused_trace import Fused, fused_trace
 from simulator.fusion.lowering import Lowering
 from simulator.fusion.padding import timer
+from simulator.fusion.rules import LEVELS, LIKE, RULES, Level
 from simulator.fusion.scheduling import Group, groups
 from simulator.hardware import GPU
 from simulator.profiles import Profile
 from simulator.records import Trace
 
-Level = Literal["none", "pointwise", "pointwise+reductions", "compiled"]
-LEVELS: tuple[Level, ...] = ("none", "pointwise", "pointwise+reductions", "compiled")
+__all__ = ["LEVELS", "Level", "fused", "partition"]
 
 
 def partition(
@@ -22,16 +21,23 @@ def partition(
 ) -> list[Group]:
     """Groups of loop nests and library calls, each one kernel (a library call may be several), in
     launch order. "pointwise" fuses loops over elements alone, "pointwise+reductions" those into
-    and out of reductions too, "compiled" siblings that read the same as well. The optimizer is not
-    in the compiled module. Without a profile no product is padded. InputError for an unknown
-    level."""
-    if level not in LEVELS:
-        known = ", ".join(map(repr, LEVELS))
+    and out of reductions too, "compiled" siblings that read the same as well; the others are of
+    `simulator.fusion.rules`. The optimizer is not in the compiled module. Without a profile no
+    product is padded. InputError for an unknown level, or one that compiles no training step."""
+    rule = RULES.get(level)
+    if rule is None:
+        known = ", ".join(map(repr, (*LEVELS, *LIKE)))
         raise InputError(f"unknown fusion level {level!r}: expected one of {known}")
+    if trace.phase == "training" and not rule.training:
+        raise InputError(
+            f"fusion={level}: {LIKE[level]} runs no backward pass: expected inference; choose "
+            "another level"
+        )
     seconds = timer(gpu, profile) if profile and level == "compiled" else None
-    nodes = Lowering(trace, gpu, level != "pointwise", seconds).run()
+    lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
     phases = [op.phase for op in trace.ops]
-    return groups(nodes, phases, siblings=level == "compiled")
+    found = groups(lowering.run(), phases, rule.siblings, rule.after)
+    return absorbed(found, trace) if rule.epilogues else found
 
 
 def fused(

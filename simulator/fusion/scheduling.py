@@ -31,8 +31,11 @@ class Group:
         return next((n for n in self.nodes if n.kind == "reduction"), None)
 
 
-def groups(nodes: list[Node], phases: list[str], siblings: bool = True) -> list[Group]:
-    """Every node in exactly one group, the groups in an order in which they can run."""
+def groups(
+    nodes: list[Node], phases: list[str], siblings: bool = True, after: bool = True
+) -> list[Group]:
+    """Every node in exactly one group, the groups in an order in which they can run. Nodes that
+    only read the same fuse as `siblings`, loops with a reduction before them where `after`."""
     made: dict[Key, Group] = {}
     readers: dict[Key, list[Group]] = {}
     found: list[Group] = []
@@ -44,7 +47,7 @@ def groups(nodes: list[Node], phases: list[str], siblings: bool = True) -> list[
             if siblings:
                 for key in node.reads:
                     near.update(g for g in readers.get(key, ()) if place - g.last <= _APART)
-            group = _best(node, near, sources, phases)
+            group = _best(node, near, sources, phases, after)
         if group is None:
             group = Group([], place, place)
             found.append(group)
@@ -57,20 +60,24 @@ def groups(nodes: list[Node], phases: list[str], siblings: bool = True) -> list[
             known = readers.setdefault(key, [])
             if group not in known:
                 known.append(group)
-    return _ordered(found)
+    return ordered(found)
 
 
-def _best(node: Node, near: set[Group], sources: set[Group], phases: list[str]) -> Group | None:
+def _best(
+    node: Node, near: set[Group], sources: set[Group], phases: list[str], after: bool
+) -> Group | None:
     best: tuple[int, int, Group] | None = None
     for group in near:
         if group.library or group.nodes[0].alone or len(group.nodes) >= _NODES:
             continue
         if phases[group.nodes[0].ops[-1]] != phases[node.ops[-1]]:
             continue
+        if not after and node.kind == "pointwise" and group.reduces:
+            continue
         if not all(together(other, node) for other in group.nodes):
             continue
         score = shared_bytes(group, node)
-        if score < _SHARED_BYTES or any(_reaches(s, group) for s in sources if s is not group):
+        if score < _SHARED_BYTES or any(reaches(s, group) for s in sources if s is not group):
             continue
         if best is None or (score, group.last) > best[:2]:
             best = score, group.last, group
@@ -102,7 +109,7 @@ def together(one: Node, other: Node) -> bool:
     return loop.rows == reduction.elements and reduction.inner
 
 
-def _reaches(group: Group, target: Group) -> bool:
+def reaches(group: Group, target: Group) -> bool:
     """Does `group` need what `target` makes?"""
     seen: set[Group] = set()
     waiting = [group]
@@ -117,7 +124,7 @@ def _reaches(group: Group, target: Group) -> bool:
     return False
 
 
-def _ordered(found: list[Group]) -> list[Group]:
+def ordered(found: list[Group]) -> list[Group]:
     """By their first node, but after all that they need."""
     done: dict[Group, None] = {}
     for group in found:

@@ -20,7 +20,7 @@ class Accumulated:
     """
 
     steps: int
-    rank: int = 3
+    rank: int = 4
 
     def __call__(self, trace: Trace) -> Trace:
         if trace.phase != "training":

@@ -35,11 +35,19 @@ def predicted(trace: Trace, found: Setting) -> Prediction:
     from simulator.whatif.retiming import retimed
 
     profile = learned(found)
+    trace = as_fused(trace, found, profile)
     prediction = simulate(trace, found.gpu, found.host, profile, found.mode)
     if found.speeds or found.rates != Rates():
         prediction = retimed(prediction, found.speeds, found.rates, profile)
     notes = (*found.notes, *prediction.notes)
     return replace(prediction, notes=notes) if found.notes else prediction
+
+
+def as_fused(trace: Trace, found: Setting, profile: Profile) -> Trace:
+    """A setting's trace as the kernels of its fusion level, where it has one."""
+    from simulator.fusion import fused
+
+    return fused(trace, found.gpu, found.fusion, profile).trace if found.fusion else trace
 
 
 def learned(found: Setting) -> Profile:

@@ -14,7 +14,7 @@ from simulator.points import Drive, at_points
 from simulator.prediction import Prediction
 from simulator.profiles import Profile
 from simulator.symbols.family import Family
-from simulator.whatif.answer import learned, solved
+from simulator.whatif.answer import as_fused, learned, solved
 from simulator.whatif.lines import expecting
 from simulator.whatif.setting import FamilyEdit, Rates, Setting
 from simulator.whatif.tracing_ask import family, reason_to_trace, trace_key, traced
@@ -82,7 +82,12 @@ def answers(
                     grids.setdefault(key, []).append(_OfFamily(row, found, profiles[own], *known))
                     continue
                 assert trace is not None
-                waiting.append((row, Step(trace, found.gpu, found.host, profiles[own], found.mode)))
+                try:
+                    each = as_fused(trace, found, profiles[own])
+                except InputError as error:
+                    refused[row] = str(error)
+                    continue
+                waiting.append((row, Step(each, found.gpu, found.host, profiles[own], found.mode)))
             ops += len(trace.ops) if trace is not None else 0
             if ops >= _OPS_AT_ONCE:
                 flush()
@@ -97,6 +102,8 @@ def answers(
 def _reason(found: Setting) -> str:
     if not all(isinstance(edit, FamilyEdit) for edit in found.edits):
         return "a what-if of it edits each trace"
+    if found.fusion:
+        return "each trace is fused by itself"
     return reason_to_trace(found.ask, found.gpu) or "it was traced before"
 
 

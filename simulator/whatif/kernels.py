@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from simulator.errors import InputError
+from simulator.fusion.rules import LIKE
+from simulator.whatif.fusing import Choice, FusedOps
 from simulator.whatif.module_pattern import ALL
 from simulator.whatif.parameters import Range, Unit
 from simulator.whatif.registry import whatif
@@ -35,6 +37,51 @@ def remove(setting: Setting, op: str = "*", modules: str = ALL) -> Setting:
             "such as +remove=gelu or +remove=*,modules=pooler"
         )
     return setting.edited(Removed(op, modules))
+
+
+@whatif("kernels")
+def fusion(
+    setting: Setting,
+    level: Literal[
+        "none", "pointwise", "pointwise+reductions", "compiled", "xla", "nvfuser", "tensorrt"
+    ] = "compiled",
+) -> Setting:
+    """How much a compiler fuses: loops over elements, reductions too, or all that torch.compile
+    does (compiled, which is the mode); xla, nvfuser and tensorrt are approximations. The host runs
+    what torch.compile generates, but in a CUDA graph, which replays the fused kernels."""
+    graph = setting.mode == "cuda_graph"
+    if level == "none":
+        return replace(setting, mode="cuda_graph" if graph else "eager", fusion=None)
+    if level in LIKE:
+        setting = setting.noted(
+            f"{LIKE[level]}'s fusion is approximated by the settings of a rule that was held "
+            "against torch.compile's alone, and so is its host"
+        )
+    if graph:
+        return replace(setting, fusion=level)
+    return replace(setting, mode="compiled", fusion=None if level == "compiled" else level)
+
+
+@whatif("kernels")
+def fuse(
+    setting: Setting,
+    ops: str,
+    modules: str = ALL,
+    phase: Literal["forward", "backward", "both"] = "both",
+) -> Setting:
+    """Ops fused: names joined by + (gelu+add) chain by chain within each module of the pattern, op
+    numbers (37+39, 37-39) or all ops of a module (layers.#.up) as one kernel; it reads and writes
+    what crosses its border, and costs the host one eager op. A product may have an epilogue."""
+    choice = Choice(ops, modules, phase)
+    old = next((e for e in setting.edits if isinstance(e, FusedOps)), FusedOps(()))
+    if choice in old.choices:
+        return setting
+    others = tuple(e for e in setting.edits if e is not old)
+    choices = tuple(sorted((*old.choices, choice), key=repr))
+    return replace(setting, edits=others).edited(
+        FusedOps(choices),
+        "each fused set costs the host one eager op, and is as fast as a generated kernel",
+    )
 
 
 @whatif("kernels")

@@ -19,19 +19,23 @@ _PYTHON = ("python_call", "module_call")
 
 @whatif("launch")
 def cuda_graph(setting: Setting) -> Setting:
-    """The step captured once and replayed: one launch, and a gap between kernels."""
+    """The step captured once and replayed: one launch, and a gap between kernels; a compiled step
+    as its fused kernels (torch.compile's "reduce-overhead")."""
+    if setting.mode == "compiled":
+        return replace(setting, mode="cuda_graph", fusion=setting.fusion or "compiled")
     return replace(setting, mode="cuda_graph")
 
 
 @whatif("launch")
-def mode(setting: Setting, to: Literal["eager", "cuda_graph"] = "eager") -> Setting:
-    """How the host drives the GPU."""
-    return replace(setting, mode=to)
+def mode(setting: Setting, to: Literal["eager", "cuda_graph", "compiled"] = "eager") -> Setting:
+    """How the host drives the GPU; compiled is torch.compile."""
+    return replace(setting, mode=to, fusion=None)
 
 
 @whatif("launch")
 def no_python(setting: Setting) -> Setting:
-    """Python and module calls take no time, as in a step driven from C++; dispatch remains."""
+    """Python and module calls take no time, and nothing is fused: a step driven from C++, or traced
+    by torch.jit or torch.fx; dispatch remains."""
     seconds = {n: 0.0 if n in _PYTHON else s for n, s in setting.host.seconds.items()}
     return replace(setting, host=msgspec.structs.replace(setting.host, seconds=seconds))
 

@@ -35,7 +35,7 @@ class Recomputed:
     """The blocks that a pattern names, checkpointed one by one."""
 
     modules: str
-    rank: int = 2
+    rank: int = 3
 
     def __call__(self, trace: Trace) -> Trace:
         return _run_again(trace, blocks(trace, self.modules))

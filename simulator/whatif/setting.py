@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import msgspec
 
 from simulator.errors import InputError
+from simulator.fusion.rules import Level
 from simulator.gpu_file import shown
 from simulator.hardware import GPU, PACKAGED
 from simulator.hardware import gpu as find_gpu
@@ -29,8 +30,9 @@ OPTIMIZERS = ("adamw", "adamw_fused", "sgd", "none")
 class Edit(Protocol):
     """A pure function from trace to trace; a frozen record, so that equal edits are equal.
 
-    `rank` says when it runs: products and casts are edited (0) before ops are taken out (1),
-    blocks are run again (2), and steps repeated (3), in whatever order they were asked for.
+    `rank` says when it runs: products and casts are edited (0) before ops are taken out (1) or
+    fused (2), blocks are run again (3), and steps repeated (4), in whatever order they were asked
+    for.
     """
 
     @property
@@ -95,8 +97,9 @@ class Rates:
 
 @dataclass(frozen=True)
 class Setting:
-    """A scenario with everything looked up. `notes` tell a reader what was changed and how well
-    that is known."""
+    """A scenario with everything looked up. `fusion` is the level that its kernels are fused at,
+    None where the mode says it: nothing in eager mode, all that a compiler fuses in compiled mode.
+    `notes` tell a reader what was changed and how well that is known."""
 
     ask: Ask
     gpu: GPU
@@ -107,6 +110,7 @@ class Setting:
     rates: Rates = Rates()
     gap_times: float = 1.0
     notes: tuple[str, ...] = ()
+    fusion: Level | None = None
 
     def traced_otherwise(self, what: str, **changes: Any) -> Setting:
         """With another trace asked for; InputError where the trace is a saved one."""

@@ -87,7 +87,9 @@ def plain(ask: Ask, gpu: GPU) -> Trace:
 def family(found: Setting) -> tuple[Family, tuple[int, int]] | None:
     """The family that answers a setting without a trace, and what it calls the point; None where
     there is none, or an edit is made to traces alone. InputError as `traced` raises it."""
-    if found.ask.saved or not all(isinstance(edit, FamilyEdit) for edit in found.edits):
+    if found.ask.saved or found.fusion:
+        return None
+    if not all(isinstance(edit, FamilyEdit) for edit in found.edits):
         return None
     ask = _settled(found.ask)
     known = _lines(ask, found.gpu).family(ask.batch, ask.seq)

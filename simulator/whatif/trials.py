@@ -133,6 +133,8 @@ _WIDER = ("fp32", "autocast", "autocast-fp16")
 
 TRIALS: tuple[Trial, ...] = (
     Trial("+cuda_graph", ("overhead",), "a graph replays all launches at once", "code"),
+    Trial("+fusion=compiled", ("overhead", "memory"),
+          "torch.compile fuses loops and issues them without Python", "code"),
     Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
     Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
     Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),
@@ -173,8 +175,9 @@ UNTRIED = {
     "seq": "another question is asked", "size": "another network", "network": "another network",
     "training": "another question is asked", "freeze": "another question is asked",
     "remove": "what were free is a question about a chosen op",
+    "fuse": "a question about chosen ops; fusion tries all that a compiler fuses",
     "utilisation": "a question about a kernel that is yet to be written",
-    "mode": "cuda_graph says it", "host": "one host is known; host_speed says it",
+    "mode": "cuda_graph and fusion say it", "host": "one host is known; host_speed says it",
     "memory": "it changes no time; what fits is a question for seek",
     "rate": "the shares say it",
     "figure": "the figures are tried by name",

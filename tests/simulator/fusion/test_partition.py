@@ -112,7 +112,7 @@ def test_an_unknown_level_is_refused() -> None:
         partition(of(Chain(), torch.zeros(8)), H200, "all")  # pyright: ignore
     assert str(error.value) == (
         "unknown fusion level 'all': expected one of 'none', 'pointwise', "
-        "'pointwise+reductions', 'compiled'"
+        "'pointwise+reductions', 'compiled', 'xla', 'nvfuser', 'tensorrt'"
     )
 
 

@@ -1,0 +1,81 @@
+"""What each op of a trace must come after, and an order in which sets of ops run as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+
+from simulator.fusion.dataflow import Dataflow, Value
+from simulator.records import Trace
+
+Needs = list[set[int]]
+"""For each op those that it must come after: who made what it reads, and, where it writes in
+place, who read or made what was there."""
+
+
+def needs(trace: Trace, flow: Dataflow) -> Needs:
+    """The direct dependencies of each op, views included."""
+    maker: dict[Value, int] = {}
+    readers: dict[Value, list[int]] = {}
+    found: Needs = []
+    for index in range(len(trace.ops)):
+        mine = {maker[value] for value in flow.reads[index] if value in maker}
+        if flow.computes[index]:
+            for storage, version in flow.makes[index]:
+                before = storage, version - 1
+                mine.update(readers.get(before, ()))
+                if before in maker:
+                    mine.add(maker[before])
+            for value in flow.reads[index]:
+                readers.setdefault(value, []).append(index)
+            maker.update(dict.fromkeys(flow.makes[index], index))
+        mine.discard(index)
+        found.append(mine)
+    return found
+
+
+def way_round(members: Sequence[int], needed: Needs) -> tuple[int, int, int] | None:
+    """(member, op outside, member): the outside op needs the first, directly or through others,
+    and the second needs it; None where no way leads out of a set and back."""
+    inside = set(members)
+    source: dict[int, int] = {}  # an op outside that needs a member, and which one
+    for index in range(members[0], members[-1] + 1):
+        behind = next((each for each in needed[index] if each in source), None)
+        if index in inside:
+            if behind is not None:
+                return source[behind], behind, index
+            continue
+        first = next((each for each in needed[index] if each in inside), None)
+        if first is not None or behind is not None:
+            source[index] = source[behind] if behind is not None else first or 0
+    return None
+
+
+def order(sets: Sequence[Sequence[int]], needed: Needs) -> list[int] | None:
+    """Ops in an order in which each set runs at once, where its last member stood if it can: a set
+    is its last member, its others are left out. None where the sets wait for one another."""
+    stands = {index: each[-1] for each in sets for index in each}
+    waiting: dict[int, set[int]] = {}
+    followers: dict[int, list[int]] = {}
+    for index, before in enumerate(needed):
+        unit = stands.get(index, index)
+        mine = waiting.setdefault(unit, set())
+        mine.update(_units(before, stands) - {unit})
+    for unit, before in waiting.items():
+        for each in before:
+            followers.setdefault(each, []).append(unit)
+    ready = [unit for unit, before in waiting.items() if not before]
+    heapify(ready)
+    found: list[int] = []
+    while ready:
+        unit = heappop(ready)
+        found.append(unit)
+        for each in followers.get(unit, ()):
+            waiting[each].discard(unit)
+            if not waiting[each]:
+                heappush(ready, each)
+    return found if len(found) == len(waiting) else None
+
+
+def _units(ops: Iterable[int], stands: dict[int, int]) -> set[int]:
+    return {stands.get(op, op) for op in ops}

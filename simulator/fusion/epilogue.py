@@ -1,0 +1,56 @@
+"""A matrix product or convolution that goes on with a loop over its result before it stores it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from simulator.costs import Work, cost, works
+from simulator.records import Op, Signature, Tensor
+
+_OWN = ("product", "out", "regions", "flops", "instructions", "ops")
+
+
+@cost("fused.product.default")
+def product(op: Signature) -> tuple[Work, ...]:
+    """The product's own launches; the last reads what the loop reads too, does its arithmetic, and
+    writes what the loop wrote. How long tiles take is the product's: the loop runs on vector units
+    beside the next tile."""
+    mine = op.names.index("reads") if "reads" in op.names else len(op.names)
+    shape, dtype, stride = op.arg("out")
+    plain = Signature(
+        op.arg("product"), op.inputs[:mine], (Tensor(tuple(shape), dtype, tuple(stride)),),
+        op.names[:mine], {k: v for k, v in op.args.items() if k not in _OWN},
+        tuple(op.arg("regions")),
+    )  # fmt: skip
+    found = list(works(plain) or ())
+    last = found[-1]
+    return (
+        *found[:-1],
+        replace(
+            last,
+            flops=last.flops + op.arg("flops"),
+            read_bytes=last.read_bytes + sum(t.nbytes for t in op.inputs[mine:]),
+            write_bytes=op.write_bytes,
+            instructions=last.instructions + op.arg("instructions"),
+        ),
+    )
+
+
+def is_product(op: Op) -> bool:
+    """Is it one product or convolution whose kernel can have an epilogue?"""
+    found = works(op.signature)
+    return bool(found) and len(op.outputs) == 1 and found[-1].family in ("gemm", "conv")
+
+
+def with_epilogue(
+    op: Op, reads: tuple[Tensor, ...], writes: tuple[Tensor, ...], work: tuple[int, int], ops: str
+) -> Signature:
+    """The signature of a product with a loop behind it, that reads `reads` besides and is all that
+    writes; `work` is the loop's FLOPs and instructions."""
+    out = op.outputs[0]
+    args = dict(op.signature.args) | {
+        "product": op.name, "out": (out.shape, out.dtype, out.stride),
+        "regions": op.signature.aliases, "flops": work[0], "instructions": work[1], "ops": ops,
+    }  # fmt: skip
+    names = (*op.signature.names, *("reads",) * len(reads))
+    return Signature("fused.product.default", (*op.inputs, *reads), writes, names, args)

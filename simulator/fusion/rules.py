@@ -1,0 +1,51 @@
+"""How far fusion goes: the partition rule's settings, by level, and those that are like another
+compiler's.
+
+The others' are approximations of what is published about them:
+xla       loops fuse into the reduction that reads them, but nothing follows a reduction in its
+          kernel; siblings fuse (multi-output fusion); products are library calls ("Operator Fusion
+          in XLA: Analysis and Evaluation", Snider and Liang, 2023)
+nvfuser   loops and reductions of one iteration space, normalisations in one kernel, siblings;
+          products are library calls (NVIDIA/Fuser, "Getting started")
+tensorrt  loops fuse with each other and into the epilogue of the product or convolution before
+          them; reductions and norms are kernels of their own ("Types of fusions", TensorRT
+          developer guide); inference alone
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal[
+    "none", "pointwise", "pointwise+reductions", "compiled", "xla", "nvfuser", "tensorrt"
+]
+LEVELS: tuple[Level, ...] = ("none", "pointwise", "pointwise+reductions", "compiled")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`reductions` fuse with loops, `after` them too; `siblings` that only read the same share a
+    kernel; products have loops as `epilogues`; as Inductor does it, products are `padded` and
+    images laid channels last; `training` steps can be compiled."""
+
+    reductions: bool = True
+    after: bool = True
+    siblings: bool = True
+    epilogues: bool = False
+    inductor: bool = False
+    training: bool = True
+
+
+RULES: dict[Level, Rule] = {
+    "pointwise": Rule(reductions=False, siblings=False, inductor=True),
+    "pointwise+reductions": Rule(siblings=False, inductor=True),
+    "compiled": Rule(inductor=True),
+    "xla": Rule(after=False),
+    "nvfuser": Rule(),
+    "tensorrt": Rule(reductions=False, siblings=False, epilogues=True, training=False),
+}
+"""Every level but "none", which leaves a trace as it is."""
+
+LIKE: dict[Level, str] = {"xla": "XLA", "nvfuser": "nvFuser", "tensorrt": "TensorRT"}
+"""What the levels that are like another compiler stand for."""
