@@ -181,8 +181,8 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     words(shown, "what-if, and why")
     usd = advised.by == "money" and chosen[0].usd_per_million is not None
     numbers(shown, "saves", "a million" if usd else "per sample", "step", "80%")
-    shown.columns[0].no_wrap = False
-    shown.columns[0].ratio = 1
+    why_column = shown.columns[0]  # sentences: broken into lines, never cut
+    why_column.no_wrap, why_column.overflow, why_column.ratio = False, "fold", 1
     for advice in chosen:
         why = Text(f"{worded(advice.scenario.whatifs[-1])}\n", "bold")
         why.append(advice.cause, "dim")

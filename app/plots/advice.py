@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 
 from app.plots.lines import Stroke, polyline
@@ -17,7 +16,7 @@ from app.theme import LABEL_PX, SUPPORT_PX, Theme
 if TYPE_CHECKING:
     from simulator.advice import Advice, Advised
 
-WIDE_PX, _ROW_PX, _HEAD_PX = 1160, 46, 96
+WIDE_PX, _ROW_PX, _LINE_PX, _HEAD_PX = 1160, 46, 16, 96
 _TO = 1.9  # of the axis of shares: the bars end at 1, words stand to their right
 _WHAT = {"code": "other code", "what is computed": "other numbers", "machine": "another machine"}
 
@@ -27,7 +26,10 @@ class AdvicePicture(Picture):
 
     def __init__(self, theme: Theme, advised: Advised, heading: str, top: int) -> None:
         chosen = advised.advice[:top]
-        self.SIZE = (WIDE_PX, _HEAD_PX + 44 + _ROW_PX * max(1, len(chosen)))
+        self.causes = [broken(a.warning or a.cause) for a in chosen]
+        lines = max((text.count("\n") + 1 for text in self.causes), default=1)
+        row_px = _ROW_PX + _LINE_PX * max(0, lines - 2)  # two lines have room as it is
+        self.SIZE = (WIDE_PX, _HEAD_PX + 44 + row_px * max(1, len(chosen)))
         base = advised.baseline
         saved = {"time": "time a sample", "memory": "memory", "money": "money a sample"}[advised.by]
         super().__init__(
@@ -43,11 +45,11 @@ class AdvicePicture(Picture):
         shares = [(i / 4, percent(i / 4)) for i in range(5)]
         self.ticks(self.chart, "bottom", shares, grid=False)
         for index, advice in enumerate(chosen):
-            self._row(len(chosen) - 1 - index, advice, advised)
+            self._row(len(chosen) - 1 - index, advice, advised, self.causes[index])
         if not chosen:
             self.pill(self.chart, "nothing that was tried gains half a percent", 0.5, 0)
 
-    def _row(self, y: int, advice: Advice, advised: Advised) -> None:
+    def _row(self, y: int, advice: Advice, advised: Advised, cause: str) -> None:
         theme = self.theme
         track = rectangle(0, y - 0.42, 1, y - 0.2)
         self.chart.addItem(Area(theme, theme.bg3, track))
@@ -63,12 +65,8 @@ class AdvicePicture(Picture):
         figures = f"−{percent(advice.gain)}   {seconds(advice.period_s)} a step"
         at = (1.02, y - 0.31)
         self.pill(self.chart, figures, *at, theme.ink, (0.0, 0.5), 600, SUPPORT_PX, False)
-        cause = advice.warning or advice.cause
-        room = (WIDE_PX - 60) * (_TO - 1.04) / _TO
-        metrics = QFontMetricsF(font(LABEL_PX))
-        cause = metrics.elidedText(cause, Qt.TextElideMode.ElideRight, room)
         ink = theme.c if advice.warning else theme.ink3
-        self.pill(self.chart, cause, 1.02, y + 0.06, ink, (0.0, 0.5), 400, LABEL_PX, False)
+        self.pill(self.chart, cause, 1.02, y - 0.12, ink, (0.0, 1.0), 400, LABEL_PX, False)
 
     def _interval(self, y: int, advice: Advice, advised: Advised) -> None:
         """The gain at both ends of the interval of the new step."""
@@ -78,3 +76,17 @@ class AdvicePicture(Picture):
         points = [(min(1.0, max(0.0, end)), y - 0.31) for end in ends]
         stroke = Stroke(polyline(points), self.theme.ink, 1.6, casing=self.theme.bg1)
         self.chart.addItem(stroke)
+
+
+def broken(text: str) -> str:
+    """A sentence in lines that end within the picture, right of the bars."""
+    room = (WIDE_PX - 60) * (_TO - 1.04) / _TO
+    metrics = QFontMetricsF(font(LABEL_PX))
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and metrics.horizontalAdvance(longer) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)

@@ -46,6 +46,8 @@ class SeekPicture(Picture):
         else:
             few = high / low < 100
             ticks = factor_ticks(low, high, 12) if few else decade_ticks(low, high, 10)
+        if search.axis in ("batch", "seq"):  # nobody has 1.4 samples
+            ticks = [(at, text) for at, text in ticks if abs(2.0**at % 1 - 0.5) > 0.499]
         self.ticks(plot, "bottom", ticks)
         self.axis_title(plot, "bottom", search.axis.replace("_", " "))
         if search.kind in ("overhead", "flip"):

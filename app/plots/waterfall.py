@@ -66,7 +66,7 @@ class Falls:
         text = seconds(p.period_s)
         if before is not None:
             text += f"  ({change(before.period_s, p.period_s)})"
-        self.picture.pill(self.plot, text, x, high, anchor=(0.5, 1.15), weight=600, px=BODY_PX,
+        self.picture.pill(self.plot, text, x, high, anchor=(0.5, 1.3), weight=600, px=BODY_PX,
                           ground=False)  # fmt: skip
 
     def _whisker(self, x: float, low: float, high: float) -> None:
@@ -100,7 +100,8 @@ class Falls:
         self.picture.pill(self.plot, text, x, high, ink, (0.5, 1.15), 600, SUPPORT_PX, False)
         if step.alone_s is not None and len(self.fall.steps) > 1:
             alone = (self.fall.a.period_s + step.alone_s) / self.scale_s
-            ring = Mark(self.theme, None, x, alone, 4.5, self.theme.ink, True)
+            aside = x + WIDE - 0.07  # the change's own label stands in the middle
+            ring = Mark(self.theme, None, aside, alone, 4.5, self.theme.ink, True)
             self.plot.addItem(ring)
 
 

@@ -177,6 +177,19 @@ def test_advice_is_what_a_whatif_gives(run: Run) -> None:
     assert len(rows(run, "advise", "mlp-tiny")) == len(gains)
 
 
+@pytest.mark.parametrize("columns", [60, 100])
+def test_every_cause_of_advice_is_there_word_for_word(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    found = data(run, "advise", "mlp-tiny", "--train")
+    result = run("advise", "mlp-tiny", "--train", "--top", "99")
+    assert result.exit_code == 0 and "…" not in result.stdout
+    said = " ".join(result.stdout.split())
+    for advice in found["advice"]:
+        assert advice["cause"] in said and advice["warning"] in said
+
+
 def test_goals(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "out.toml"
     one = run("seek", "mlp-tiny", "--out-of-overhead", "--save-scenario", path)
