@@ -91,7 +91,11 @@ def main() -> None:
     os.dup2(2, 1)
     if hasattr(os, "nice"):
         os.nice(5)  # the window comes first
-    serve(sys.stdin.buffer, lambda said: out.write(msgspec.json.encode(said) + b"\n") and None)
+
+    def say(said: Said) -> None:
+        out.write(msgspec.json.encode(said) + b"\n")
+
+    serve(sys.stdin.buffer, say)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from app import outputs
+from app.qt_none import keep_none
 from app.theme import Theme, theme
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def application() -> Any:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
 
+    keep_none()
     pg.setConfigOptions(antialias=True)
     return pg.mkQApp("Ridgepoint")
 

@@ -83,8 +83,9 @@ class OpCells(QStyledItemDelegate):
                 paint.area(QRectF(left, top, max(wide, 0.6), 8), regime)
             left += wide
 
-    def sizeHint(self, option: QStyleOptionViewItem,
-                 index: QModelIndex | QPersistentModelIndex) -> QSize:  # fmt: skip  # noqa: N802
+    def sizeHint(  # noqa: N802  Qt's name
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
         return QSize(60, 24)
 
 

@@ -16,8 +16,8 @@ from simulator.inductor.question import Question
 from simulator.inductor.refusal import Refusal
 from simulator.inductor.schedule import Schedule
 from simulator.profiles import learned
+from simulator.whatif.asked_module import AUTOCAST, loaded
 from simulator.whatif.setting import Ask
-from simulator.whatif.tracing_ask import AUTOCAST, loaded
 
 torch_errors: Any = torch._dynamo.exc  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -14,7 +14,7 @@ from simulator.inductor.tensors import signature, tensor
 from simulator.profiles import Profile
 from simulator.tracing.semantics.attention import attention
 from simulator.tracing.semantics.registry import Situation
-from simulator.whatif.tracing_ask import forced_attention
+from simulator.whatif.asked_module import forced_attention
 
 aten = torch.ops.aten
 
