@@ -6,5 +6,6 @@ from app.views.memory import MemoryView
 from app.views.op_table import OpTable
 from app.views.roofline import Roofline
 from app.views.view import View
+from app.views.where_time_goes import WhereTimeGoes
 
-VIEWS: tuple[type[View], ...] = (Roofline, MemoryView, OpTable)
+VIEWS: tuple[type[View], ...] = (Roofline, MemoryView, OpTable, WhereTimeGoes)

@@ -83,8 +83,8 @@ class OpCells(QStyledItemDelegate):
                 paint.area(QRectF(left, top, max(wide, 0.6), 8), regime)
             left += wide
 
-    def sizeHint(self, option: QStyleOptionViewItem,
-                 index: QModelIndex | QPersistentModelIndex) -> QSize:  # fmt: skip  # noqa: N802
+    def sizeHint(self, option: QStyleOptionViewItem,  # noqa: N802
+                 index: QModelIndex | QPersistentModelIndex) -> QSize:  # fmt: skip
         return QSize(60, 24)
 
 
