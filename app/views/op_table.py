@@ -152,7 +152,7 @@ class OpTable(View):
 
     def selected(self) -> list[int]:
         """The rows that are selected."""
-        runs = self.table.selectionModel().selection()
+        runs = self.table.selectionModel().selection().toList()
         return [row for run in runs for row in range(run.top(), run.bottom() + 1)]
 
     def free(self) -> None:
