@@ -8,5 +8,6 @@ from app.views.roofline import Roofline
 from app.views.sweep import Sweep
 from app.views.timeline import Timeline
 from app.views.view import View
+from app.views.where_time_goes import WhereTimeGoes
 
-VIEWS: tuple[type[View], ...] = (Roofline, Sweep, Timeline, OpTable, MemoryView)
+VIEWS: tuple[type[View], ...] = (Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView)

@@ -128,7 +128,7 @@ def groups(p: Prediction, by: By) -> Groups:
     count = int(first.size)
 
     def summed(each: Floats) -> Floats:
-        return np.bincount(group_of, each, count).astype(float)
+        return np.bincount(group_of, each, count).astype(np.float64)
 
     each_flops = np.array([float(w.flops) for w in p.works])
     each_bytes = np.array([float(w.bytes) for w in p.works])

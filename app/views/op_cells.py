@@ -83,9 +83,8 @@ class OpCells(QStyledItemDelegate):
                 paint.area(QRectF(left, top, max(wide, 0.6), 8), regime)
             left += wide
 
-    def sizeHint(  # noqa: N802  Qt's name
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem,  # noqa: N802
+                 index: QModelIndex | QPersistentModelIndex) -> QSize:  # fmt: skip
         return QSize(60, 24)
 
 

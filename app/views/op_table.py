@@ -147,9 +147,13 @@ class OpTable(View):
         """The selected rows, or all that are shown, to the clipboard as TSV, in SI units."""
         if self.model.groups is None:
             return
-        chosen = sorted(index.row() for index in self.table.selectionModel().selectedRows())
-        lines = self.model.table(chosen or None, plain=True)
+        lines = self.model.table(sorted(self.selected()) or None, plain=True)
         QGuiApplication.clipboard().setText("\n".join("\t".join(line) for line in lines))
+
+    def selected(self) -> list[int]:
+        """The rows that are selected."""
+        runs = self.table.selectionModel().selection().toList()
+        return [row for run in runs for row in range(run.top(), run.bottom() + 1)]
 
     def free(self) -> None:
         """Pick nothing."""
@@ -193,7 +197,7 @@ class OpTable(View):
         found = self.model.groups
         if found is None:
             return
-        rows = [index.row() for index in self.table.selectionModel().selectedRows()]
+        rows = self.selected()
         ops = found.ops_of(self.model.order[rows].tolist() if rows else [])
         if ops != self.chosen:
             self.chosen = ops
