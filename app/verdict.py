@@ -31,6 +31,7 @@ class VerdictBar(QWidget):
         self.theme = theme
         self.answer: Answer | None = None
         self.along: Along | None = None
+        self.searched = False
         self.stale = False
         self.waiting = "Predicting …"
         self.setFixedHeight(VERDICT_HEIGHT)
@@ -41,7 +42,7 @@ class VerdictBar(QWidget):
         """This answer; what is known of the batch stays until it is known anew."""
         self.answer, self.stale = answer, False
         if self.along is not None and self.along.batch != answer.subject.batch:
-            self.along = None
+            self.along, self.searched = None, False
         p = answer.prediction
         said = verdict(p, answer.subject)
         self.setAccessibleDescription(said)
@@ -50,7 +51,7 @@ class VerdictBar(QWidget):
 
     def show_along(self, along: Along | None) -> None:
         """Where the regime shifts."""
-        self.along = along
+        self.along, self.searched = along, True
         self.update()
 
     def set_stale(self, stale: bool) -> None:
@@ -149,8 +150,8 @@ class VerdictBar(QWidget):
 
     def _rate(self, paint: Paint, x: float, wide: float, answer: Answer) -> None:
         t = answer.totals
-        tokens = t.tokens_per_s is not None
-        rate = t.tokens_per_s if t.tokens_per_s is not None else t.samples_per_s
+        tokens = t.tokens_per_s is not None and t.tokens_per_s != t.samples_per_s
+        rate = t.tokens_per_s if tokens and t.tokens_per_s else t.samples_per_s
         text = scaled(rate, "")
         figure, _, prefix = text.partition(" ")
         unit = f"{prefix} {'tokens' if tokens else 'samples'}/s".strip()
@@ -171,7 +172,7 @@ class VerdictBar(QWidget):
         need, room = p.peak_memory_bytes + p.workspace_bytes, p.gpu.memory_bytes
         figure, _, unit = data(need).partition(" ")
         whole = trimmed(data(room))
-        said = f"{'fits,' if p.fits else 'does not fit:'} {percent(need / room)} of {whole}"
+        said = f"fits, {percent(need / room)} of {whole}" if p.fits else f"does not fit {whole}"
         self._figure(paint, x, wide, "Memory on the GPU", figure, unit, said, not p.fits)
         bar = QRectF(x, _BAR_Y - 4, wide, 4)
         paint.area(bar, theme.bg3, radius=2)
@@ -185,7 +186,13 @@ class VerdictBar(QWidget):
         if along is None or not along.spans:
             paint.area(track, theme.bg3, radius=2)
             fixed = answer.scenario.trace_file is not None
-            said = "the batch is fixed in a saved trace" if fixed else "looking along the batch …"
+            said = (
+                "the batch is fixed in a saved trace"
+                if fixed
+                else (
+                    "not known for this network" if self.searched else "looking along the batch …"
+                )
+            )
             paint.text(x, 66, said, theme.ink3, SUPPORT_PX, room=wide)
             return
         most = log2(max(2.0, along.spans[-1][1]))

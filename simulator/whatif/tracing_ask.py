@@ -66,10 +66,10 @@ def make(ask: Ask, gpu: GPU, line: Line | None = None) -> None:
     if line is None:
         plain(ask, gpu)
         return
-    axis, other = line
-    batch = other if axis == "seq" else ask.batch or 8
-    seq = other if axis == "batch" else ask.seq or 128
-    _lines(ask, gpu).fit(line, batch or 8, seq)
+    axis, _ = line  # a family along one size knows no other: its one batch is 1, its sequence None
+    batch = 1 if axis == "seq" else ask.batch or 8
+    seq = None if axis == "batch" else ask.seq or 128
+    _lines(ask, gpu).fit(line, batch, seq)
 
 
 def stored_families(ask: Ask, gpu: GPU, line: Line) -> Path:
