@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from simulator.errors import InputError
+from simulator.fusion import LEVELS
 from simulator.prediction import Prediction
 from simulator.regimes import next_shift
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Predict, axis
+from simulator.whatif import apply
 from simulator.whatif.lines import expecting
 
 _LARGEST = 1 << 20
@@ -84,6 +86,39 @@ def flip(
         raise AssertionError("a shift that its forward run does not show")
     goal = f"the regime flips along {along}"
     return Sought(goal, along, shift.first, shift.last, there, found, shift.sentence)
+
+
+def fusion_for_time(scenario: Scenario, seconds: float, answer: Predict = predict) -> Sought:
+    """The least fusion whose steps, back to back, take no longer than this each. `value` counts
+    the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
+    _positive("time", seconds, "seconds")
+    return _level(scenario, f"a step within {seconds:g} s", seconds, answer)
+
+
+def fusion_for_speedup(scenario: Scenario, times: float, answer: Predict = predict) -> Sought:
+    """The least fusion that is this many times as fast as no fusion, steps back to back."""
+    _positive("speed-up", times, "times")
+    unfused = answer(apply(scenario, "fusion", {"level": "none"}))
+    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, answer)
+
+
+def _level(scenario: Scenario, goal: str, seconds: float, answer: Predict) -> Sought:
+    """The first level of fusion within so many seconds. A level may be slower than the one below
+    it, so that they are asked in turn."""
+    tried: list[str] = []
+    for at, level in enumerate(LEVELS):
+        there = apply(scenario, "fusion", {"level": level})
+        p = answer(there)
+        says = f"fusion {level}: {p.period_s:.4g} s a step"
+        if p.period_s <= seconds:
+            p = answer(there)
+            _verify(goal, p.period_s <= seconds)
+            return Sought(goal, "fusion", at, at - 1 if at else None, there, p, says)
+        tried.append(f"{level} takes {p.period_s:.4g} s")
+    raise InputError(
+        f"no level of fusion reaches the goal, {goal}, which is {seconds:.4g} s: "
+        f"{', '.join(tried)}; expected a lower goal; try cuda_graph, another precision or GPU"
+    )
 
 
 _OTHER = "another axis, or the other direction (down)"

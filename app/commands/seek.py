@@ -1,4 +1,4 @@
-"""`ridgepoint seek`: the batch, or the rate, at which a scenario does what is wanted."""
+"""`ridgepoint seek`: the batch, the rate, or the fusion at which a scenario does what is wanted."""
 
 from __future__ import annotations
 
@@ -58,6 +58,11 @@ def seek(
     throughput: Annotated[
         str | None, typer.Option(metavar="RATE", help="The smallest batch for it, in samples/s.")
     ] = None,
+    fusion: Annotated[
+        str | None,
+        typer.Option(metavar="TIME|FACTORx", help="The least fusion for a step within it (5ms), or "
+                     "that many times as fast as none (1.5x)."),
+    ] = None,
     flip: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="Where the regime flips along bandwidth, tensor_peak, "
@@ -74,7 +79,7 @@ def seek(
 
     written.check(save_scenario=save_scenario)
     scenario = asked.scenario
-    searches = searches_of(scenario, fits, out_of_overhead, latency, throughput, flip, down)
+    searches = searches_of(scenario, fits, out_of_overhead, latency, throughput, flip, down, fusion)
     if save_scenario and len(searches) != 1:
         raise InputError(
             f"--save-scenario with {len(searches)} goals: expected one, whose answer is kept; ask "
@@ -113,6 +118,7 @@ def seek(
 def searches_of(
     scenario: Scenario, fits: bool, out_of_overhead: bool, latency: str | None,
     throughput: str | None, flip: list[str] | None, down: bool,
+    fusion: str | None = None,
 ) -> list[Search]:  # fmt: skip
     """The goals of a command line; without one, those that need no figure."""
     from app.quantities import count_of, seconds
@@ -120,7 +126,7 @@ def searches_of(
     from simulator.sweep import axis
 
     found: list[Search] = []
-    asked_none = not (fits or out_of_overhead or latency or throughput or flip)
+    asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
     def add(kind: str, question: str, wanted: float | None, run: Callable[[Predict], Sought],
             axis: str = "batch") -> None:  # fmt: skip
@@ -139,6 +145,13 @@ def searches_of(
         rate = per_s(throughput)
         run = partial(seeking.batch_for_throughput, scenario, rate)
         add("throughput", f"Smallest batch for {count_of(rate, 'samples/s')}", rate, run)
+    if fusion and (times := _figure(fusion, _TIMES, {"": 1.0})):
+        run = partial(seeking.fusion_for_speedup, scenario, times)
+        add("fusion", f"Least fusion for {times:g}×", times, run, "fusion")
+    elif fusion:
+        limit = time_s(fusion, "--fusion", "20ms, or a factor such as 1.5x")
+        run = partial(seeking.fusion_for_time, scenario, limit)
+        add("fusion", f"Least fusion within {seconds(limit)}", limit, run, "fusion")
     for name in flip or (["bandwidth", "host_speed"] if asked_none else []):
         name = name.removeprefix("+").replace("-", "_")
         axis(scenario, name)  # a mistyped name is answered before anything slow
@@ -153,15 +166,16 @@ def _flip(scenario: Scenario, name: str, down: bool) -> Callable[[Predict], Soug
     return lambda answer: seeking.flip(scenario, name, down=down, answer=answer)
 
 
+_TIMES = re.compile(r"\s*([\d.]+)\s*()[x×]\s*")
 _TIME = re.compile(r"\s*([\d.]+(?:e-?\d+)?)\s*(ns|us|µs|ms|s|min)?\s*")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, None: 1.0}
 
 
-def time_s(text: str) -> float:
+def time_s(text: str, option: str = "--latency", such: str = "20ms or 0.5s") -> float:
     """Seconds of "20ms", "0.5s", "0.02"; InputError for what is no time above 0."""
     value = _figure(text, _TIME, _UNITS)
     if value is None:
-        raise InputError(f"--latency {text!r}: expected a time above 0, such as 20ms or 0.5s")
+        raise InputError(f"{option} {text!r}: expected a time above 0, such as {such}")
     return value
 
 
@@ -243,6 +257,10 @@ def shown_value(search: Search) -> str:
     if search.sought is None:
         return "none"
     value = search.sought.value
+    if search.kind == "fusion":
+        from simulator.fusion import LEVELS
+
+        return LEVELS[int(value)]
     return plain(value) if float(value).is_integer() and search.axis in ("batch", "seq") else (
         plain(value) if float(value).is_integer() else f"{number(value)}×")  # fmt: skip
 

@@ -21,7 +21,7 @@ class SeekPicture(Picture):
     """A plot a goal, below each other."""
 
     def __init__(self, theme: Theme, searches: list[Search], heading: str) -> None:
-        self.SIZE = (900, 90 + 250 * len(searches))
+        self.SIZE = (900, 90 + sum(250 if len(s.tried) > 1 else 60 for s in searches))
         super().__init__(theme, heading, "Marks: what was predicted on the way to the answer")
         for search in searches:
             from app.commands.seek import shown_value
@@ -34,6 +34,8 @@ class SeekPicture(Picture):
                 self.heading(search.reason, LABEL_PX, 400, theme.c)
             if len(search.tried) > 1:
                 self._search(search)
+            elif search.sought is not None:
+                self.heading(search.sought.sentence, LABEL_PX, 400, theme.ink3)
 
     def _search(self, search: Search) -> None:
         plot = self.plot()

@@ -207,6 +207,20 @@ def test_goals(run: Run, tmp_path: Path) -> None:
     assert len(rows(run, *arguments)) == 3
 
 
+def test_the_least_fusion_for_a_speedup(run: Run) -> None:
+    (found,) = data(run, "seek", "mlp-tiny", "--fusion", "1x")["answers"]
+    assert (found["goal"], found["value"], found["wanted"]) == ("fusion", 0, 1)
+    assert found["command"] == "ridgepoint whatif mlp-tiny"  # no fusion is what it has
+    assert "Least fusion for 1×" in shown(run("seek", "mlp-tiny", "--fusion", "1x"))
+    none = run("seek", "mlp-tiny", "--fusion", "1ns")
+    assert none.exit_code == 2
+    assert none.stderr.startswith("error: no level of fusion reaches the goal, a step within 1e-09")
+    wrong = run("seek", "mlp-tiny", "--fusion", "fast")
+    assert wrong.stderr == (
+        "error: --fusion 'fast': expected a time above 0, such as 20ms, or a factor such as 1.5x\n"
+    )
+
+
 def test_figures_of_goals() -> None:
     assert [time_s(t) for t in ("20ms", "0.5s", "0.02", "3 us")] == [0.02, 0.5, 0.02, 3e-6]
     assert [per_s(t) for t in ("5000", "5k", "1.5M")] == [5000, 5000, 1.5e6]

@@ -12,6 +12,8 @@ from simulator.seek import (
     batch_for_throughput,
     batch_out_of_overhead,
     flip,
+    fusion_for_speedup,
+    fusion_for_time,
     largest_batch,
 )
 from simulator.whatif import apply
@@ -77,3 +79,28 @@ def test_an_answer_says_whether_its_trace_was_made_anew():
     assert sought.retraced == (
         "too few points were asked of this network for a family to be fitted"
     )
+
+
+def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
+    base = asked("bert-base", seq=16)
+    levels = ("none", "pointwise", "pointwise+reductions", "compiled")
+    periods = [predict(apply(base, "fusion", {"level": level})).period_s for level in levels]
+    for goal in periods:
+        found = fusion_for_time(base, goal)
+        first = next(i for i, period in enumerate(periods) if period <= goal)
+        assert (found.axis, found.value) == ("fusion", first)
+        assert found.beyond == (first - 1 if first else None)
+        assert found.prediction.period_s == predict(found.scenario).period_s == periods[first]
+    assert min(periods) < periods[0]
+    times = periods[0] / min(periods)
+    found = fusion_for_speedup(base, times * 0.999)
+    assert found.value > 0 and periods[0] / found.prediction.period_s >= times * 0.999
+    assert fusion_for_speedup(base, 1).value == 0
+    with pytest.raises(InputError, match="no level of fusion reaches the goal, 1000 times as fast"):
+        fusion_for_speedup(base, 1000)
+    with pytest.raises(
+        InputError, match=r"compiled takes .* s; expected a lower goal; try cuda_gr"
+    ):
+        fusion_for_time(base, min(periods) * 0.99)
+    with pytest.raises(InputError, match="speed-up is 0: expected more than 0 times"):
+        fusion_for_speedup(base, 0)
