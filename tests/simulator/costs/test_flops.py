@@ -16,7 +16,7 @@ from torch.utils.flop_counter import flop_registry
 
 from simulator.costs import works
 from simulator.records import Signature, Tensor
-from simulator.tracing.recorder import _by_name  # pyright: ignore[reportPrivateUsage]
+from simulator.tracing.recorder import by_name
 
 aten: Any = torch.ops.aten
 CASES = 50
@@ -28,7 +28,7 @@ def t(*shape: int, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
 
 
 def signature(func: Any, args: tuple[Any, ...], out: Any) -> Signature:
-    tensors, names, plain = _by_name(func, args, {})
+    tensors, names, plain = by_name(func, args, {})
     outs = [o for o in (out if isinstance(out, tuple) else (out,)) if o is not None]
     records = [
         Tensor(tuple(x.shape), str(x.dtype).removeprefix("torch."), tuple(x.stride()))
