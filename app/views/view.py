@@ -35,6 +35,8 @@ class View(QWidget):
     """
 
     title: ClassVar[str] = ""
+    workspace: ClassVar[str] = "Explore"
+    """Where the window offers it."""
     picked = Signal(object)
     """frozenset[int]: the ops that the user chose here."""
     asked = Signal(object)
