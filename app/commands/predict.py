@@ -26,6 +26,9 @@ def predict(
         str | None,
         typer.Option(metavar="FILE|-", help="The ops: *.rpt.json, or *.rpt for msgpack."),
     ] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="The report with its pictures.")
+    ] = None,
     top: Top = 12,
     explain_fusion: Annotated[
         bool, typer.Option("--explain-fusion", help="What --mode compiled fuses, and what not.")
@@ -38,7 +41,8 @@ def predict(
     from app import outputs, progress, scenario
 
     texts = {"--json": json, "--csv": csv, "--chrome-trace": chrome_trace,
-             "--save-trace": save_trace, "--save-scenario": save_scenario}  # fmt: skip
+             "--save-trace": save_trace, "--save-scenario": save_scenario,
+             "--html": html}  # fmt: skip
     outputs.check_all(texts, {})
     wanted = asked.scenario
     for option, given in (("--explain-fusion", explain_fusion), ("--exact", exact)):
@@ -59,6 +63,11 @@ def predict(
         from app.chrome_trace import as_text
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
+    if html:
+        from app.command_line import as_command
+        from app.html.page import as_html
+
+        outputs.write("--html", html, as_html(p, found, as_command(wanted)))
     if save_trace:
         write_trace("--save-trace", save_trace, found.trace)
     write_scenario(save_scenario, wanted)
