@@ -1,0 +1,102 @@
+"""Time generated kernels and the host of compiled steps: `python -m calibration.generated FOLDER`.
+
+Needs a CUDA GPU, PyTorch and Triton. First all is compiled, by as many processes as there are
+cores; then each function is timed alone into `FOLDER/generated.jsonl` (its code into
+`generated_sources.jsonl`), and the host's cases into `FOLDER/compiled_host.jsonl`. Every line is on
+disk as soon as it is known; the same command goes on where an earlier one ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+CACHE = Path(tempfile.gettempdir()) / "generated-kernels"
+
+
+def compiling() -> dict[str, str]:
+    """The settings of every process, so that all find each other's results."""
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(CACHE),
+        "TRITON_CACHE_DIR": str(CACHE / "triton"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "TORCHINDUCTOR_FX_GRAPH_CACHE": "1",
+        "TORCHINDUCTOR_AUTOGRAD_CACHE": "1",
+    }
+
+
+def warm(seconds: float, limit: int | None) -> None:
+    """Compile everything, and forget what was tuned while others used the GPU."""
+    count = max(1, min(16, (os.cpu_count() or 2) - 1))
+    command = [sys.executable, "-m", "calibration.generated.warm"]
+    more = ["--seconds", str(seconds), *(["--limit", str(limit)] if limit else [])]
+    running = [
+        subprocess.Popen([*command, str(share), str(count), *more]) for share in range(count)
+    ]
+    until = time.perf_counter() + seconds + 30
+    for each in running:
+        try:
+            each.wait(max(1.0, until - time.perf_counter()))
+        except subprocess.TimeoutExpired:
+            each.kill()
+    for tuned in CACHE.rglob("*.best_config"):
+        tuned.unlink()
+
+
+def measure(folder: Path, until_s: float, limit: int | None) -> None:
+    """Time the points that `FOLDER/generated.jsonl` lacks until then."""
+    from calibration import host_index
+    from calibration.device import Watch, find, versions
+    from calibration.generated.bench import GeneratedBench
+    from calibration.log import Log
+    from calibration.measure import Progress, Sweep, load, planned
+
+    device = find()
+    watch = Watch(device)
+    card = {"gpu": device.name, **asdict(device)}
+    for key in ("name", "uuid"):
+        del card[key]
+    machine = {**versions(), "driver": watch.driver}
+    with Log(folder / "generated.jsonl", {**card, **machine}) as log:
+        done = log.found.measured - log.found.without_kernels
+        points = [p for p in planned(load("generated", print))[:limit] if p.name not in done]
+        index = host_index.suite(gpu=True)
+        log.write({"process": {**machine, "host_index": index, "at_s": round(time.time(), 1)}})
+        progress = Progress(len(points), until_s)
+        bench = GeneratedBench(device, watch, folder / "generated_sources.jsonl")
+        complete = Sweep(log, bench, progress).run(points)
+        print(f"{progress.done} of {len(points)} points, complete: {complete}", flush=True)
+        for name, reason in log.found.failed.items():
+            print(f"  {name}: {reason}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
+    parser.add_argument("--limit", type=int, help="so many points and host cases alone")
+    options = parser.parse_args()
+    began_s = time.perf_counter()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    os.environ |= compiling()
+    warm(0.3 * options.seconds, options.limit)
+    print(f"compiled after {time.perf_counter() - began_s:.0f} s", flush=True)
+    host = [sys.executable, "-m", "calibration.recording", str(options.folder)]
+    host += ["--suite", "compiled_host", "--seconds", str(0.25 * options.seconds)]
+    host += ["--limit", str(options.limit)] if options.limit else []
+    try:
+        subprocess.run(host, timeout=0.25 * options.seconds + 30, check=False)
+    except subprocess.TimeoutExpired:
+        print("the host's cases took too long", flush=True)
+    print(f"the host timed after {time.perf_counter() - began_s:.0f} s", flush=True)
+    measure(options.folder, began_s + options.seconds, options.limit)
+
+
+if __name__ == "__main__":
+    main()
