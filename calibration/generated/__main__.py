@@ -76,25 +76,32 @@ def measure(folder: Path, until_s: float, limit: int | None) -> None:
             print(f"  {name}: {reason}", flush=True)
 
 
+def measure_host(folder: Path, seconds: float, limit: int | None) -> None:
+    """Time the host's cases, in a process of their own."""
+    command = [sys.executable, "-m", "calibration.recording", str(folder)]
+    command += ["--suite", "compiled_host", "--seconds", str(seconds)]
+    command += ["--limit", str(limit)] if limit else []
+    try:
+        subprocess.run(command, timeout=seconds + 30, check=False)
+    except subprocess.TimeoutExpired:
+        print("the host's cases took too long", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
     parser.add_argument("--limit", type=int, help="so many points and host cases alone")
+    parser.add_argument("--skip-host", action="store_true", help="no host cases")
     options = parser.parse_args()
     began_s = time.perf_counter()
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ |= compiling()
     warm(0.3 * options.seconds, options.limit)
     print(f"compiled after {time.perf_counter() - began_s:.0f} s", flush=True)
-    host = [sys.executable, "-m", "calibration.recording", str(options.folder)]
-    host += ["--suite", "compiled_host", "--seconds", str(0.25 * options.seconds)]
-    host += ["--limit", str(options.limit)] if options.limit else []
-    try:
-        subprocess.run(host, timeout=0.25 * options.seconds + 30, check=False)
-    except subprocess.TimeoutExpired:
-        print("the host's cases took too long", flush=True)
-    print(f"the host timed after {time.perf_counter() - began_s:.0f} s", flush=True)
+    if not options.skip_host:
+        measure_host(options.folder, 0.25 * options.seconds, options.limit)
+        print(f"the host timed after {time.perf_counter() - began_s:.0f} s", flush=True)
     measure(options.folder, began_s + options.seconds, options.limit)
 
 
