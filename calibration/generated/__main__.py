@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 CACHE = Path(tempfile.gettempdir()) / "generated-kernels"
@@ -49,42 +48,13 @@ def warm(seconds: float, limit: int | None) -> None:
         tuned.unlink()
 
 
-def measure(folder: Path, until_s: float, limit: int | None) -> None:
-    """Time the points that `FOLDER/generated.jsonl` lacks until then."""
-    from calibration import host_index
-    from calibration.device import Watch, find, versions
-    from calibration.generated.bench import GeneratedBench
-    from calibration.log import Log
-    from calibration.measure import Progress, Sweep, load, planned
-
-    device = find()
-    watch = Watch(device)
-    card = {"gpu": device.name, **asdict(device)}
-    for key in ("name", "uuid"):
-        del card[key]
-    machine = {**versions(), "driver": watch.driver}
-    with Log(folder / "generated.jsonl", {**card, **machine}) as log:
-        done = log.found.measured - log.found.without_kernels
-        points = [p for p in planned(load("generated", print))[:limit] if p.name not in done]
-        index = host_index.suite(gpu=True)
-        log.write({"process": {**machine, "host_index": index, "at_s": round(time.time(), 1)}})
-        progress = Progress(len(points), until_s)
-        bench = GeneratedBench(device, watch, folder / "generated_sources.jsonl")
-        complete = Sweep(log, bench, progress).run(points)
-        print(f"{progress.done} of {len(points)} points, complete: {complete}", flush=True)
-        for name, reason in log.found.failed.items():
-            print(f"  {name}: {reason}", flush=True)
-
-
-def measure_host(folder: Path, seconds: float, limit: int | None) -> None:
-    """Time the host's cases, in a process of their own."""
-    command = [sys.executable, "-m", "calibration.recording", str(folder)]
-    command += ["--suite", "compiled_host", "--seconds", str(seconds)]
-    command += ["--limit", str(limit)] if limit else []
+def timed(module: str, folder: Path, seconds: float, *options: str) -> None:
+    """Run a module that measures into the folder, in a process of its own."""
+    command = [sys.executable, "-m", module, str(folder), "--seconds", str(seconds), *options]
     try:
-        subprocess.run(command, timeout=seconds + 30, check=False)
+        subprocess.run(command, timeout=seconds + 25, check=False)
     except subprocess.TimeoutExpired:
-        print("the host's cases took too long", flush=True)
+        print(f"{module} took too long", flush=True)
 
 
 def main() -> None:
@@ -96,13 +66,16 @@ def main() -> None:
     options = parser.parse_args()
     began_s = time.perf_counter()
     options.folder.mkdir(parents=True, exist_ok=True)
-    os.environ |= compiling()
+    limited = ["--limit", str(options.limit)] if options.limit else []
+    os.environ |= compiling()  # read when torch is imported, so by the processes started here
     warm(0.3 * options.seconds, options.limit)
     print(f"compiled after {time.perf_counter() - began_s:.0f} s", flush=True)
     if not options.skip_host:
-        measure_host(options.folder, 0.25 * options.seconds, options.limit)
+        suite = ["--suite", "compiled_host", *limited]
+        timed("calibration.recording", options.folder, 0.25 * options.seconds, *suite)
         print(f"the host timed after {time.perf_counter() - began_s:.0f} s", flush=True)
-    measure(options.folder, began_s + options.seconds, options.limit)
+    left_s = began_s + options.seconds - time.perf_counter()
+    timed("calibration.generated.sweep", options.folder, left_s, *limited)
 
 
 if __name__ == "__main__":
