@@ -20,7 +20,7 @@ def opened(scenario: Scenario, theme: ThemeChoice = "dark") -> Window:
 
 def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
     """Show the window until it is closed; the exit status."""
-    running = application()
+    running = application(on_screen=True)
     QCoreApplication.setApplicationName("Ridgepoint")
     remembered = Remembered.read()
     window = opened(scenario, theme or remembered.theme)
