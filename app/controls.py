@@ -42,7 +42,7 @@ class LogSlider(QSlider):
         self.setFixedHeight(40)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(220, 40)
 
     def at(self, value: float) -> float:
@@ -57,7 +57,7 @@ class LogSlider(QSlider):
         near = [mark for mark in self.marks if abs(self.at(mark) - x) <= 3]
         return near[0] if near else round(exact)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint, theme = Paint(painter, self.theme), self.theme
         at, end = self.at(self.value()), self.width() - _EDGE
@@ -80,19 +80,19 @@ class LogSlider(QSlider):
             painter.drawEllipse(QPointF(at, _GROOVE_Y), 9.5, 9.5)
         painter.end()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
             self.setSliderDown(True)
             self.setValue(self.value_at(event.position().x()))
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self.isSliderDown():
             self.setValue(self.value_at(event.position().x()))
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self.setSliderDown(False)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key, value = Qt.Key(event.key()), self.value()
         step = max(1, round(value / 20))
         to = {
@@ -175,7 +175,7 @@ class Choice(QComboBox):
         self.setAccessibleName(name)
         self.setMaxVisibleItems(18)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -150,7 +150,7 @@ class _Change(QUndoCommand):
     def id(self) -> int:
         return 1 if self.key else -1
 
-    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802
+    def mergeWith(self, other: QUndoCommand) -> bool:
         if not isinstance(other, _Change) or other.key != self.key:
             return False
         self.after = other.after

@@ -65,10 +65,10 @@ class VerdictBar(QWidget):
         self.theme = theme
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(1264, VERDICT_HEIGHT)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint = Paint(painter, self.theme)
         area = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)

@@ -1,4 +1,4 @@
-"""The explorer's window: verdict, views and inspector around one session."""
+"""The explorer's window: verdict, workspaces and inspector around one session."""
 
 from __future__ import annotations
 
@@ -6,39 +6,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QElapsedTimer, Qt
-from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import (
-    QApplication,
-    QDockWidget,
-    QFileDialog,
-    QHBoxLayout,
-    QLabel,
-    QMainWindow,
-    QMenuBar,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMainWindow, QVBoxLayout, QWidget
 
 from app import session_file
-from app.answer import Along, Answer, along_batch, answered
+from app.answer import Along, Answer
+from app.answering import Answering
 from app.banner import Banner
 from app.command_line import as_command
+from app.head import Head, WorkspaceButtons
 from app.inspector import Inspector
+from app.menus import Menus
 from app.panel import Panel, export
 from app.quantities import seconds
-from app.session import LETTERS, Session, State
+from app.session import Session, State
 from app.style import INSPECTOR_WIDTH, face, palette, sheet, themed
 from app.verdict import VerdictBar
 from app.views.catalogue import VIEWS
-from app.views.view import Side, View
+from app.views.view import View
 from app.worker import SLOW, Worker, later
+from app.workspaces import Workspaces
 from simulator.errors import RidgepointError
 
-_PATIENCE_MS, _PAUSE_MS, _TICK_MS = 1000, 120, 500
-"""After how long without an answer the last one is shown faint; how long a scenario must stand
-before the batch is searched; how often the status bar says what is under way."""
+_TICK_MS = 500
+"""How often the status bar says what is under way."""
+_WITHOUT_VERDICT = ("Compare", "Lessons")
+"""Workspaces whose views say themselves what is predicted, or ask for it."""
 
 
 class Window(QMainWindow):
@@ -47,14 +41,11 @@ class Window(QMainWindow):
     def __init__(self, session: Session, worker: Worker) -> None:
         super().__init__()
         self.session, self.worker = session, worker
+        self.answering = Answering(session, worker)
         self.theme = themed(session.state.theme)
-        self.answers: dict[str, Answer] = {}
         self.took_ms = 0.0
-        self._clock = QElapsedTimer()
         self.setWindowTitle("Ridgepoint")
         self.setFont(face())
-        self.setDockNestingEnabled(True)
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.verdict = VerdictBar(self.theme)
         self.banner = Banner()
         self.inspector = Inspector(session, self.theme)
@@ -64,24 +55,32 @@ class Window(QMainWindow):
         for kind in VIEWS:
             self._add_view(kind)
         self._stale: set[View] = set()
-        self._place()
-        self.setMenuWidget(self._head())
+        self.workspaces = Workspaces()
+        self.workspaces.fill(self.views)
+        self.setCentralWidget(self.workspaces)
+        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.inspector_panel)
+        self.buttons = WorkspaceButtons(self.workspaces.docks)
+        self.head = Head(Menus(self), self.buttons)
+        self.setMenuWidget(self._top())
         self._bottom()
-        self._late = later(_PATIENCE_MS, lambda: self.verdict.set_stale(True), self)
-        self._pause = later(_PAUSE_MS, self._look_along, self)
         self._tick = later(_TICK_MS, self._say_under_way, self)
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has it before the user gives it to one
+        self.buttons.chosen.connect(session.show)
         session.changed.connect(self._changed)
         worker.moved.connect(self._say_under_way)
+        self.answering.drawn.connect(self._draw)
+        self.answering.late.connect(lambda: self.verdict.set_stale(True))
+        self.answering.failed.connect(self._failed)
+        self.answering.searched.connect(self._show_along)
         self._restyle()
-        self._ask()
+        self._go(session.state.workspace)
+        self.answering.ask()
 
-    @property
-    def answer(self) -> Answer | None:
-        """The answer to the current scenario, where there is one."""
-        return self.answers.get(self.session.state.scenario.key)
+    def panels(self) -> list[Panel]:
+        """Every panel that can be shown or hidden."""
+        return [*self.views.values(), self.inspector_panel]
 
     def _add_view(self, kind: type[View]) -> None:
         view = kind(self.theme)
@@ -95,72 +94,16 @@ class Window(QMainWindow):
             action.triggered.connect(lambda _=False, s=suffix: self._export(view, s))
         self.views[view] = panel
 
-    def _place(self) -> None:
-        """The first view above the second; others are tabs of these two in turn."""
-        panels = list(self.views.values())
-        left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
-        for index, panel in enumerate(panels):
-            self.addDockWidget(left, panel)
-            if index == 1:
-                self.splitDockWidget(panels[0], panel, Qt.Orientation.Vertical)
-            elif index > 1:
-                self.tabifyDockWidget(panels[index % 2], panel)
-        for panel in panels[:2]:
-            panel.raise_()
-        self.addDockWidget(right, self.inspector_panel)
-        self.resizeDocks(list[QDockWidget](panels[:2]), [62, 38], Qt.Orientation.Vertical)
-
-    def _head(self) -> QWidget:
-        head = QWidget()
-        head.setProperty("look", "window")
-        column = QVBoxLayout(head)
+    def _top(self) -> QWidget:
+        top = QWidget()
+        top.setProperty("look", "window")
+        column = QVBoxLayout(top)
         column.setContentsMargins(0, 4, 0, 8)
         column.setSpacing(6)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        name = QLabel("Ridgepoint")
-        name.setProperty("tone", "figure")
-        self.asked = QLabel()
-        self.asked.setProperty("tone", "quiet")
-        row.addWidget(name)
-        row.addWidget(self._menus())
-        row.addStretch(1)
-        row.addWidget(self.asked)
-        column.addLayout(row)
+        column.addWidget(self.head)
         column.addWidget(self.verdict)
         column.addWidget(self.banner)
-        return head
-
-    def _menus(self) -> QMenuBar:
-        bar = QMenuBar()
-        bar.setNativeMenuBar(False)
-        file, edit = bar.addMenu("File"), bar.addMenu("Edit")
-        shown, scenario = bar.addMenu("View"), bar.addMenu("Scenario")
-        standard = QKeySequence.StandardKey
-        self._action(file, "Open session …", self.open_session, standard.Open)
-        self._action(file, "Save session …", self.save_session, standard.Save)
-        file.addSeparator()
-        self._action(file, "Quit", self.close, standard.Quit)
-        undo = self.session.history.createUndoAction(self, "Undo")
-        redo = self.session.history.createRedoAction(self, "Redo")
-        for action, key in ((undo, standard.Undo), (redo, standard.Redo)):
-            action.setShortcut(key)
-            edit.addAction(action)
-            self.addAction(action)
-        for panel in (*self.views.values(), self.inspector_panel):
-            shown.addAction(panel.toggleViewAction())
-        shown.addSeparator()
-        self._action(shown, "Light or dark", self.toggle_theme, "Ctrl+Shift+L")
-        self._action(scenario, "Copy as command", self.copy_command, "Ctrl+Shift+C")
-        return bar
-
-    def _action(self, menu: Any, words: str, done: Callable[[], Any],
-                keys: QKeySequence.StandardKey | str) -> None:  # fmt: skip
-        action = QAction(words, self)
-        action.setShortcut(QKeySequence(keys))
-        action.triggered.connect(lambda: done())
-        menu.addAction(action)
-        self.addAction(action)
+        return top
 
     def _bottom(self) -> None:
         bar = self.statusBar()
@@ -178,69 +121,32 @@ class Window(QMainWindow):
     def _changed(self, before: State, after: State) -> None:
         if before.theme != after.theme:
             self._restyle()
+        if before.workspace != after.workspace:
+            self._go(after.workspace)
         if (before.sides, before.current) != (after.sides, after.current):
-            self._clock.start()
             self.inspector.show_scenario(after.scenario)
-            self._ask()
+            self.answering.ask()
         if before.picked != after.picked:
             for view in self.views:
                 view.pick(after.picked)
 
-    def _ask(self) -> None:
-        """Have every side answered that is not."""
-        if not self._clock.isValid():
-            self._clock.start()
-        state = self.session.state
-        sides = {f"side {place}" for place in range(len(state.sides))}
-        for key in [
-            key for key in self.worker.jobs if key.startswith("side ") and key not in sides
-        ]:
-            self.worker.cancel(key)
-        for place, side in enumerate(state.sides):
-            key = f"side {place}"
-            if side.scenario.key in self.answers:
-                self.worker.cancel(key)
-                continue
-            failed = self._failed if place == state.current else _ignored
-            self.worker.ask(key, lambda _, s=side.scenario: answered(s), self._answered, failed)
-        if self.answer is not None:
-            self._draw()
-        else:
-            self._late.start()
+    def _go(self, workspace: str) -> None:
+        shown = self.workspaces.go(workspace)
+        self.buttons.put(shown)
+        self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
+        self.inspector_panel.setVisible(shown == "Explore")
 
-    def _answered(self, answer: Answer) -> None:
-        while len(self.answers) > 64:  # the oldest goes
-            del self.answers[next(iter(self.answers))]
-        self.answers[answer.scenario.key] = answer
-        if self.answer is not None:
-            self._draw()
-
-    def _failed(self, error: RidgepointError) -> None:
-        self._late.stop()
-        self.worker.cancel("along")
-        self._pause.stop()
+    def _failed(self, reason: str) -> None:
         self.verdict.waiting = "No prediction"
         self.verdict.set_stale(True)
         self.verdict.update()
-        self.banner.say(str(error))
+        self.banner.say(reason)
         self.said.setText("Not predicted")
-
-    def sides(self) -> tuple[tuple[Side, ...], int]:
-        """The sides that are answered, and the place of the current one among them."""
-        state, found, current = self.session.state, list[Side](), 0
-        for place, side in enumerate(state.sides):
-            answer = self.answers.get(side.scenario.key)
-            if place == state.current:
-                current = len(found)
-            if answer is not None:
-                found.append(Side(LETTERS[place], side.name, side.scenario, answer.prediction))
-        return tuple(found), current
 
     def _draw(self) -> None:
         """Show the current answer."""
-        answer = self.answer
+        answer = self.answering.answer
         assert answer is not None
-        self._late.stop()
         self.banner.hide()
         self.verdict.show_answer(answer)
         self._stale = set(self.views)
@@ -248,13 +154,12 @@ class Window(QMainWindow):
             in_front = panel.isVisible() and not view.visibleRegion().isEmpty()
             if in_front or not self.isVisible():
                 self._draw_view(view)
-        self.took_ms = self._clock.nsecsElapsed() / 1e6
+        self.took_ms = self.answering.clock.nsecsElapsed() / 1e6
         self._count(answer)
-        self._pause.start()
 
     def _draw_view(self, view: View) -> None:
         self._stale.discard(view)
-        sides, current = self.sides()
+        sides, current = self.answering.sides()
         view.draw(sides, current)
         view.pick(self.session.state.picked)
         self.views[view].say(view.subtitle())
@@ -262,7 +167,7 @@ class Window(QMainWindow):
 
     def _wonder(self, view: View) -> None:
         """Ask a view's question, and give it the answer."""
-        sides, current = self.sides()
+        sides, current = self.answering.sides()
         question = view.question(sides, current) if sides else None
         if question is None:
             self.worker.cancel(f"view {view.title}")
@@ -276,16 +181,8 @@ class Window(QMainWindow):
                         lambda error: self.views[view].say(str(error)), SLOW, True)  # fmt: skip
 
     def _shown(self, view: View, shown: bool) -> None:
-        if shown and view in self._stale and self.answer is not None:
+        if shown and view in self._stale and self.answering.answer is not None:
             self._draw_view(view)
-
-    def _look_along(self) -> None:
-        answer = self.answer
-        if answer is None:
-            return
-        asked, batch = answer.scenario, answer.subject.batch
-        self.worker.ask("along", lambda _: along_batch(asked, batch), self._show_along,
-                        lambda error: self._show_along(None), SLOW, True)  # fmt: skip
 
     def _show_along(self, along: Along | None) -> None:
         self.verdict.show_along(along)
@@ -303,18 +200,23 @@ class Window(QMainWindow):
         self.sources.setText(f"Profile {p.profile}, host {p.host.id}, traced by "
                              f"torch {p.trace.torch_version.partition('+')[0]}")  # fmt: skip
         seq = f" × {answer.subject.seq:,}" if answer.subject.seq else ""
-        self.asked.setText(f"{answer.subject.name}, {p.trace.phase}, batch {answer.subject.batch:,}"
-                           f"{seq}, {answer.subject.dtype} on {p.gpu.name}")  # fmt: skip
+        self.head.asked.say(f"{answer.subject.name}, {p.trace.phase}, batch "
+                            f"{answer.subject.batch:,}{seq}, {answer.subject.dtype} on "
+                            f"{p.gpu.name}")  # fmt: skip
 
     def _say_under_way(self) -> None:
-        sentence = self.worker.tracing.sentence
+        sentence, answer = self.worker.tracing.sentence, self.answering.answer
         if sentence:
             self.said.setText(f"{sentence.capitalize()} (Esc gives up)")
             self._tick.start()
-        elif self.answer is not None and not self.said.text().startswith("Re"):
-            self._count(self.answer)
+        elif answer is not None and not self.said.text().startswith("Re"):
+            self._count(answer)
 
     # what the user does
+
+    def arrange(self) -> None:
+        """The panels of the workspace that is shown where they were at first."""
+        self.workspaces.docks[self.workspaces.go(self.session.state.workspace)].arrange()
 
     def toggle_theme(self) -> None:
         """From dark to light, or back."""
@@ -351,15 +253,15 @@ class Window(QMainWindow):
         except RidgepointError as error:
             self.banner.say(str(error))
 
-    def keyPressEvent(self, event: Any) -> None:  # noqa: N802
+    def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and self.worker.busy():
             self.worker.cancel_all()
-            self._late.stop()
+            self.answering.give_up()
             self.said.setText("Given up")
         else:
             super().keyPressEvent(event)
 
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+    def closeEvent(self, event: QCloseEvent) -> None:
         self.worker.cancel_all()
         super().closeEvent(event)
 
@@ -375,7 +277,3 @@ class Window(QMainWindow):
         for view, panel in self.views.items():
             panel.restyle(theme)
             view.restyle(theme)
-
-
-def _ignored(error: RidgepointError) -> None:
-    """A side that is not worked on says why it has no answer once it is."""

@@ -149,10 +149,10 @@ class Legend(QWidget):
             return list(REGIMES)
         return [f"{100 * self.shares[r]:.0f}% {r}" for r in REGIMES]
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(round(sum(width(w, LABEL_PX, 500) + 30 for w in self.words())), 20)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint = Paint(painter, self.theme)
         words = self.words()

@@ -336,7 +336,7 @@ class SweepCanvas(Canvas):
         at = self.along.at(float(first.values[row]))
         return QPointF(at, self.upward.at(float(first.columns["period_s"][row])))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         first, key = self.first, Qt.Key(event.key())
         if first is None or self.stale:
             super().keyPressEvent(event)

@@ -162,7 +162,7 @@ class IcicleCanvas(Canvas):
             return self.at
         return QPointF(box.left() + min(60.0, box.width() / 2), box.bottom() - 6)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key, part = Qt.Key(event.key()), self.over or self.shown
         if key in (Qt.Key.Key_Escape, Qt.Key.Key_Backspace) and self.shown is not None:
             self.pressed_on.emit(self.shown.parent or self.root)
