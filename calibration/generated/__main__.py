@@ -1,9 +1,10 @@
 """Time generated kernels and the host of compiled steps: `python -m calibration.generated FOLDER`.
 
 Needs a CUDA GPU, PyTorch and Triton. First all is compiled, by as many processes as there are
-cores; then each function is timed alone into `FOLDER/generated.jsonl` (its code into
-`generated_sources.jsonl`), and the host's cases into `FOLDER/compiled_host.jsonl`. Every line is on
-disk as soon as it is known; the same command goes on where an earlier one ended.
+cores; then the host's cases are timed into `FOLDER/compiled_host.jsonl`, and each function alone
+into `FOLDER/generated_1.jsonl` and, tuned anew, `generated_2.jsonl`. Inductor chooses between tiles
+by timing them, and where two come near to each other it chooses now one and now the other. Every
+line is on disk as soon as it is known; the same command goes on where an earlier one ended.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ def warm(seconds: float, limit: int | None) -> None:
             each.wait(max(1.0, until - time.perf_counter()))
         except subprocess.TimeoutExpired:
             each.kill()
+
+
+def untune() -> None:
+    """Forget what was tuned: while others used the GPU, or by one throw of near ties."""
     for tuned in CACHE.rglob("*.best_config"):
         tuned.unlink()
 
@@ -62,6 +67,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=570.0, help="in all (%(default)s)")
     parser.add_argument("--limit", type=int, help="so many points and host cases alone")
+    parser.add_argument("--rounds", type=int, default=2, help="each tunes anew (%(default)s)")
+    parser.add_argument("--first", type=int, default=1, help="the first round's number")
     parser.add_argument("--skip-host", action="store_true", help="no host cases")
     options = parser.parse_args()
     began_s = time.perf_counter()
@@ -74,8 +81,11 @@ def main() -> None:
         suite = ["--suite", "compiled_host", *limited]
         timed("calibration.recording", options.folder, 0.25 * options.seconds, *suite)
         print(f"the host timed after {time.perf_counter() - began_s:.0f} s", flush=True)
-    left_s = began_s + options.seconds - time.perf_counter()
-    timed("calibration.generated.sweep", options.folder, left_s, *limited)
+    for number in range(options.first, options.first + options.rounds):
+        untune()
+        left_s = began_s + options.seconds - time.perf_counter()
+        numbered = ["--round", str(number), *limited]
+        timed("calibration.generated.sweep", options.folder, left_s, *numbered)
 
 
 if __name__ == "__main__":

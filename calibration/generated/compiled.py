@@ -43,14 +43,23 @@ def compiled(function: Function, operands: Sequence[Tensor]) -> Call:
     return lambda: run(*operands)
 
 
-def trained(function: Function, operands: Sequence[Tensor]) -> Call:
+class Trained:
     """The call that runs `function(*operands)` forward and backward, from a random gradient to the
     gradients of all operands that want one."""
-    run = _run(function, operands)
-    with torch.no_grad():
-        gradient = torch.randn_like(function(*operands))
-    wanted = [each for each in operands if each.requires_grad]
-    return lambda: torch.autograd.grad(run(*operands), wanted, gradient)
+
+    def __init__(self, function: Function, operands: Sequence[Tensor]) -> None:
+        self.operands = operands
+        self.run = _run(function, operands)
+        with torch.no_grad():
+            self.gradient = torch.randn_like(function(*operands))
+        self.wanted = [each for each in operands if each.requires_grad]
+
+    def forward(self) -> Tensor:
+        """The forward pass alone."""
+        return self.run(*self.operands)
+
+    def __call__(self) -> object:
+        return torch.autograd.grad(self.forward(), self.wanted, self.gradient)
 
 
 def _run(function: Function, operands: Sequence[Tensor]) -> Function:

@@ -10,7 +10,8 @@ from calibration.generated.compiled import compiled, generated, points
 from calibration.sweeps.operands import channels_last, random
 from calibration.sweeps.registry import Call, Params
 
-_MATRICES = [(64, 64), (512, 768), (2048, 1024), (4096, 4096), (16384, 4096)]
+_MATRICES = [(64, 64), (512, 768), (2048, 1024), (4096, 4096), (16384, 4096), (128, 1024),
+             (1024, 3072), (8192, 1024), (8192, 2560)]  # fmt: skip
 
 
 def _matrices() -> list[Params]:
@@ -42,7 +43,7 @@ def _heads() -> list[Params]:
         {"batch": batch, "seq": seq, "heads": heads, "width": width}
         for batch, seq, heads, width in (
             (32, 1, 8, 128), (1, 512, 32, 64), (4, 1024, 12, 64), (4, 2048, 8, 128),
-            (4, 2048, 32, 128),
+            (4, 2048, 32, 128), (8, 128, 12, 64), (2, 1024, 16, 128), (1, 4096, 32, 128),
         )
     )  # fmt: skip
 
@@ -66,7 +67,8 @@ def generated_heads_apart(dtype: str, batch: int, seq: int, heads: int, width: i
     return compiled(lambda x: (x * 0.125).transpose(1, 2).contiguous(), [x])
 
 
-_PICTURES = [(1, 64, 56), (8, 256, 14), (8, 96, 56), (32, 512, 28), (64, 128, 56)]
+_PICTURES = [(1, 64, 56), (8, 256, 14), (8, 96, 56), (32, 512, 28), (64, 128, 56), (1, 512, 7),
+             (16, 64, 112), (32, 256, 28), (64, 2048, 7), (2, 320, 64)]  # fmt: skip
 
 
 def _pictures() -> list[Params]:

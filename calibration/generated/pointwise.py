@@ -12,7 +12,7 @@ from calibration.generated.compiled import compiled, generated, points
 from calibration.sweeps.operands import DTYPES, random
 from calibration.sweeps.registry import Call, Params
 
-SIZES = [2**log2 for log2 in (12, 16, 19, 22, 24, 26)]
+SIZES = [2**12, 30_000, 2**16, 200_000, 2**19, 1_500_000, 2**22, 3 * 2**21, 2**24, 2**26]
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
     "gelu": F.gelu,
@@ -37,7 +37,14 @@ def _each_function() -> list[Params]:
     return [
         {"name": name, "dtype": dtype, "size": size}
         for name in FUNCTIONS
-        for dtype, size in (("bf16", 2**12), ("bf16", 2**20), ("bf16", 2**25), ("fp32", 2**21))
+        for dtype, size in (
+            ("bf16", 2**12),
+            ("bf16", 2**20),
+            ("bf16", 2**25),
+            ("fp32", 2**21),
+            ("fp32", 100_000),
+            ("bf16", 6_000_000),
+        )
     ]
 
 
@@ -55,7 +62,7 @@ def _chains(sizes: tuple[int, ...]) -> list[Params]:
     ]
 
 
-@generated(lambda: _chains((2**12, 2**18, 2**22, 2**26)))
+@generated(lambda: _chains((2**12, 60_000, 2**18, 2**20, 2**22, 2**24, 2**26)))
 def generated_cheap_chain(dtype: str, size: int, ops: int) -> Call:
     """Multiply and add in turn."""
 
@@ -67,7 +74,7 @@ def generated_cheap_chain(dtype: str, size: int, ops: int) -> Call:
     return compiled(chain, [random(size, dtype=dtype)])
 
 
-@generated(lambda: _chains((2**12, 2**18, 2**23)))
+@generated(lambda: _chains((2**12, 60_000, 2**18, 2**21, 2**23)))
 def generated_dear_chain(dtype: str, size: int, ops: int) -> Call:
     """Sigmoids, each of the one before."""
 
@@ -102,7 +109,7 @@ def generated_many_operands(dtype: str, size: int, operands: int) -> Call:
     lambda: [
         {"dtype": a, "to": b, "size": size}
         for a, b in (("fp32", "bf16"), ("bf16", "fp32"), ("fp16", "fp32"))
-        for size in (2**16, 2**22, 2**25)
+        for size in (2**16, 2**20, 2**22, 12_000_000, 2**25)
     ]
 )
 def generated_cast(dtype: str, to: str, size: int) -> Call:
@@ -121,7 +128,8 @@ def generated_dropout_add(dtype: str, size: int) -> Call:
     return compiled(dropped, [random(size, dtype=dtype) for _ in range(2)])
 
 
-_ROWS = [(8, 1024), (64, 4096), (512, 3072), (4096, 1024), (4096, 5632), (16384, 4096)]
+_ROWS = [(8, 1024), (32, 768), (64, 4096), (512, 1024), (512, 3072), (2048, 768), (4096, 1024),
+         (2048, 11008), (4096, 5632), (16384, 768), (16384, 4096)]  # fmt: skip
 
 
 def _rows() -> list[Params]:

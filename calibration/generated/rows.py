@@ -13,7 +13,8 @@ from calibration.sweeps.operands import indices, random
 from calibration.sweeps.registry import Call, Params
 
 SHAPES = [(16, 256), (512, 768), (65536, 64), (4096, 1024), (128, 32768), (32768, 768),
-          (2048, 8192), (16384, 4096)]  # fmt: skip
+          (2048, 8192), (16384, 4096), (64, 1024), (2048, 768), (8192, 128), (256, 4096),
+          (1024, 2048), (8192, 768), (4096, 5120), (1024, 16384), (100, 1280)]  # fmt: skip
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sum": lambda x: x.sum(-1),
     "max": lambda x: x.amax(-1),
@@ -33,7 +34,8 @@ def _matrices(shapes: list[tuple[int, int]] = SHAPES) -> list[Params]:
         for name in REDUCTIONS
         for dtype, rows, cols in (
             ("bf16", 64, 4096), ("fp32", 4096, 512), ("bf16", 32768, 1024), ("bf16", 8, 262144),
-            ("fp32", 131072, 64), ("bf16", 1024, 16384),
+            ("fp32", 131072, 64), ("bf16", 1024, 16384), ("bf16", 512, 1024), ("fp32", 2048, 2048),
+            ("bf16", 8192, 4096), ("fp32", 16384, 256),
         )
     ]
 )  # fmt: skip
@@ -60,7 +62,8 @@ def generated_log_softmax(dtype: str, rows: int, cols: int) -> Call:
         {"heads": heads, "queries": queries, "keys": keys}
         for heads, queries, keys in (
             (12, 64, 64), (96, 128, 128), (12, 512, 512), (32, 1, 4096), (64, 1024, 1024),
-            (16, 2048, 2048), (4, 8192, 8192),
+            (16, 2048, 2048), (4, 8192, 8192), (12, 197, 197), (192, 64, 64), (32, 256, 1024),
+            (128, 512, 512),
         )
     )
 )  # fmt: skip
@@ -112,7 +115,8 @@ def generated_gelu_norm(dtype: str, rows: int, cols: int) -> Call:
     return compiled(norm, operands)
 
 
-_LOGITS = [(128, 1000), (4096, 1000), (512, 50257), (4096, 32000), (64, 128256), (1024, 128256)]
+_LOGITS = [(128, 1000), (4096, 1000), (512, 50257), (4096, 32000), (64, 128256), (1024, 128256),
+           (1024, 10), (256, 30522), (2048, 50304)]  # fmt: skip
 
 
 @generated(lambda: points({"rows": rows, "vocabulary": cols} for rows, cols in _LOGITS))
@@ -125,7 +129,15 @@ def generated_cross_entropy(dtype: str, rows: int, vocabulary: int) -> Call:
 @generated(
     lambda: points(
         {"picked": picked, "cols": cols}
-        for picked, cols in ((64, 768), (2048, 768), (8192, 1024), (16384, 2048), (32768, 4096))
+        for picked, cols in (
+            (64, 768),
+            (2048, 768),
+            (8192, 1024),
+            (16384, 2048),
+            (32768, 4096),
+            (512, 1024),
+            (4096, 2048),
+        )
     )
 )
 def generated_embedding_norm(dtype: str, picked: int, cols: int) -> Call:
@@ -139,7 +151,7 @@ def generated_embedding_norm(dtype: str, picked: int, cols: int) -> Call:
     return compiled(embedded, [words, table, place, w, b])
 
 
-@generated(lambda: points({"size": 2**log2} for log2 in (12, 17, 20, 23, 26)))
+@generated(lambda: points({"size": 2**log2} for log2 in (12, 15, 17, 19, 20, 22, 23, 25, 26)))
 def generated_mean_of_squares(dtype: str, size: int) -> Call:
     """One number of a whole tensor, in as many steps as it takes."""
     operands = [random(size, dtype=dtype) for _ in range(2)]

@@ -6,11 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from calibration.generated.compiled import compiled, generated, points, trained
+from calibration.generated.compiled import Trained, compiled, generated, points
 from calibration.sweeps.operands import channels_last, indices, random
 from calibration.sweeps.registry import Call, Params
 
-_MATRICES = [(64, 768), (512, 768), (4096, 1024), (8192, 4096), (32768, 1024)]
+_MATRICES = [(64, 768), (512, 768), (4096, 1024), (8192, 4096), (32768, 1024), (128, 2048),
+             (1024, 768), (1024, 4096), (8192, 768), (2048, 11008)]  # fmt: skip
 
 
 def _matrices() -> list[Params]:
@@ -32,7 +33,7 @@ def generated_column_sums(dtype: str, rows: int, cols: int) -> Call:
 @generated(_matrices)
 def generated_train_bias_gelu(dtype: str, rows: int, cols: int) -> Call:
     """A bias and GELU."""
-    return trained(lambda x, b: F.gelu(x + b), _with_weights(dtype, rows, cols, 1))
+    return Trained(lambda x, b: F.gelu(x + b), _with_weights(dtype, rows, cols, 1))
 
 
 @generated(_matrices)
@@ -43,7 +44,7 @@ def generated_train_layer_norm(dtype: str, rows: int, cols: int) -> Call:
         return F.layer_norm(x + y, (cols,), w, b)
 
     operands = [*_with_weights(dtype, rows, cols, 2), random(rows, cols, dtype=dtype)]
-    return trained(norm, operands)
+    return Trained(norm, operands)
 
 
 @generated(_matrices)
@@ -55,21 +56,21 @@ def generated_train_rms_norm(dtype: str, rows: int, cols: int) -> Call:
         y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)
         return w * y.to(x.dtype)
 
-    return trained(norm, _with_weights(dtype, rows, cols, 1))
+    return Trained(norm, _with_weights(dtype, rows, cols, 1))
 
 
 @generated(_matrices)
 def generated_train_swiglu(dtype: str, rows: int, cols: int) -> Call:
     """Two tensors, gated."""
     operands = [random(rows, cols, dtype=dtype, grad=True) for _ in range(2)]
-    return trained(lambda gate, up: F.silu(gate) * up, operands)
+    return Trained(lambda gate, up: F.silu(gate) * up, operands)
 
 
 @generated(_matrices)
 def generated_train_dropout(dtype: str, rows: int, cols: int) -> Call:
     """Dropout and a residual."""
     operands = [random(rows, cols, dtype=dtype, grad=True) for _ in range(2)]
-    return trained(lambda x, y: F.dropout(torch.tanh(x), 0.1, True) + y, operands)
+    return Trained(lambda x, y: F.dropout(torch.tanh(x), 0.1, True) + y, operands)
 
 
 @generated(
@@ -82,19 +83,27 @@ def generated_train_cross_entropy(dtype: str, rows: int, vocabulary: int) -> Cal
     """The mean loss over rows of logits, and their gradient."""
     labels = indices(rows, below=vocabulary)
     logits = random(rows, vocabulary, dtype=dtype, grad=True)
-    return trained(lambda x, y: F.cross_entropy(x.float(), y), [logits, labels])
+    return Trained(lambda x, y: F.cross_entropy(x.float(), y), [logits, labels])
 
 
 @generated(
     lambda: points(
         {"heads": heads, "queries": queries}
-        for heads, queries in ((12, 64), (96, 128), (48, 512), (64, 1024), (16, 2048))
+        for heads, queries in (
+            (12, 64),
+            (96, 128),
+            (48, 512),
+            (64, 1024),
+            (16, 2048),
+            (192, 196),
+            (128, 256),
+        )
     )
 )
 def generated_train_softmax(dtype: str, heads: int, queries: int) -> Call:
     """Attention's scores, scaled."""
     x = random(heads, queries, queries, dtype=dtype, grad=True)
-    return trained(lambda x: torch.softmax(x * 0.125, -1), [x])
+    return Trained(lambda x: torch.softmax(x * 0.125, -1), [x])
 
 
 @generated(
@@ -102,7 +111,8 @@ def generated_train_softmax(dtype: str, heads: int, queries: int) -> Call:
         {"batch": batch, "channels": channels, "side": side, "last": last}
         for batch, channels, side, last in (
             (8, 64, 56, True), (8, 256, 14, False), (32, 64, 56, False), (32, 512, 14, True),
-            (64, 256, 56, True), (64, 128, 28, False),
+            (64, 256, 56, True), (64, 128, 28, False), (2, 64, 112, False), (32, 1024, 14, False),
+            (16, 256, 28, True), (128, 512, 7, True),
         )
     )
 )  # fmt: skip
@@ -117,7 +127,7 @@ def generated_train_batch_norm(
     def norm(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
         return torch.relu(F.batch_norm(x, None, None, w, b, training=True))
 
-    return trained(norm, [x, w, b])
+    return Trained(norm, [x, w, b])
 
 
 @generated(
@@ -128,4 +138,4 @@ def generated_train_batch_norm(
 def generated_train_embedding(dtype: str, picked: int, cols: int) -> Call:
     """Rows of a table, scaled; the gradient goes into rows that may be the same."""
     table, words = random(30522, cols, dtype=dtype, grad=True), indices(picked, below=30522)
-    return trained(lambda table, words: F.embedding(words, table) * 2, [table, words])
+    return Trained(lambda table, words: F.embedding(words, table) * 2, [table, words])
