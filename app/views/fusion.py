@@ -126,7 +126,7 @@ class FusionView(View):
             self.part.setCurrentText(start)
             self.part.blockSignals(False)
             self._show_part()
-        current = trial is not None and set(trial.members) == self.canvas.chosen
+        current = trial is not None and frozenset(trial.members) == self.canvas.chosen
         self.trial = trial if current else None
         self.canvas.refused = bool(self.trial and self.trial.refused)
         self.canvas.update()
@@ -211,8 +211,7 @@ class FusionView(View):
         legal = trial is not None and not trial.refused
         self.figure.setVisible(bool(self.figure.text()))
         self.everywhere.setVisible(len(names) > 1 and joined is None)
-        self.join_button.setVisible(joined is None)
-        self.join_button.setEnabled(legal)
+        self.join_button.setVisible(legal)
         self.part_button.setVisible(joined is not None and joined.choice is not None)
 
 

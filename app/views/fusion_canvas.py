@@ -6,10 +6,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainterPath, QPen
 
 from app.quantities import data, seconds
-from app.theme import BODY_PX, LABEL_PX, Theme, mixed
+from app.theme import LABEL_PX, Theme, mixed
 from app.views.canvas import Canvas, Card
-from app.views.fusion_scene import BLOCK_H, BLOCK_W, EDGE, Scene, stays
-from app.views.paint import Paint, faint
+from app.views.fusion_scene import BARS_PX, BLOCK_H, EDGE, GAP, Scene, stays
+from app.views.paint import Paint, faint, width
 from simulator.whatif.joining import OUTSIDE, Block, Flow, Set
 
 _LIFT_PX = 8.0
@@ -45,8 +45,9 @@ class FusionCanvas(Canvas):
 
     def box(self, op: int) -> QRectF:
         """Where a block stands."""
-        x, y = self.scene.at(op, self.height())
-        return QRectF(x - BLOCK_W / 2, y - BLOCK_H / 2, BLOCK_W, BLOCK_H)
+        x, y = self.scene.at(op, self.width(), self.height())
+        wide = self.scene.pitch(self.width()) - GAP
+        return QRectF(x - wide / 2, y - BLOCK_H / 2, wide, BLOCK_H)
 
     def hit(self, at: QPointF) -> int | None:
         return next((op for op in self.scene.blocks if self.box(op).contains(at)), None)
@@ -68,6 +69,8 @@ class FusionCanvas(Canvas):
             self._flow(paint, flow)
         for block in self.scene.blocks.values():
             self._block(paint, block, self.box(block.op))
+        if self.scene.blocks:
+            self._bars(paint)
         if self._lifted is not None and self._pressed is not None:
             box = self.box(self._pressed).translated(self._lifted - self._pressed_at)
             self._block(paint, self.scene.blocks[self._pressed], box, lifted=True)
@@ -92,14 +95,16 @@ class FusionCanvas(Canvas):
         begin = QPointF(start.right(), start.center().y()) if start else None
         finish = QPointF(end.left(), end.center().y()) if end else None
         if begin is None and finish is not None:
-            begin = finish - QPointF(EDGE / 2, 0)
+            begin = finish - QPointF(EDGE, 0)
         if finish is None and begin is not None:
-            finish = begin + QPointF(EDGE / 2, 0)
+            finish = begin + QPointF(EDGE, 0)
         if begin is None or finish is None:
             return
         path = QPainterPath(begin)
         reach = max(18.0, (finish.x() - begin.x()) / 2)
-        if start and end and finish.x() - begin.x() > 1.4 * BLOCK_W:  # over what is between
+        if (
+            start and end and finish.x() - begin.x() > self.scene.pitch(self.width())
+        ):  # over what is between
             top = min(self.box(op).top() for op in self.scene.blocks) - 26
             path.cubicTo(begin + QPointF(30, 0), QPointF(begin.x() + 10, top),
                          QPointF(begin.x() + 60, top))  # fmt: skip
@@ -124,13 +129,35 @@ class FusionCanvas(Canvas):
         edge = (theme.danger if self.refused else theme.b) if chosen or lifted else theme.line2
         paint.box(box, theme.bg2, edge, 6.0, dashed=chosen and self.refused, wide=2.0 if chosen
                   or lifted else 1.0)  # fmt: skip
-        paint.mark(block.regime, box.left() + 14, box.top() + 16, 5)
-        paint.text(box.left() + 26, box.top() + 16, block.name, theme.ink, BODY_PX, 600,
-                   room=BLOCK_W - 32)  # fmt: skip
-        paint.text(box.left() + 9, box.top() + 34, data(block.bytes), theme.ink2)
-        paint.text(box.left() + 9, box.top() + 48, seconds(block.seconds), theme.ink3)
+        paint.mark(block.regime, box.right() - 11, box.bottom() - 13, 5)
+        paint.text(box.left() + 7, box.top() + 15, block.name, theme.ink, LABEL_PX, 600,
+                   room=box.width() - 10)  # fmt: skip
+        paint.text(box.left() + 7, box.top() + 32, data(block.bytes), theme.ink2)
+        paint.text(box.left() + 7, box.top() + 46, seconds(block.seconds), theme.ink3)
         if block.op == self.over and self.hasFocus() and not paint.vector:
             paint.ring(box.adjusted(-4, -4, 4, 4), 8.0)
+
+    def _bars(self, paint: Paint) -> None:
+        """The traffic of the kernels apart, over that of the kernels as joined."""
+        theme, apart = self.theme, self.scene.bytes
+        top, left = self.height() - BARS_PX + 24, 118.0
+        wide = self.width() - left - 96
+        paint.line([(12, top - 14), (self.width() - 12, top - 14)], theme.line)
+        for row, (bar, words) in enumerate(
+            zip(self.scene.bars, ("apart", "as joined"), strict=True)
+        ):
+            y, x = top + 14 + 50 * row, left
+            paint.text(12, y + 6, "DRAM traffic", theme.ink, LABEL_PX, 600)
+            paint.text(12, y + 22, words, theme.ink3)
+            for name, size, regime in bar:
+                share = wide * size / apart if apart else 0.0
+                box = QRectF(x, y, max(0.0, share - 2), 30)
+                paint.area(box, regime, radius=2.0)
+                if share > width(name) + 14:
+                    paint.pill(box.center().x(), box.center().y(), name)
+                x += share
+            total = sum(size for _, size, _ in bar)
+            paint.text(x + 8, y + 15, data(total), theme.ink, LABEL_PX, 600)
 
     # what the user does
 

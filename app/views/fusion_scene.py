@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.views.timeline_lanes import split
+from simulator.prediction import Regime
 from simulator.whatif.joining import OUTSIDE, Block, Flow, Joining, Set
 
-BLOCK_W, BLOCK_H, PITCH_X, PITCH_Y, EDGE = 104.0, 58.0, 140.0, 96.0, 64.0
+BLOCK_H, GAP, PITCH_Y, EDGE = 58.0, 18.0, 92.0, 24.0
+_LEAST_PITCH, _MOST_PITCH = 91.0, 150.0
+BARS_PX = 150.0
 _WIDEST_PX = 22.0
+
+Bar = tuple[str, int, Regime]
+"""A kernel's name, the bytes that it moves, and what bounds it."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +44,42 @@ class Scene:
     @property
     def size(self) -> tuple[float, float]:
         """Pixels that it needs."""
-        return 2 * EDGE + self.columns * PITCH_X, 2 * EDGE + self.rows * PITCH_Y
+        high = 2 * EDGE + self.rows * PITCH_Y + BARS_PX
+        return 2 * EDGE + self.columns * _LEAST_PITCH, high
 
-    def at(self, op: int, height: float) -> tuple[float, float]:
+    def pitch(self, width: float) -> float:
+        """Pixels from a column to the next in so much room."""
+        return min(max((width - 2 * EDGE) / self.columns, _LEAST_PITCH), _MOST_PITCH)
+
+    def at(self, op: int, width: float, height: float) -> tuple[float, float]:
         """The middle of a block."""
         column, row = self.place[op]
-        return EDGE + (column + 0.5) * PITCH_X, height / 2 + row * PITCH_Y
+        middle = (height - BARS_PX) / 2 + 12
+        return EDGE + (column + 0.5) * self.pitch(width), middle + row * PITCH_Y
 
     def set_of(self, op: int) -> Set | None:
         """The set that a block is part of."""
         return next((each for each in self.sets if op in each.members), None)
+
+    @property
+    def bars(self) -> tuple[list[Bar], list[Bar]]:
+        """The traffic kernel by kernel: apart, and as joined."""
+        apart: list[Bar] = [(b.name, b.bytes, b.regime) for b in self.blocks.values()]
+        joined: list[Bar] = []
+        seen: set[int] = set()
+        for op, block in self.blocks.items():
+            found = self.set_of(op)
+            if op in seen:
+                continue
+            if found is None:
+                joined.append((block.name, block.bytes, block.regime))
+                continue
+            members = [self.blocks[each] for each in found.members if each in self.blocks]
+            seen.update(each.op for each in members)
+            left = sum(each.bytes for each in members) - found.bytes_saved
+            most = max(members, key=lambda each: each.seconds)
+            joined.append((", ".join(each.name for each in members), max(0, left), most.regime))
+        return apart, joined
 
     @property
     def bytes(self) -> int:
