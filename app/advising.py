@@ -67,7 +67,6 @@ class Advising(QObject):
         super().__init__()
         self.worker = worker
         self.scenario: Scenario | None = None
-        self.targets: dict[str, float] = {}
         self._pause = later(_PAUSE_MS, self._ask, self)
 
     def about(self, scenario: Scenario) -> None:
@@ -85,16 +84,14 @@ class Advising(QObject):
         for key in ("advice", *(f"seek {goal}" for goal in GOALS)):
             self.worker.cancel(key)
 
-    def seek(self, goal: str, target: float | None = None) -> None:
-        """Look for the batch that reaches a goal; one that asks for a figure waits for it."""
-        if target is not None:
-            self.targets[goal] = target
+    def seek(self, goal: str, target: float) -> None:
+        """Look for the batch that reaches a goal; `target` is the figure of those that ask for
+        one, in its unit."""
         asked = self.scenario
-        if asked is None or (goal in UNITS and goal not in self.targets):
+        if asked is None:
             return
-        figure = self.targets.get(goal, 0.0)
         self.worker.ask(
-            f"seek {goal}", lambda cancelled: _seek(goal, asked, figure, _until(cancelled)),
+            f"seek {goal}", lambda cancelled: _seek(goal, asked, target, _until(cancelled)),
             lambda found: self.sought.emit(goal, found, ""),
             lambda error: self.sought.emit(goal, None, str(error)), SLOW, True,
         )  # fmt: skip
@@ -105,8 +102,6 @@ class Advising(QObject):
 
     def _ask(self) -> None:
         self._advise(whole=False)
-        for goal in GOALS:
-            self.seek(goal)
 
     def _advise(self, whole: bool) -> None:
         asked = self.scenario

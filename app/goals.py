@@ -46,21 +46,22 @@ class Goals(QWidget):
     def wait(self) -> None:
         """Another scenario: what was found for the last one is gone."""
         self.found.clear()
-        for goal in GOALS:
-            self.buttons[goal].setEnabled(False)
-            typed = goal not in UNITS or bool(self.boxes[goal].text())
-            self.said[goal].say("looking …" if typed else "type a figure")
+        for goal, button in self.buttons.items():
+            button.setText("Seek")
+            button.setEnabled(True)
+            button.setAccessibleName(f"Seek: {GOALS[goal]}")
+            self.said[goal].say("")
 
     def show_sought(self, goal: str, found: Sought | None, reason: str) -> None:
         """What reaches a goal, or why nothing does."""
+        self.said[goal].say(found.sentence if found else reason)
         if found is None:
-            self.said[goal].say(reason)
             return
         self.found[goal] = found
-        self.said[goal].say(found.sentence)
-        now = self.session.state.scenario
-        self.buttons[goal].setEnabled(found.scenario.key != now.key)
-        self.buttons[goal].setAccessibleName(f"Apply: {GOALS[goal]}, {found.sentence}")
+        button = self.buttons[goal]
+        button.setText("Apply")
+        button.setEnabled(found.scenario.key != self.session.state.scenario.key)
+        button.setAccessibleName(f"Apply: {GOALS[goal]}, {found.sentence}")
 
     def _row(self, goal: str, words: str) -> QFrame:
         row = QFrame()
@@ -82,7 +83,8 @@ class Goals(QWidget):
             box.setValidator(valid)
             box.setFixedWidth(56)
             box.setAccessibleName(f"{words}, {UNITS[goal]}")
-            box.editingFinished.connect(lambda: self._typed(goal))
+            box.textEdited.connect(lambda: self._forget(goal))
+            box.returnPressed.connect(lambda: self._seek(goal))
             unit = QLabel(UNITS[goal])
             unit.setProperty("tone", "label")
             below.addWidget(box)
@@ -92,19 +94,35 @@ class Goals(QWidget):
         below.addWidget(said, 1)
         column.addLayout(below)
         line.addLayout(column, 1)
-        button = self.buttons[goal] = QPushButton("Apply")
-        button.setAccessibleName(f"Apply: {words}")
-        button.clicked.connect(lambda: self._apply(goal))
+        button = self.buttons[goal] = QPushButton("Seek")
+        button.setAccessibleName(f"Seek: {words}")
+        button.setFixedWidth(64)
+        button.clicked.connect(lambda: self._clicked(goal))
         line.addWidget(button)
         return row
 
-    def _typed(self, goal: str) -> None:
-        text = self.boxes[goal].text()
-        if text and float(text) > 0:
-            self.said[goal].say("looking …")
-            self.asked.emit(goal, float(text))
+    def _forget(self, goal: str) -> None:
+        """Another figure is typed."""
+        self.found.pop(goal, None)
+        self.said[goal].say("")
+        self.buttons[goal].setText("Seek")
+        self.buttons[goal].setEnabled(True)
 
-    def _apply(self, goal: str) -> None:
+    def _clicked(self, goal: str) -> None:
         found = self.found.get(goal)
         if found is not None:
             self.session.ask(found.scenario, f"{GOALS[goal].lower()}: {found.value:g}")
+        else:
+            self._seek(goal)
+
+    def _seek(self, goal: str) -> None:
+        target = 0.0
+        if goal in UNITS:
+            box = self.boxes[goal]
+            if not box.hasAcceptableInput():
+                self.said[goal].say("type a figure above 0")
+                box.setFocus()
+                return
+            target = float(box.text())
+        self.said[goal].say("looking …")
+        self.asked.emit(goal, target)
