@@ -17,10 +17,12 @@ _KEPT = 64
 
 
 class Answering(QObject):
-    """What is known of each side. `drawn` says that the current one has an answer and that some
-    side has a new one."""
+    """What is known of each side. `drawn` says that the current one has an answer, and that it or
+    another side's is new."""
 
     drawn = Signal()
+    known = Signal()
+    """Some side has a new answer, or none for a new reason."""
     late = Signal()
     """The current side has had no answer for a while."""
     failed = Signal(str)
@@ -87,11 +89,13 @@ class Answering(QObject):
             del self.answers[next(iter(self.answers))]
         self.answers[answer.scenario.key] = answer
         self.refused.pop(answer.scenario.key, None)
+        self.known.emit()
         if self.answer is not None:
             self._draw()
 
     def _failed(self, key: str, error: RidgepointError) -> None:
         self.refused[key] = str(error)
+        self.known.emit()
         if key == self.session.state.scenario.key:
             self.give_up()
             self.worker.cancel("along")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -14,6 +14,8 @@ from PySide6.QtWidgets import (
     QToolButton,
     QWidget,
 )
+
+from app.labels import Elided
 
 
 class WorkspaceButtons(QWidget):
@@ -47,33 +49,6 @@ class WorkspaceButtons(QWidget):
         self.buttons[name].setChecked(True)
 
 
-class Elided(QLabel):
-    """A line that gives way: shortened in the middle, whole in its tooltip."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._whole = ""
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-
-    def say(self, words: str) -> None:
-        """Show these words, as far as there is room."""
-        self._whole = words
-        self.setToolTip(words)
-        self.setAccessibleName(words)
-        self._fit()
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(0, super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: object) -> None:
-        self._fit()
-
-    def _fit(self) -> None:
-        mode = Qt.TextElideMode.ElideMiddle
-        self.setText(self.fontMetrics().elidedText(self._whole, mode, self.width()))
-
-
 class Head(QWidget):
     """The window's first row. `asked` says what is predicted."""
 
@@ -85,7 +60,7 @@ class Head(QWidget):
         row.setSpacing(8)
         name = QLabel("Ridgepoint")
         name.setProperty("tone", "figure")
-        self.asked = Elided()
+        self.asked = Elided(Qt.AlignmentFlag.AlignRight)
         self.asked.setProperty("tone", "quiet")
         menus.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         row.addWidget(name)

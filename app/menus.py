@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.session import LETTERS
 from app.workspaces import ORDER
 
 if TYPE_CHECKING:
@@ -30,8 +31,12 @@ class Menus(QMenuBar):
 
     def _file(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey
-        self._add(menu, "Open session …", window.open_session, keys.Open)
-        self._add(menu, "Save session …", window.save_session, keys.Save)
+        opening = window.opening
+        self._add(menu, "Open …", opening.choose, keys.Open)
+        recent = menu.addMenu("Open recent")
+        recent.aboutToShow.connect(lambda: opening.fill_recent(recent))
+        self._add(menu, "Save", opening.save, keys.Save)
+        self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
         menu.addSeparator()
         self._add(menu, "Quit", window.close, keys.Quit)
 
@@ -51,14 +56,24 @@ class Menus(QMenuBar):
                 self._add(menu, f"Go to {name}", lambda name=name: window.session.show(name),
                           f"Ctrl+{number}")  # fmt: skip
         menu.addSeparator()
-        for panel in window.panels():
+        for panel in (*window.views.values(), *window.beside):
             menu.addAction(panel.toggleViewAction())
         menu.addSeparator()
-        self._add(menu, "Panels as at first", window.arrange)
+        self._add(menu, "Panels as at first", window.layout_.arrange)
         self._add(menu, "Light or dark", window.toggle_theme, "Ctrl+Shift+L")
 
     def _scenario(self, menu: QMenu) -> None:
-        self._add(menu, "Copy as command", self.window_.copy_command, "Ctrl+Shift+C")
+        window, strip = self.window_, self.window_.strip
+        state = window.session
+        self._add(menu, "Copy as a new scenario", lambda: strip.copy(state.state.current), "Ctrl+D")
+        self._add(menu, "Rename", strip.rename, "F2")
+        self._add(menu, "Remove", lambda: strip.remove(state.state.current))
+        menu.addSeparator()
+        for place in range(len(LETTERS)):
+            self._add(menu, f"Work on {LETTERS[place]}", lambda at=place: state.work_on(at),
+                      f"Alt+{place + 1}")  # fmt: skip
+        menu.addSeparator()
+        self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
 
     def _add(self, menu: QMenu, words: str, done: Callable[[], Any],
              keys: Keys | None = None) -> QAction:  # fmt: skip

@@ -1,98 +1,105 @@
-"""The explorer's window: verdict, workspaces and inspector around one session."""
+"""The explorer's window: head, verdict, shelf, workspaces, scenarios and inspector."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QCloseEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
-from app import session_file
-from app.answer import Along, Answer
+from app.advising import Advising
+from app.answer import Answer
 from app.answering import Answering
 from app.banner import Banner
 from app.command_line import as_command
+from app.dropping import Dropping
+from app.files import Files
 from app.head import Head, WorkspaceButtons
 from app.inspector import Inspector
+from app.layout import Layout
 from app.menus import Menus
-from app.panel import Panel, export
-from app.quantities import seconds
-from app.session import Session, State
-from app.style import INSPECTOR_WIDTH, face, palette, sheet, themed
+from app.opening import Opening
+from app.panel import Panel
+from app.places import Remembered
+from app.session import LETTERS, Session, State
+from app.shelf import Shelf
+from app.side_strip import SideStrip
+from app.status import Status
+from app.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 from app.verdict import VerdictBar
-from app.views.catalogue import VIEWS
+from app.view_panels import ViewPanels
 from app.views.view import View
-from app.worker import SLOW, Worker, later
+from app.worker import Worker
 from app.workspaces import Workspaces
-from simulator.errors import RidgepointError
 
-_TICK_MS = 500
-"""How often the status bar says what is under way."""
 _WITHOUT_VERDICT = ("Compare", "Lessons")
 """Workspaces whose views say themselves what is predicted, or ask for it."""
+_WITH_SIDES = ("Explore", "Compare")
+"""Workspaces under which the scenarios stand."""
 
 
 class Window(QMainWindow):
     """What is shown follows the session's state; every change goes through the session."""
 
-    def __init__(self, session: Session, worker: Worker) -> None:
+    def __init__(self, session: Session, worker: Worker,
+                 remembered: Remembered | None = None) -> None:  # fmt: skip
         super().__init__()
         self.session, self.worker = session, worker
+        theme = self.theme = themed(session.state.theme)
         self.answering = Answering(session, worker)
-        self.theme = themed(session.state.theme)
-        self.took_ms = 0.0
+        self.advising = Advising(worker)
         self.setWindowTitle("Ridgepoint")
         self.setFont(face())
-        self.verdict = VerdictBar(self.theme)
-        self.banner = Banner()
-        self.inspector = Inspector(session, self.theme)
-        self.inspector_panel = Panel("Scenario", self.inspector, self.theme)
-        self.inspector_panel.setFixedWidth(INSPECTOR_WIDTH)
-        self.views: dict[View, Panel] = {}
-        for kind in VIEWS:
-            self._add_view(kind)
-        self._stale: set[View] = set()
+        self.verdict, self.banner = VerdictBar(theme), Banner()
+        self.inspector = Inspector(session, theme)
+        self.shelf = Shelf(theme, self._side_names)
+        self.strip = SideStrip(session, self.answering, theme)
+        self.panels = ViewPanels(session, self.answering, worker, theme)
         self.workspaces = Workspaces()
-        self.workspaces.fill(self.views)
-        self.setCentralWidget(self.workspaces)
-        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.inspector_panel)
+        self.workspaces.fill(self.panels.views)
+        self.beside = [Panel("Shelf", self.shelf, theme), Panel("Scenario", self.inspector, theme)]
+        self._place()
+        self.layout_ = Layout(self, self.workspaces, self.beside)
+        self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
+        self.opening = Opening(self, session, self.files, self.banner)
+        self.dropping = Dropping(self, theme)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         self.head = Head(Menus(self), self.buttons)
         self.setMenuWidget(self._top())
-        self._bottom()
-        self._tick = later(_TICK_MS, self._say_under_way, self)
+        self.status = Status(self.answering, worker)
+        self.setStatusBar(self.status)
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has it before the user gives it to one
-        self.buttons.chosen.connect(session.show)
-        session.changed.connect(self._changed)
-        worker.moved.connect(self._say_under_way)
-        self.answering.drawn.connect(self._draw)
-        self.answering.late.connect(lambda: self.verdict.set_stale(True))
-        self.answering.failed.connect(self._failed)
-        self.answering.searched.connect(self._show_along)
+        self._connect()
         self._restyle()
         self._go(session.state.workspace)
+        self.shelf.show_scenario(session.state.scenario)
+        self.beside[0].say("drag to apply")
+        self._say_side()
         self.answering.ask()
 
-    def panels(self) -> list[Panel]:
-        """Every panel that can be shown or hidden."""
-        return [*self.views.values(), self.inspector_panel]
+    @property
+    def views(self) -> dict[View, Panel]:
+        """Every view, and its panel."""
+        return self.panels.views
 
-    def _add_view(self, kind: type[View]) -> None:
-        view = kind(self.theme)
-        panel = Panel(kind.title, view, self.theme)
-        view.picked.connect(self.session.pick)
-        view.asked.connect(lambda asked: self.session.ask(asked, f"change in {kind.title}"))
-        view.wondered.connect(lambda: self._wonder(view))
-        panel.visibilityChanged.connect(lambda shown: self._shown(view, shown))
-        for suffix in ("png", "svg"):
-            action = panel.menu.addAction(f"Export as {suffix.upper()} …")
-            action.triggered.connect(lambda _=False, s=suffix: self._export(view, s))
-        self.views[view] = panel
+    def _place(self) -> None:
+        """The shelf, the workspace above the scenarios, and the inspector."""
+        middle = QWidget()
+        middle.setProperty("look", "plain")
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.workspaces, 1)
+        column.addWidget(self.strip)
+        self.setCentralWidget(middle)
+        areas = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
+        widths = (SHELF_WIDTH, INSPECTOR_WIDTH)
+        for panel, area, wide in zip(self.beside, areas, widths, strict=True):
+            panel.setFixedWidth(wide)
+            self.addDockWidget(area, panel)
 
     def _top(self) -> QWidget:
         top = QWidget()
@@ -105,18 +112,21 @@ class Window(QMainWindow):
         column.addWidget(self.banner)
         return top
 
-    def _bottom(self) -> None:
-        bar = self.statusBar()
-        bar.setSizeGripEnabled(False)
-        self.said, self.counted, self.sources = QLabel(), QLabel(), QLabel()
-        for label in (self.said, self.counted, self.sources):
-            label.setProperty("tone", "support")
-            label.setContentsMargins(6, 0, 6, 0)
-        bar.addWidget(self.said)
-        bar.addWidget(self.counted)
-        bar.addPermanentWidget(self.sources)
-
-    # what the session says
+    def _connect(self) -> None:
+        self.session.changed.connect(self._changed)
+        self.buttons.chosen.connect(self.session.show)
+        self.files.named.connect(self._say_asked)
+        self.shelf.applied.connect(self.dropping.apply)
+        for refusing in (self.panels, self.strip, self.inspector.applied):
+            refusing.refused.connect(self.banner.say)
+        answering, inspector = self.answering, self.inspector
+        answering.drawn.connect(self._draw)
+        answering.known.connect(self.strip.show_sides)
+        answering.late.connect(lambda: self.verdict.set_stale(True))
+        answering.failed.connect(self._failed)
+        for shows in (self.verdict, inspector):
+            answering.searched.connect(shows.show_along)
+        inspector.follow(self.advising)
 
     def _changed(self, before: State, after: State) -> None:
         if before.theme != after.theme:
@@ -124,99 +134,61 @@ class Window(QMainWindow):
         if before.workspace != after.workspace:
             self._go(after.workspace)
         if (before.sides, before.current) != (after.sides, after.current):
+            self.strip.show_sides()
+            self._say_side()
             self.inspector.show_scenario(after.scenario)
+            self.shelf.show_scenario(after.scenario)
             self.answering.ask()
         if before.picked != after.picked:
-            for view in self.views:
-                view.pick(after.picked)
+            self.panels.pick(after.picked)
 
     def _go(self, workspace: str) -> None:
-        shown = self.workspaces.go(workspace)
+        shown = self.layout_.go(workspace)
         self.buttons.put(shown)
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
-        self.inspector_panel.setVisible(shown == "Explore")
+        self.strip.setVisible(shown in _WITH_SIDES)
+        self._advise()
 
     def _failed(self, reason: str) -> None:
         self.verdict.waiting = "No prediction"
         self.verdict.set_stale(True)
         self.verdict.update()
-        self.banner.say(reason)
-        self.said.setText("Not predicted")
+        self.banner.say(reason, about="prediction")
+        self.status.say("Not predicted")
+        self.strip.show_sides()
+        self.advising.stop()
 
     def _draw(self) -> None:
         """Show the current answer."""
         answer = self.answering.answer
         assert answer is not None
-        self.banner.hide()
+        self.banner.clear("prediction")
         self.verdict.show_answer(answer)
-        self._stale = set(self.views)
-        for view, panel in self.views.items():
-            in_front = panel.isVisible() and not view.visibleRegion().isEmpty()
-            if in_front or not self.isVisible():
-                self._draw_view(view)
-        self.took_ms = self.answering.clock.nsecsElapsed() / 1e6
-        self._count(answer)
+        self.panels.draw()
+        self.status.count(answer)
+        self._say_asked()
+        self._advise()
 
-    def _draw_view(self, view: View) -> None:
-        self._stale.discard(view)
-        sides, current = self.answering.sides()
-        view.draw(sides, current)
-        view.pick(self.session.state.picked)
-        self.views[view].say(view.subtitle())
-        self._wonder(view)
+    def _advise(self) -> None:
+        """Look for advice on what is predicted, where it is seen."""
+        answer = self.answering.answer
+        if answer is not None and not self.beside[1].isHidden():
+            self.advising.about(answer.scenario)
 
-    def _wonder(self, view: View) -> None:
-        """Ask a view's question, and give it the answer."""
-        sides, current = self.answering.sides()
-        question = view.question(sides, current) if sides else None
-        if question is None:
-            self.worker.cancel(f"view {view.title}")
-            return
+    def _say_asked(self) -> None:
+        answer = self.answering.answer
+        said = [self.files.said, asked_words(answer) if answer else ""]
+        self.head.asked.say("   ".join(words for words in said if words))
 
-        def done(found: Any) -> None:
-            view.answer(found)
-            self.views[view].say(view.subtitle())
+    def _say_side(self) -> None:
+        """Which scenario the inspector is about."""
+        self.beside[1].say(self._side_names()[self.session.state.current])
 
-        self.worker.ask(f"view {view.title}", question, done,
-                        lambda error: self.views[view].say(str(error)), SLOW, True)  # fmt: skip
-
-    def _shown(self, view: View, shown: bool) -> None:
-        if shown and view in self._stale and self.answering.answer is not None:
-            self._draw_view(view)
-
-    def _show_along(self, along: Along | None) -> None:
-        self.verdict.show_along(along)
-        self.inspector.show_along(along)
-
-    def _count(self, answer: Answer) -> None:
-        p = answer.prediction
-        self.said.setText(f"Re-simulated in {seconds(answer.took_s, 2)}")
-        self.said.setToolTip(f"{self.took_ms:.0f} ms from the change to the views")
-        missing = sum(p.unmodelled.values())
-        self.counted.setText(
-            f"{len(p.trace.ops):,} ops, {p.kernel_count:,} kernels, "
-            + (f"{missing:,} ops not modelled" if missing else "nothing left unmodelled")
-        )
-        self.sources.setText(f"Profile {p.profile}, host {p.host.id}, traced by "
-                             f"torch {p.trace.torch_version.partition('+')[0]}")  # fmt: skip
-        seq = f" × {answer.subject.seq:,}" if answer.subject.seq else ""
-        self.head.asked.say(f"{answer.subject.name}, {p.trace.phase}, batch "
-                            f"{answer.subject.batch:,}{seq}, {answer.subject.dtype} on "
-                            f"{p.gpu.name}")  # fmt: skip
-
-    def _say_under_way(self) -> None:
-        sentence, answer = self.worker.tracing.sentence, self.answering.answer
-        if sentence:
-            self.said.setText(f"{sentence.capitalize()} (Esc gives up)")
-            self._tick.start()
-        elif answer is not None and not self.said.text().startswith("Re"):
-            self._count(answer)
+    def _side_names(self) -> list[str]:
+        sides = self.session.state.sides
+        return [f"{LETTERS[at]}, {side.name}" for at, side in enumerate(sides)]
 
     # what the user does
-
-    def arrange(self) -> None:
-        """The panels of the workspace that is shown where they were at first."""
-        self.workspaces.docks[self.workspaces.go(self.session.state.workspace)].arrange()
 
     def toggle_theme(self) -> None:
         """From dark to light, or back."""
@@ -224,45 +196,25 @@ class Window(QMainWindow):
 
     def copy_command(self) -> None:
         """The current scenario as a command, on the clipboard."""
-        self._tried(lambda: QGuiApplication.clipboard().setText(
+        self.opening.tried(lambda: QGuiApplication.clipboard().setText(
             as_command(self.session.state.scenario)))  # fmt: skip
-
-    def open_session(self) -> None:
-        """Begin with a session's file."""
-        name, _ = QFileDialog.getOpenFileName(self, "Open session", "", "Sessions (*.ridge)")
-        if name:
-            self._tried(lambda: self.session.opened(session_file.load(Path(name))[0]))
-
-    def save_session(self) -> None:
-        """Write the session to a file."""
-        name, _ = QFileDialog.getSaveFileName(self, "Save session", "", "Sessions (*.ridge)")
-        if name:
-            path = Path(name).with_suffix(session_file.SUFFIX)
-            self._tried(lambda: session_file.save(path, self.session.state))
-
-    def _export(self, view: View, suffix: str) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self, f"Export {view.title}", f"{view.title.lower()}.{suffix}", f"*.{suffix}"
-        )
-        if name:
-            self._tried(lambda: export(view, Path(name).with_suffix(f".{suffix}")))
-
-    def _tried(self, done: Callable[[], Any]) -> None:
-        try:
-            done()
-        except RidgepointError as error:
-            self.banner.say(str(error))
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and self.worker.busy():
             self.worker.cancel_all()
             self.answering.give_up()
-            self.said.setText("Given up")
+            self.advising.stop()
+            self.status.say("Given up")
         else:
             super().keyPressEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.strip.set_low(event.size().height() < LOW_WINDOW)
+        super().resizeEvent(event)
+
     def closeEvent(self, event: QCloseEvent) -> None:
         self.worker.cancel_all()
+        self.files.close()
         super().closeEvent(event)
 
     def _restyle(self) -> None:
@@ -271,9 +223,14 @@ class Window(QMainWindow):
         if isinstance(application, QApplication):
             application.setPalette(palette(theme))
         self.setStyleSheet(sheet(theme))
-        self.verdict.restyle(theme)
-        self.inspector.restyle(theme)
-        self.inspector_panel.restyle(theme)
-        for view, panel in self.views.items():
-            panel.restyle(theme)
-            view.restyle(theme)
+        for part in (self.verdict, self.inspector, self.shelf, self.strip, self.panels,
+                     self.dropping, *self.beside):  # fmt: skip
+            part.restyle(theme)
+
+
+def asked_words(answer: Answer) -> str:
+    """What an answer is about: "bert-base, inference, batch 64 × 128, bf16 on H200"."""
+    p, subject = answer.prediction, answer.subject
+    seq = f" × {subject.seq:,}" if subject.seq else ""
+    return (f"{subject.name}, {p.trace.phase}, batch {subject.batch:,}{seq}, {subject.dtype} on "
+            f"{p.gpu.name}")  # fmt: skip

@@ -42,7 +42,7 @@ class RooflineCanvas(Canvas):
         self.ends: Ends | None = None
         self.zoomed = False
         self.dragged: QPointF | None = None
-        self.setMinimumSize(320, 200)
+        self.setMinimumSize(320, 162)
 
     def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
         """Draw these."""

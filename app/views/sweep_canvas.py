@@ -29,7 +29,7 @@ class SweepCanvas(Canvas):
         super().__init__(theme, "Sweep: time and shares of time along an axis")
         self.found: Curves | None = None
         self.stale = False
-        self.setMinimumSize(300, 220)
+        self.setMinimumSize(300, 184)
 
     def show_curves(self, found: Curves) -> None:
         """Draw these."""

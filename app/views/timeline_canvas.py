@@ -54,7 +54,7 @@ class TimelineCanvas(Canvas):
         self.area: tuple[float, float] | None = None
         self.begun: QPointF | None = None
         self.moving = False
-        self.setMinimumSize(360, 200)
+        self.setMinimumSize(360, 162)
 
     def set(self, lanes: Lanes) -> None:
         """Draw these; a window of the same step stays."""
