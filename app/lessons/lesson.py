@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from simulator.prediction import Regime
 from simulator.scenario import Scenario
 
 Choose = Literal["", "regime", "fastest"]
@@ -32,12 +31,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Card:
-    """A figure of the explanation, with what it is and where it comes from."""
+    """A figure of the explanation, with what it is and where it comes from. `regime` is one, or
+    the letter of a side, whose own it then is, or ""."""
 
     name: str
     figure: str
     note: str = ""
-    regime: Regime | None = None
+    regime: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from app.lessons.placeholders import PLACE, SHIFT, known, place
 from app.lessons.words import WORDS
 from simulator.errors import InputError
 from simulator.gpu_file import shown
-from simulator.prediction import Regime
 from simulator.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
@@ -45,7 +44,7 @@ class _Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     name: str
     figure: str = ""
     note: str = ""
-    regime: Regime | None = None
+    regime: Literal["", "compute", "memory", "overhead", "a", "b", "c", "d"] = ""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -129,6 +128,9 @@ def _lesson(name: str, file: _File) -> Lesson:
     if file.low is not None and file.high is not None and file.low >= file.high:
         raise InputError(f"low is {file.low:g}: expected less than high, {file.high:g}")
     cards, points = (_cards(key, getattr(file, key)) for key in ("card", "point"))
+    for card in (*cards, *points):
+        if len(card.regime) == 1 and card.regime not in letters:
+            raise InputError(f"regime is {card.regime!r}: expected one of {', '.join(letters)}")
     _check_texts(file, letters, line)
     return Lesson(
         name, file.title, file.topic, file.question, file.explain, sides, line, guess, asked,
@@ -196,6 +198,12 @@ def _line(file: _File, scenario: Scenario) -> Line | None:
         raise InputError(
             f"values are {len(values)}: expected 2 to {_MAX_VALUES} whole numbers from 1 on"
         )
+    here = scenario.sizes.get(file.over, getattr(scenario, file.over, None))
+    if here != values[0]:
+        raise InputError(
+            f"values begin at {values[0]}, and a.{file.over} is {shown(here)}: expected the first "
+            "value to be that of side a; write the same"
+        )
     markers = tuple(sorted(set(file.markers))) or (values[-1],)
     for marker in markers:
         if marker not in values:
@@ -222,6 +230,8 @@ def _check_texts(file: _File, letters: tuple[str, ...], line: Line | None) -> No
             raise InputError(f"{key} is empty: expected a sentence; write one")
         if len(text) > _MAX_TEXT:
             raise InputError(f"{key} has {len(text)} letters: expected {_MAX_TEXT} at most")
+        if key == "title" and len(text) > _MAX_LABEL:
+            raise InputError(f"title has {len(text)} letters: expected {_MAX_LABEL} at most")
         if key in ("title", "topic") and PLACE.search(text):
             raise InputError(f"{key} has a placeholder: expected words alone")
         for written in PLACE.findall(text):
@@ -253,10 +263,11 @@ def _complaint(reason: str) -> str:
         inside = f" in {key}" if key else ""
         return f"unknown key {shown(unknown[1])}{inside}: {hint} correct or remove it"
     if missing := re.search(r"required field `(.*)`", reason):
-        full = f"{key}.{missing[1]}" if key else missing[1]
+        if key:
+            return f"{key} has no {missing[1]}: expected one beside its figure; add it"
         return (
-            f"{full!r} is missing: expected format, version, title, question, explain and [a]; "
-            "add it"
+            f"{missing[1]!r} is missing: expected format, version, title, question, explain and "
+            "[a]; add it"
         )
     return f"{key or 'the file'}: {reason[:1].lower()}{reason[1:]}; correct it"
 

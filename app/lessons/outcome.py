@@ -14,7 +14,7 @@ from app.lessons.placeholders import PLACE, SHIFT, place
 from app.lessons.words import NAMES, WORDS, Word
 from app.quantities import faster, number, plain, trimmed
 from simulator.errors import InputError
-from simulator.prediction import Prediction, Regime
+from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.regimes import next_shift
 from simulator.scenario import Scenario, predict
 from simulator.sweep import axis, sweep
@@ -69,8 +69,8 @@ class Outcome:
 
     @property
     def word(self) -> Word:
-        """What is drawn: the word that is guessed, else the time."""
-        return WORDS.get(self.lesson.guess, WORDS["period"])
+        """What is drawn: the word that is guessed, the rate where a shift is, else the time."""
+        return drawn(self.lesson)
 
     @property
     def whole(self) -> bool:
@@ -94,6 +94,21 @@ class Outcome:
         """The word at a value of the line."""
         assert self.curve is not None
         return float(self.curve.figures[int(np.flatnonzero(self.curve.values == value)[0])])
+
+    def interval(self, place: int | str) -> tuple[float, float] | None:
+        """The 80% interval of the word at a value of the line, or of a side; None where it has
+        none."""
+        if isinstance(place, str):
+            return self.word.interval(self.sides[place])
+        assert self.curve is not None
+        row = int(np.flatnonzero(self.curve.values == place)[0])
+        low, high = float(self.curve.low[row]), float(self.curve.high[row])
+        return (low, high) if low < high else None
+
+    def regime(self, said: str) -> Regime | None:
+        """A card's regime: that of a side where it is a letter."""
+        return self.sides[said].regime if said in self.sides else next(
+            (r for r in REGIMES if r == said), None)  # fmt: skip
 
     def filled(self, text: str) -> str:
         """A text with its placeholders filled in; those not known yet are a dash."""
@@ -129,6 +144,12 @@ class Outcome:
         return f"{change.before if word == 'shift_before' else change.after}-bound"
 
 
+def drawn(lesson: Lesson) -> Word:
+    """The figure of a lesson's picture."""
+    usual = "achieved" if lesson.guess == "shift" else "period"
+    return WORDS.get(lesson.guess, WORDS[usual])
+
+
 def begun(lesson: Lesson) -> Outcome:
     """What the question takes: the first side. UntracedError where a trace is missing."""
     return Outcome(lesson, {"a": predict(lesson.sides[0].scenario)})
@@ -143,8 +164,7 @@ def answered(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | 
         sides[side.letter] = predict(side.scenario)
     if lesson.line is None:
         return Outcome(lesson, sides)
-    word = WORDS.get(lesson.guess, WORDS["achieved" if lesson.guess == "shift" else "period"])
-    curve = _curve(lesson.sides[0].scenario, lesson.line, word, cancelled)
+    curve = _curve(lesson.sides[0].scenario, lesson.line, drawn(lesson), cancelled)
     if curve is None:
         return None
     return Outcome(lesson, sides, curve, _change(lesson.sides[0].scenario, lesson.line, curve))
@@ -162,18 +182,19 @@ def _curve(scenario: Scenario, line: Line, word: Word, cancelled: Cancelled) -> 
             ends = [c[name] / c["period_s"] for name in ("low_s", "high_s")]
             bounds = [figures * e if word.follows > 0 else figures / e for e in ends]
             low, high = np.minimum(*bounds), np.maximum(*bounds)
-        regimes = [regime for row in range(len(found)) if (regime := found.regime(row))]
-        return Curve(values, figures, low, high, tuple(regimes))
-    rows: list[tuple[float, float, float, Regime]] = []
+        return Curve(values, figures, low, high, tuple(REGIMES[int(n)] for n in c["regime"]))
+    rows: list[tuple[float, float, float]] = []
+    bound: list[Regime] = []
     along = axis(scenario, line.name)
     for value in line.values:
         if cancelled():
             return None
         p = predict(along.at(scenario, value))
         figure = word.of(p)
-        rows.append((figure, *(word.interval(p) or (figure, figure)), p.regime))
-    figures, low, high = (np.array([row[i] for row in rows], np.float64) for i in range(3))
-    return Curve(values, figures, low, high, tuple(row[3] for row in rows))
+        rows.append((figure, *(word.interval(p) or (figure, figure))))
+        bound.append(p.regime)
+    figures, low, high = np.array(rows).T
+    return Curve(values, figures, low, high, tuple(bound))
 
 
 def _change(scenario: Scenario, line: Line, curve: Curve) -> Change | None:

@@ -67,6 +67,11 @@ def _bandwidth(value: float) -> str:
     return scaled(value, "B/s")
 
 
+def _percent(value: float) -> str:
+    """A share with a digit after the point where it is small: "0.2%"."""
+    return f"{number(100 * value, 1 if value < 0.01 else 2)}%" if value < 0.1 else percent(value)
+
+
 @_word(seconds, 1)
 def period(p: Prediction) -> float:
     """Time of a step."""
@@ -180,7 +185,7 @@ def at_peak(p: Prediction) -> float:
     return sum(done / peak_flops_per_s(p.gpu, *e) for e, done in per_engine.items() if done)
 
 
-@_word(percent, -1, share=True)
+@_word(_percent, -1, share=True)
 def utilisation(p: Prediction) -> float:
     """Share of the peak that is reached."""
     return at_peak(p) / p.period_s if p.period_s else 0.0
@@ -202,11 +207,6 @@ def weights(p: Prediction) -> float:
 def batch(p: Prediction) -> float:
     """Samples of a step."""
     return float(p.trace.samples)
-
-
-def _percent(value: float) -> str:
-    """A share with a digit after the point where it is small: "0.2%"."""
-    return f"{number(100 * value, 1 if value < 0.01 else 2)}%" if value < 0.1 else percent(value)
 
 
 @_word(_percent, share=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.views.lessons import Lessons
 from app.views.memory import MemoryView
 from app.views.op_table import OpTable
 from app.views.roofline import Roofline
@@ -10,4 +11,6 @@ from app.views.timeline import Timeline
 from app.views.view import View
 from app.views.where_time_goes import WhereTimeGoes
 
-VIEWS: tuple[type[View], ...] = (Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView)
+VIEWS: tuple[type[View], ...] = (
+    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, Lessons,
+)  # fmt: skip
