@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.views.fusion import FusionView
+from app.views.lessons import Lessons
 from app.views.memory import MemoryView
 from app.views.op_table import OpTable
 from app.views.roofline import Roofline
@@ -12,11 +13,5 @@ from app.views.view import View
 from app.views.where_time_goes import WhereTimeGoes
 
 VIEWS: tuple[type[View], ...] = (
-    Roofline,
-    Sweep,
-    Timeline,
-    WhereTimeGoes,
-    OpTable,
-    MemoryView,
-    FusionView,
-)
+    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, FusionView, Lessons,
+)  # fmt: skip
