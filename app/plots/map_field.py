@@ -105,7 +105,9 @@ def map_field(mapped: Mapped) -> MapField:
 def _need(mapped: Mapped) -> Floats:
     need = mapped.column("peak_memory_bytes")
     rows = mapped.sweep.scenarios
-    has = np.array([setting(s).gpu.memory_bytes for s in rows], float).reshape(need.shape)
+    varies = {mapped.x.name, mapped.y.name} & {"gpu", "memory"}
+    each = [float(setting(s).gpu.memory_bytes) for s in (rows if varies else rows[:1])]
+    has = np.array(each * (1 if varies else len(rows))).reshape(need.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(np.maximum(need, 1) / has)
 
