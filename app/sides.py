@@ -21,7 +21,7 @@ from app.quantities import (
 )
 from app.report import causes
 from app.tables import COLOURS, cut, numbers, regime_text, table, words
-from simulator.compare import Flipped, Moved, Waterfall
+from simulator.compare import Moved, Part, Waterfall
 from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"
@@ -165,7 +165,7 @@ def moved_table(rows: Sequence[Moved], names: tuple[str, str], top: int) -> Tabl
     return shown
 
 
-def flipped_table(rows: Sequence[Flipped], names: tuple[str, str], top: int) -> Table:
+def flipped_table(rows: Sequence[Part], names: tuple[str, str], top: int) -> Table:
     """Parts whose regime is another."""
     shown = table("Regimes that flipped")
     words(shown, "part", f"in {names[0]}", "", f"in {names[1]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.views.compare import Compare
 from app.views.memory import MemoryView
 from app.views.op_table import OpTable
 from app.views.regime_map import RegimeMap
@@ -19,4 +20,5 @@ VIEWS: tuple[type[View], ...] = (
     OpTable,
     MemoryView,
     RegimeMap,
+    Compare,
 )
