@@ -58,8 +58,11 @@ class MapField:
 
     def places(self) -> dict[Regime, tuple[float, float]]:
         """Where each regime has most room for its name, among what fits; none where it is small."""
-        found = {r: middle(self.inside(r) & ~self.over, self.along, self.up) for r in REGIMES}
-        return {regime: at for regime, at in found.items() if at}
+        found: dict[Regime, tuple[float, float]] = {}
+        for regime in REGIMES:
+            if at := middle(self.inside(regime) & ~self.over, self.along, self.up):
+                found[regime] = at
+        return found
 
     def is_over(self, x: float, y: float) -> bool:
         """Does what stands at a position not fit?"""

@@ -165,6 +165,8 @@ class Compare(View):
         if moved is None or self.current is None:
             return
         ops = ops_of(self.current.prediction, moved)
+        if not ops:  # the side that is worked on has no such kernels
+            return
         ops = frozenset[int]() if ops == self.chosen else ops
         self.pick(ops)
         self.picked.emit(ops)

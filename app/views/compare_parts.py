@@ -24,9 +24,9 @@ class Regimes(Listed):
         self.letters = ("A", "B")
 
     def show_parts(self, parts: tuple[Part, ...], letters: tuple[str, str]) -> None:
-        """Draw these, the flipped ones first, then by change."""
+        """Draw these: the step, then those that flipped, then by change."""
         self.letters, self.over = letters, None
-        self.items = sorted(parts, key=lambda p: (not p.flipped, p.part != "step", -_moved(p)))
+        self.items = sorted(parts, key=lambda p: (p.part != "step", not p.flipped, -_moved(p)))
         count = sum(part.flipped for part in parts)
         self.about = f"{count} of {len(parts)} parts" if parts else ""
         self.update()

@@ -150,7 +150,10 @@ class WaterfallCanvas(Titled):
         paint.text(column.center().x(), at, signed_seconds(step.change_s),
                    theme.danger if worse else theme.ink, SUPPORT_PX, 600, 0.5)  # fmt: skip
         room = column.width() / 0.74 - 6
-        lines = broken(step.label).split("\n")
+        label = step.label
+        if width(label, LABEL_PX, 500) > room:
+            label = label.replace("=", "=\n", 1)
+        lines = broken(label).split("\n")
         for index, words in enumerate(lines[:3]):
             ink, weight = (theme.ink, 500) if index == 0 else (theme.ink3, 400)
             paint.text(column.center().x(), column.bottom() + 13 + 15 * index,

@@ -88,7 +88,9 @@ def values(side: Side, name: str, level: int, within: tuple[float, float] | None
     if place is not None and not low <= place <= high:
         low, high = min(ends[0], place), max(ends[1], place)
     points = _POINTS.get(name, _SCALE)[level]
-    each = {float(v) for v in between(low, high, found.whole, points) if isinstance(v, int | float)}
+    doubled = between(low, high, True) if found.whole else []  # what people ask for
+    each = {float(v) for v in (*doubled, *between(low, high, found.whole, points))
+            if isinstance(v, int | float)}  # fmt: skip
     each |= {place} if place is not None else set()
     ordered = sorted(each)
     return replace(found, values=tuple(int(v) if found.whole else v for v in ordered))

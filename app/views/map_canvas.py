@@ -174,9 +174,11 @@ class MapCanvas(Canvas):
         map_lines.note(paint, self.pixel_at(x, y), head, why, labels)
 
     def _times(self, paint: Paint, chart: Chart, labels: Labels) -> None:
-        """The time of each point, where an axis has no values between them."""
-        for row in range(len(chart.y.values)):
-            for column in range(len(chart.x.values)):
+        """The times of some points, where an axis has no values between them."""
+        across, up = (_some(len(line.values), most)
+                      for line, most in ((chart.x, 6), (chart.y, 32)))  # fmt: skip
+        for row in up:
+            for column in across:
                 if chart.why((column, row)):
                     continue
                 at = self.pixel((column, row))
@@ -249,6 +251,12 @@ class MapCanvas(Canvas):
             self.move_to(self.home)
         else:
             super().keyPressEvent(event)
+
+
+def _some(count: int, most: int) -> range:
+    """Places spread over so many."""
+    step = max(1, -(-count // most))
+    return range(step // 2, count, step)
 
 
 def _memory(chart: Chart) -> str | None:

@@ -11,7 +11,7 @@ from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
 from app.views.labels import Labels
 from app.views.map_chart import Chart, Spot
 from app.views.paint import Paint, elided, width
-from app.views.sweep_curves import axis_name
+from app.views.sweep_curves import axis_name, within_words
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario import Value
 
@@ -27,8 +27,7 @@ def spot_words(chart: Chart, spot: Spot) -> str:
     """ "Batch 8, sequence 512"."""
     x, y = chart.x.values[spot[0]], chart.y.values[spot[1]]
     first, second = (axis_name(line.name).removesuffix(" length") for line in (chart.x, chart.y))
-    second = second if second.isupper() else second.lower()
-    return f"{first} {shown(x)}, {second} {shown(y)}"
+    return f"{first} {shown(x)}, {within_words(second)} {shown(y)}"
 
 
 def cross(paint: Paint, at: QPointF, area: QRectF) -> None:

@@ -54,7 +54,7 @@ def axes(paint: Paint, chart: Chart, area: QRectF, chosen: QPointF | None) -> No
         x = pixel(chart, area, at, field.up.low).x()
         if chosen is None or abs(x - chosen.x()) > width(name) / 2 + 24:
             paint.text(x, area.bottom() + 13, elided(name, each), theme.ink3, align=0.5)
-    for at, name in _ticks(field.up, int(area.height() / 20)):
+    for at, name in _ticks(field.up, int(area.height() / 16)):
         y = pixel(chart, area, field.along.low, at).y()
         if chosen is None or abs(y - chosen.y()) > 15:
             paint.text(area.left() - 9, y, name, theme.ink3, align=1.0, room=area.left() - 12)

@@ -17,7 +17,7 @@ from app.views.map_chart import Chart, Exact, Spot, charted, exact
 from app.views.map_cursor import shown
 from app.views.strip import Strip
 from app.views.sweep_canvas import SweepCanvas
-from app.views.sweep_curves import CancelledError, axis_name, moved
+from app.views.sweep_curves import CancelledError, axis_name, moved, within_words
 from app.views.view import Question, Side, View
 from simulator.prediction import REGIMES
 from simulator.scenario import Value
@@ -138,7 +138,7 @@ class RegimeMap(View):
         x, y = (axis_name(name) for name in self.names)
         points = self.chart.field.mapped.map.period_s.size if self.chart and self.chart.field else 0
         predicted = f", {points:,} points predicted" if points else ""
-        return f"{x} by {y if y.isupper() else y.lower()}{predicted}"
+        return f"{x} by {within_words(y)}{predicted}"
 
     def rows(self) -> list[list[str]]:
         chart = self.chart

@@ -8,13 +8,13 @@ from PySide6.QtGui import QColor, QKeyEvent
 
 from app.plots.scale import factor_ticks
 from app.plots.shares import STACK
-from app.quantities import between, count_of, data, percent, plain, seconds, seconds_unit
+from app.quantities import between, count_of, data, number, percent, plain, seconds, seconds_unit
 from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
 from app.views.paint import Paint, Points, face, pill_box, width
 from app.views.scale import Scale
-from app.views.sweep_curves import Curve, Curves, axis_name, axis_title
+from app.views.sweep_curves import Curve, Curves, axis_name, axis_title, within_words
 from app.views.sweep_lines import at_line, points, ring, take
 from simulator.prediction import REGIMES
 
@@ -113,7 +113,7 @@ class SweepCanvas(Canvas):
         area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
         paint.painter.setFont(face(SUPPORT_PX)[0])
         paint.painter.setPen(QColor(self.theme.ink2))
-        words = f"No sweep over {axis_name(found.axis).lower()}.\n{found.refused}"
+        words = f"No sweep over {within_words(axis_name(found.axis))}.\n{found.refused}"
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         paint.painter.drawText(area, int(flags), words)
 
@@ -257,7 +257,8 @@ class SweepCanvas(Canvas):
             if shift.first is None or shift.after is None:
                 continue
             at = x.at(shift.first)
-            for words in (f"{shift.after}-bound from {plain(shift.first)}", plain(shift.first)):
+            first = plain(shift.first) if shift.first % 1 == 0 else number(shift.first)
+            for words in (f"{shift.after}-bound from {first}", first):
                 wide = pill_box(0, 0, words, weight=600).width()
                 centre = min(max(at, top.left() + wide / 2), top.right() - wide / 2)
                 box = pill_box(centre, middle, words, weight=600)

@@ -90,6 +90,11 @@ def axis_name(name: str) -> str:
     return _CALLED.get(name, name.replace("_", " ").capitalize())
 
 
+def within_words(name: str) -> str:
+    """A name of an axis within a sentence: "sequence length", "GPU"."""
+    return name if name.isupper() else name.lower()
+
+
 def axis_title(name: str, unit: str = "") -> str:
     """An axis with its unit: "Batch, samples"."""
     unit = _UNITS.get(name, unit)
