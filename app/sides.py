@@ -194,7 +194,9 @@ def fall_document(fall: Waterfall) -> dict[str, Any]:
     }  # fmt: skip
 
 
-STEP_COLUMNS = ("change", "period_before_s", "period_s", "change_s", "alone_s")
+STEP_COLUMNS = (
+    "change", "period_before_s", "period_s", "change_s", "alone_s", "low_s", "high_s",
+)  # fmt: skip
 
 
 def step_row(fall: Waterfall, index: int) -> dict[str, Any]:
@@ -203,6 +205,7 @@ def step_row(fall: Waterfall, index: int) -> dict[str, Any]:
     return {
         "change": step.label, "period_before_s": step.period_s - step.change_s,
         "period_s": step.period_s, "change_s": step.change_s, "alone_s": step.alone_s,
+        "low_s": step.interval_s[0], "high_s": step.interval_s[1],
     }  # fmt: skip
 
 

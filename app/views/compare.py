@@ -34,6 +34,7 @@ class Compare(View):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
+        self.setMinimumSize(560, 240)  # it is better with more, but no window has to grow for it
         self.pair: tuple[Side, Side] | None = None
         self.current: Side | None = None
         self.fall: Waterfall | None = None
@@ -83,7 +84,7 @@ class Compare(View):
         if self.known != _key(self.pair):
             self.fall = None
             self.waterfall.show_fall(None, a, b)
-            self.kernels.show_moved((), letters)
+            self.kernels.show_moved((), letters, known=False)
             self.regimes.show_parts((), letters)
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:

@@ -24,13 +24,14 @@ class MovedKernels(Listed):
         self.letters = ("A", "B")
         self.chosen: frozenset[tuple[str, str]] = frozenset()
         """Op and family of the kernels whose ops are picked."""
+        self.empty = ""
 
-    def show_moved(self, moved: tuple[Moved, ...], letters: tuple[str, str]) -> None:
-        """Draw these."""
+    def show_moved(self, moved: tuple[Moved, ...], letters: tuple[str, str],
+                   known: bool = True) -> None:  # fmt: skip
+        """Draw these; none are drawn while they are not `known`."""
         self.items, self.letters, self.over = list(moved), letters, None
         self.about = f"{letters[0]} hollow, {letters[1]} filled, largest change first"
-        if not moved:
-            self.about = "none"
+        self.empty = "Each kernel takes as long in both." if known else ""
         self.update()
 
     @property
@@ -53,6 +54,8 @@ class MovedKernels(Listed):
     def draw_heads(self, paint: Paint, box: QRectF) -> None:
         theme, x = self.theme, self.track
         if not self.items:
+            middle = self.body.center()
+            paint.text(middle.x(), middle.y(), self.empty, theme.ink3, align=0.5)
             return
         body = self.body
         taken = -1e9

@@ -12,7 +12,7 @@ from app.views.titled import Listed
 from simulator.compare import Part
 from simulator.prediction import Regime
 
-_FIGURE_PX = 66.0
+_FIGURE_PX = 62.0
 
 
 class Regimes(Listed):
@@ -54,7 +54,10 @@ class Regimes(Listed):
         first, second, room = self._columns(box)
         weight = 600 if item.flipped else 400
         ink = theme.ink if item.flipped else theme.ink2
-        paint.text(box.left(), y, part_name(item), ink, SUPPORT_PX, weight, room=room)
+        name = part_name(item)
+        if width(name, SUPPORT_PX, weight) > room:
+            name = name.removeprefix("family ").removeprefix("module ")
+        paint.text(box.left(), y, name, ink, SUPPORT_PX, weight, room=room)
         self._regime(paint, first, y, item.before, True, second - first - 34)
         arrow = theme.ink if item.flipped else theme.line2
         paint.line([(second - 28, y), (second - 12, y)], arrow, 1.6)

@@ -127,9 +127,14 @@ class WaterfallCanvas(Titled):
 
     def _whisker(self, paint: Paint, x: float, low: float, high: float) -> None:
         theme = self.theme
-        for line in ([(x, low), (x, high)], [(x - 4, low), (x + 4, low)],
-                     [(x - 4, high), (x + 4, high)]):  # fmt: skip
-            paint.line(line, theme.ink, 1.5, casing=theme.bg1)
+        lines = (
+            [(x, low), (x, high)],
+            [(x - 4, low), (x + 4, low)],
+            [(x - 4, high), (x + 4, high)],
+        )
+        for colour, wide in ((theme.bg1, 4.0), (theme.ink, 1.5)):
+            for line in lines:
+                paint.line(line, colour, wide)
 
     def _step(self, paint: Paint, fall: Waterfall, place: int, step: Step, y: Scale) -> None:
         """What a change adds after those before it; a ring where it would lead alone."""

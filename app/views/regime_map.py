@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.quantities import between, data, percent, seconds
 from app.theme import Theme
@@ -37,11 +37,15 @@ class RegimeMap(View):
         self.offer: list[str] = []
         self.chart: Chart | None = None
         self.exact: Exact | None = None
+        self.setMinimumSize(560, 240)  # it is better with more, but no window has to grow for it
         self.strip = Strip(theme)
         self.strip.label("Across")
         self.across = self.strip.choice("Axis from left to right", [], lambda _: self._chosen())
         self.strip.label("Up")
         self.up = self.strip.choice("Axis from bottom to top", [], lambda _: self._chosen())
+        for menu in (self.across, self.up):
+            menu.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+            menu.setMinimumWidth(116)
         self.strip.stretch()
         self.said = self.strip.label()
         self.map = MapCanvas(theme)
