@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.exporting import FORMS
 from app.session import LETTERS
 from app.workspaces import ORDER
 
@@ -38,6 +39,9 @@ class Menus(QMenuBar):
         self._add(menu, "Save", opening.save, keys.Save)
         self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
         menu.addSeparator()
+        for form in FORMS:
+            self._add(menu, f"Export {form.name.lower()} …", lambda form=form: window.export(form))
+        menu.addSeparator()
         self._add(menu, "Quit", window.close, keys.Quit)
 
     def _edit(self, menu: QMenu) -> None:
@@ -60,6 +64,7 @@ class Menus(QMenuBar):
             menu.addAction(panel.toggleViewAction())
         menu.addSeparator()
         self._add(menu, "Panels as at first", window.layout_.arrange)
+        self._add(menu, "Picture as a table", window.panels.show_twin, "Ctrl+T")
         self._add(menu, "Light or dark", window.toggle_theme, "Ctrl+Shift+L")
 
     def _scenario(self, menu: QMenu) -> None:

@@ -97,6 +97,9 @@ class Opening(QObject):
             codes = [code for s in state.sides if (code := code_of(s.scenario)) is not None]
             self._trusting(codes, lambda: self.files.open(path))
             return
+        if found.what == "profile":
+            self.session.measure(str(path.resolve()))
+            return
         scenario = found.scenario(self.session.state.scenario)
         code = code_of(scenario)
 

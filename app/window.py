@@ -14,6 +14,7 @@ from app.answering import Answering
 from app.banner import Banner
 from app.command_line import as_command
 from app.dropping import Dropping
+from app.exporting import Form, ask_and_export
 from app.files import Files
 from app.head import Head, WorkspaceButtons
 from app.inspector import Inspector
@@ -198,6 +199,12 @@ class Window(QMainWindow):
         """The current scenario as a command, on the clipboard."""
         self.opening.tried(lambda: QGuiApplication.clipboard().setText(
             as_command(self.session.state.scenario)))  # fmt: skip
+
+    def export(self, form: Form) -> None:
+        """The current prediction as a file; nothing where there is none yet."""
+        answer = self.answering.answer
+        if answer is not None:
+            self.opening.tried(lambda: ask_and_export(form, answer, self))
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and self.worker.busy():
