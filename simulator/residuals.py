@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
+from simulator.neighbours import Neighbours
 from simulator.varying import anywhere, in_column
 
 Floats = NDArray[np.float64]
 
 _NEAREST = 48
-_AT_ONCE = 256  # points and their distances to all
 _SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
 _KEPT = 50_000
 _TILES = ((128, 128), (128, 256), (64, 64))
@@ -86,27 +86,14 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         Each is told by its nearest measured points alone, as in Vecchia's approximation: those
         behind them add next to nothing.
         """
-        asked = coordinates / np.array(self.lengths)
-        mean = np.empty(len(asked))
-        for begin in range(0, len(asked), _AT_ONCE):
-            some = slice(begin, begin + _AT_ONCE)
-            near, to = self._nearest(asked[some])
-            mean[some] = np.einsum("pn,pn->p", to, self._weights(near))
-        return mean
-
-    def _nearest(self, asked: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """The nearest points by number, and their covariances with what is asked."""
-        further = np.column_stack([-2 * asked, np.ones(len(asked))]) @ self._with_norms
-        count = min(_NEAREST, further.shape[1])
-        near = np.sort(np.argpartition(further, count - 1, axis=1)[:, :count], axis=1)
-        squares = np.take_along_axis(further, near, axis=1) + np.sum(asked**2, axis=1)[:, None]
-        return near, self.spread**2 * _falling(squares)
+        near, far = self._neighbours.of(coordinates / np.array(self.lengths))
+        return np.einsum("pn,pn->p", self.spread**2 * np.exp(-far), self._weights(near))
 
     def _weights(self, near: NDArray[np.int64]) -> Floats:
         """What each of the nearest points counts, [asked, nearest]: the inverse of the covariance
         between them times their values. Shapes that are near to each other have the same
         neighbours, and what was found for those is kept."""
-        kept, points, values = self._solved, *self._table
+        kept, points, values = self._solved, self._neighbours.points, np.array(self.values)
         keys = [row.tobytes() for row in near.astype(np.int32)]
         new = {key: row for key, row in zip(keys, near, strict=True) if key not in kept}
         if new:
@@ -117,7 +104,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
             around = points[sets]
             own = np.sum(around**2, axis=2)
             between = own[:, :, None] + own[:, None, :] - 2 * around @ around.transpose(0, 2, 1)
-            covariance = self.spread**2 * _falling(between)
+            covariance = self.spread**2 * np.exp(-np.sqrt(np.maximum(between, 0)))
             covariance += self.noise**2 * np.eye(sets.shape[1])
             kept.update(zip(new, np.linalg.solve(covariance, values[sets][..., None])[..., 0],
                             strict=True))  # fmt: skip
@@ -128,13 +115,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return {}
 
     @cached_property
-    def _table(self) -> tuple[Floats, Floats]:
-        return np.array(self.points) / np.array(self.lengths), np.array(self.values)
-
-    @cached_property
-    def _with_norms(self) -> Floats:
-        points, _ = self._table
-        return np.column_stack([points, np.sum(points**2, axis=1)]).T.copy()
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(np.array(self.points) / np.array(self.lengths), _NEAREST)
 
 
 def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -148,10 +130,6 @@ def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             first.append(place)
         of[place] = number
     return np.array(first, np.int64), of
-
-
-def _falling(squares: Floats) -> Floats:
-    return np.exp(-np.sqrt(np.maximum(squares, 0)))
 
 
 def coordinates(
