@@ -47,12 +47,15 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     spread: float
     noise: float
 
-    def of(self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None) -> Floats:
+    def of(
+        self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None,
+        warm: NDArray[np.bool_] | None = None,
+    ) -> Floats:  # fmt: skip
         """Mean from DRAM, and from L2, of each work, [works, 2]; of works at so many points each, a
-        row for each point. Those at one point are kept, since the next question is often about the
-        same ones."""
+        row for each point, from L2 where it is `warm`. Those at one point are kept, since the next
+        question is often about the same ones."""
         if counts is not None:
-            return self._means(coordinates(works, 0, self.features, units, counts))
+            return self._means(coordinates(works, 0, self.features, units, counts), warm)
         told = units if any(name.startswith("waves of") for name in self.features) else 0
         keys = [(told, msgspec.msgpack.encode(work)) for work in works]
         kept = self._kept
@@ -69,16 +72,21 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     def _kept(self) -> dict[tuple[int, bytes], Floats]:
         return {}
 
-    def _means(self, cold: Floats) -> Floats:
-        """From DRAM and from L2 [points, 2]; each distinct point is asked for once."""
-        first, of = _distinct(cold)
-        cold = cold[first]
-        means = self.at(cold)
+    def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
+        """From DRAM and, where it is `warm`, from L2 [points, 2]."""
+        means = self._at_distinct(cold)
         both = np.stack([means, means], axis=1)
         if "hot" in self.features:
-            cold[:, self.features.index("hot")] = 1
-            both[:, 1] = self.at(cold)
-        return both[of]
+            some = slice(None) if warm is None else warm
+            there = cold[some]
+            there[:, self.features.index("hot")] = 1
+            both[some, 1] = self._at_distinct(there)
+        return both
+
+    def _at_distinct(self, coordinates: Floats) -> Floats:
+        """`at`, of which each distinct point is asked for once."""
+        first, of = _distinct(coordinates)
+        return self.at(coordinates[first])[of] if first.size else np.zeros(0)
 
     def at(self, coordinates: Floats) -> Floats:
         """Mean of log(time / physics) at these points, [points, features].
