@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_CLUSTER = 64  # members at most
+_CLUSTER, _WIDE = 64, 16.0  # members at most, and along any axis
 _SAME = 1e-9  # squares of distances that differ by less, as rounding makes them, count as equal
 _CLOSE = 1e-3
 _FAR = 1e3  # and so do those from here on: with their places they stay below 2^53
@@ -67,15 +67,16 @@ def _squares(vectors: Floats) -> Floats:
 
 
 def _clusters(asked: Floats) -> Iterator[Ints]:
-    """Rows that are near to each other: halved along the widest axis until few are left."""
-    waiting = [np.arange(len(asked))]
+    """Rows that are near to each other: halved along the widest axis until few are left, and no
+    centre is so far off that differences from it lose digits."""
+    waiting = [np.arange(len(asked))] if len(asked) else []
     while waiting:
         rows = waiting.pop()
-        if rows.size <= _CLUSTER:
-            if rows.size:
-                yield rows
-            continue
         members = asked[rows]
-        widest = members[:, np.argmax(np.ptp(members, axis=0))]
-        half = np.argpartition(widest, rows.size // 2)
+        widths = np.ptp(members, axis=0)
+        widest = int(widths.argmax())
+        if rows.size <= _CLUSTER and widths[widest] <= _WIDE:
+            yield rows
+            continue
+        half = np.argpartition(members[:, widest], rows.size // 2)
         waiting += [rows[half[: rows.size // 2]], rows[half[rows.size // 2 :]]]
