@@ -53,7 +53,7 @@ class Dropping:
         """What a drop would do, by key or menu; the banner says why it is refused."""
         offer = self.offered(card.key, place)
         if offer.done is None:
-            self.window.banner.say(offer.words)
+            self.window.banner.say(offer.words, about="card")
         else:
             offer.done()
 

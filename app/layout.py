@@ -56,8 +56,8 @@ class Layout:
     def _settle(self) -> None:
         """Give every widget its size at once, which Qt does later."""
         for widget in (self.window, self.window.centralWidget()):
-            layout = widget.layout()
-            if layout is not None:
+            layout = widget and widget.layout()
+            if layout:
                 layout.activate()
 
     def _frame(self) -> None:

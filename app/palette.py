@@ -36,12 +36,12 @@ class Command:
         return f"{self.place}: {self.name}"
 
 
-def of_actions(actions: Iterable[QAction]) -> list[Command]:
-    """The actions that can be done now, each once."""
+def of_actions(actions: Iterable[QAction], every: bool = False) -> list[Command]:
+    """The actions that can be done now, or every one, each once."""
     found: dict[str, Command] = {}
     for action in actions:
         name = action.text().replace("&", "")
-        if name and action.isEnabled() and not action.menu():
+        if name and (every or action.isEnabled()) and not action.menu():
             key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             found.setdefault(name, Command("Do", name, key, action.trigger))
     return list(found.values())

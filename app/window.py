@@ -70,6 +70,7 @@ class Window(QMainWindow):
         self.dropping = Dropping(self, theme)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         self.head = Head(Menus(self), self.buttons)
+        self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
         self.setStatusBar(self.status)
@@ -133,6 +134,7 @@ class Window(QMainWindow):
         inspector.follow(self.advising)
 
     def _changed(self, before: State, after: State) -> None:
+        self.banner.clear("card")
         if before.theme != after.theme:
             self._restyle()
         if before.workspace != after.workspace:
@@ -215,7 +217,7 @@ class Window(QMainWindow):
 
     def show_keys(self) -> None:
         """Every key."""
-        KeysDialog(keys_said(of_actions(self.actions())), self).show()
+        KeysDialog(keys_said(of_actions(self.actions(), every=True)), self).show()
 
     def _show(self, view: View, panel: Panel) -> None:
         self.session.show(view.workspace)
