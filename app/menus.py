@@ -19,7 +19,7 @@ Keys = QKeySequence.StandardKey | str
 
 
 class Menus(QMenuBar):
-    """File, Edit, View and Scenario. Each action is the window's too, so that its key works."""
+    """What can be done, by menu. Each action is the window's too, so that its key works."""
 
     def __init__(self, window: Window) -> None:
         super().__init__()
@@ -29,6 +29,7 @@ class Menus(QMenuBar):
         self._edit(self.addMenu("Edit"))
         self._view(self.addMenu("View"))
         self._scenario(self.addMenu("Scenario"))
+        self._help(self.addMenu("Help"))
 
     def _file(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey
@@ -79,6 +80,10 @@ class Menus(QMenuBar):
                       f"Alt+{place + 1}")  # fmt: skip
         menu.addSeparator()
         self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
+
+    def _help(self, menu: QMenu) -> None:
+        self._add(menu, "Commands …", self.window_.show_commands, "Ctrl+Shift+P")
+        self._add(menu, "Keys", self.window_.show_keys, "?")
 
     def _add(self, menu: QMenu, words: str, done: Callable[[], Any],
              keys: Keys | None = None) -> QAction:  # fmt: skip
