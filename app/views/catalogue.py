@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.views.factory import Factory
 from app.views.lessons import Lessons
 from app.views.memory import MemoryView
 from app.views.op_table import OpTable
@@ -12,5 +13,5 @@ from app.views.view import View
 from app.views.where_time_goes import WhereTimeGoes
 
 VIEWS: tuple[type[View], ...] = (
-    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, Lessons,
+    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, Factory, Lessons,
 )  # fmt: skip
