@@ -55,12 +55,13 @@ class Session(QObject):
         self.history = QUndoStack(self)
         self._drags = 0
 
-    def ask(self, scenario: Scenario, text: str, merge: str = "") -> None:
-        """Another scenario in place of the one that is worked on."""
+    def ask(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
+        """Another scenario in place of the one that is worked on, or of the one at `place`."""
         now = self.state
+        place = now.current if place < 0 else place
         sides = list(now.sides)
-        sides[now.current] = replace(sides[now.current], scenario=scenario)
-        same = _traced_alike(now.scenario, scenario)
+        same = place != now.current or _traced_alike(now.scenario, scenario)
+        sides[place] = replace(sides[place], scenario=scenario)
         picked = now.picked if same else frozenset[int]()
         self._go(replace(now, sides=tuple(sides), picked=picked), text, merge)
 
@@ -150,7 +151,7 @@ class _Change(QUndoCommand):
     def id(self) -> int:
         return 1 if self.key else -1
 
-    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802
+    def mergeWith(self, other: QUndoCommand) -> bool:
         if not isinstance(other, _Change) or other.key != self.key:
             return False
         self.after = other.after

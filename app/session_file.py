@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.outputs import whole
 from app.session import LETTERS, Named, State, ThemeChoice
 from simulator.errors import InputError
 from simulator.scenario import Scenario
@@ -50,14 +51,10 @@ def text(state: State, docks: dict[str, str] | None = None) -> str:
 
 def save(path: Path, state: State, docks: dict[str, str] | None = None) -> None:
     """Write a session. InputError where it cannot be written."""
-    part = path.with_name(f".{path.name}.part")
+    body = text(state, docks)
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text(state, docks))
-            file.flush()
-        part.replace(path)
+        whole(path, lambda part: part.write_text(body, "utf-8"))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(
             f"cannot write the session {path}: {error.strerror}: expected a folder that can be "
             "written; choose another place"

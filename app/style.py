@@ -21,6 +21,8 @@ from app.theme import (
 UNIT = 4
 HEAD_HEIGHT, CONTROL_HEIGHT, VERDICT_HEIGHT = 36, 28, 92
 SHELF_WIDTH, INSPECTOR_WIDTH = 216, 306
+SIDE_HEIGHT, SIDE_LOW, LOW_WINDOW = 84, 48, 900
+"""A scenario's card, and that in a window lower than the last."""
 TIME_PX = 26
 RADIUS = {"bar": 2, "chip": 4, "control": 6, "panel": 8}
 
@@ -73,6 +75,9 @@ QWidget[look="head"] {{ border: 0; border-bottom: 1px solid {t.line}; background
 QFrame[look="dockhead"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top-left-radius: 8px; border-top-right-radius: 8px; }}
 QFrame[look="body"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top: 0; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
 QFrame[look="banner"] {{ background: {t.danger_ground}; border: 1px solid {t.danger}; border-radius: 6px; }}
+QFrame[look="offer"] {{ background: {t.bg2}; border: 1px solid {t.line2}; border-radius: 6px; }}
+QFrame[look="card"] {{ background: {t.bg2}; border: 1px solid {t.line}; border-radius: 8px; }}
+QLabel[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
 QStatusBar {{ background: {t.bg0}; border: 0; }}
 QStatusBar::item {{ border: 0; }}
 QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
@@ -106,6 +111,9 @@ QToolButton {{ background: transparent; border: 2px solid transparent; border-ra
 QToolButton:hover {{ background: {t.bg3}; color: {t.ink}; }}
 QToolButton:disabled {{ color: {t.line2}; }}
 QToolButton::menu-indicator {{ image: none; }}
+QToolButton[look="more"] {{ border: 1px dashed {t.line2}; border-radius: 8px; font-size: {FIGURE_PX}px; }}
+QToolButton[look="more"]:focus {{ border: 2px solid {t.focus}; }}
+QToolButton[look="quiet"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; padding: 1px 6px; }}
 QToolButton[look="tab"] {{ padding: 4px 12px; color: {t.ink2}; border: 1px solid transparent; }}
 QToolButton[look="tab"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
 QToolButton[look="tab"]:focus {{ border: 2px solid {t.focus}; padding: 3px 11px; }}

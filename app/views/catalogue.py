@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from app.views.compare import Compare
 from app.views.factory import Factory
+from app.views.fusion import FusionView
 from app.views.lessons import Lessons
 from app.views.memory import MemoryView
 from app.views.op_table import OpTable
+from app.views.regime_map import RegimeMap
 from app.views.roofline import Roofline
 from app.views.sweep import Sweep
 from app.views.timeline import Timeline
@@ -13,5 +16,6 @@ from app.views.view import View
 from app.views.where_time_goes import WhereTimeGoes
 
 VIEWS: tuple[type[View], ...] = (
-    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, Factory, Lessons,
+    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, RegimeMap, Compare,
+    FusionView, Factory, Lessons,
 )  # fmt: skip

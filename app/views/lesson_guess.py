@@ -159,20 +159,20 @@ class GuessCanvas(LessonPlot):
         inside = self.plot.adjusted(-20, -20, 20, 20).contains(at)
         return near if inside and abs(self.x_of(near) - at.x()) <= reach else None
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         key = self.hit(event.position())
         if event.button() == Qt.MouseButton.LeftButton and key is not None:
             self.held, self.chosen = key, self._keys().index(key)
             self._drag(event.position())
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self.held is not None:
             self._drag(event.position())
             return
         over = self.hit(event.position()) is not None
         self.setCursor(Qt.CursorShape.OpenHandCursor if over else Qt.CursorShape.ArrowCursor)
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self.held = None
         self.update()
 
@@ -197,7 +197,7 @@ class GuessCanvas(LessonPlot):
         if attempt is not None and key is not None:
             self.setAccessibleDescription(f"{attempt.named(key)}: {attempt.written(key)}")
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         attempt, key, pressed = self.attempt, self.marker(), Qt.Key(event.key())
         if attempt is None or key is None or attempt.locked:
             super().keyPressEvent(event)

@@ -32,10 +32,10 @@ class Steps(QWidget):
         self.setAccessibleDescription(f"step {place} of {len(STEPS)}: {STEPS[step]}")
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(404, 32)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = Painter(self)
         paint, theme = Paint(painter, self.theme), self.theme
         now = list(STEPS).index(self.step)
@@ -82,13 +82,13 @@ class Option(QAbstractButton):
         self.setEnabled(not locked)
         self.update()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
         else:
             super().keyPressEvent(event)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = Painter(self)
         paint, theme = Paint(painter, self.theme), self.theme
         box = QRectF(self.rect()).adjusted(1, 1, -1, -3)
@@ -133,7 +133,7 @@ class Cards(QWidget):
         self.setVisible(bool(cards))
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         if not self.cards:
             return
         painter = Painter(self)
@@ -164,7 +164,7 @@ class Sign(QWidget):
         self.theme = theme
         self.setFixedSize(20, 22)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = Painter(self)
         Paint(painter, self.theme).mark(self.regime, 8, 11, 5)
         painter.end()
@@ -181,7 +181,7 @@ class Rule(QWidget):
         else:
             self.setFixedHeight(1)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = Painter(self)
         painter.fillRect(self.rect(), faint(self.theme.line, 1.0))
         painter.end()

@@ -255,7 +255,7 @@ class RevealCanvas(LessonPlot):
         name = found.lesson.line.name.capitalize() if found.lesson.line else ""
         return Card(f"{name} {plain(float(place))}", tuple(rows), f"{regime}-bound", regime)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()), 0)
         if self.found is None or not step:
             if event.key() == Qt.Key.Key_Escape and self.over is not None:

@@ -218,7 +218,7 @@ class Lessons(View):
     def _turns(self, place: int) -> Callable[[], None]:
         return lambda: self.turn_to(place)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()), 0)
         if event.modifiers() & Qt.KeyboardModifier.AltModifier and step and self.all:
             self.turn_to(self.place + step)

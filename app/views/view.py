@@ -41,6 +41,8 @@ class View(QWidget):
     """frozenset[int]: the ops that the user chose here."""
     asked = Signal(object)
     """Scenario: what the user wants to see instead of the current side."""
+    added = Signal(str, object)
+    """Name and Scenario of a side that the user wants beside those that there are."""
     wondered = Signal()
     """The question of this view is another one now, such as after a change of its axis: ask
     `question` again."""

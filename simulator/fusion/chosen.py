@@ -17,6 +17,7 @@ from simulator.fusion.kinds import kind, why_not
 from simulator.fusion.lowering import Lowering
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group, together
+from simulator.fusion.work import arguments
 from simulator.hardware import GPU
 from simulator.hosts import syncs
 from simulator.records import Op, Signature, Tensor, Trace
@@ -187,8 +188,7 @@ class Chosen:
             storages = (*own.storages[: len(own.inputs)], *storages)
         else:
             sums = next((node for node in nodes if node.kind == "reduction"), None)
-            rows = sums.rows if sums is not None and sums.inner else 0
-            args = {"flops": work[0], "instructions": work[1], "rows": rows, "ops": names}
+            args = arguments(nodes, len(ins) + len(outs), work, names)
             signature = Signature(
                 f"fused.{'pointwise' if sums is None else 'reduction'}.default", ins, outs,
                 ("reads",) * len(ins), args,

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from simulator.fusion.epilogue import with_epilogue
 from simulator.fusion.node import Key
 from simulator.fusion.scheduling import Group
+from simulator.fusion.work import arguments
 from simulator.records import Op, Signature, Storage, Tensor, Trace
 
 
@@ -115,12 +116,8 @@ class _Building:
         ops = dict.fromkeys(op for node in group.nodes for op in node.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
         reduction = group.reduces
-        args = {
-            "flops": sum(node.flops for node in group.nodes),
-            "instructions": sum(node.instructions for node in group.nodes),
-            "rows": reduction.rows if reduction is not None and reduction.inner else 0,
-            "ops": names,
-        }
+        work = sum(node.flops for node in group.nodes), sum(n.instructions for n in group.nodes)
+        args = arguments(group.nodes, len(reads) + len(writes), work, names)
         kind = "pointwise" if reduction is None else "reduction"
         key = kind, reads, writes, tuple(args.values())
         if key not in self.signatures:

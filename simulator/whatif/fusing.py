@@ -54,7 +54,7 @@ class FusedOps:
         kernels: list[Kernel] = []
         taken: set[int] = set()
         for choice in self.choices:
-            for kernel in _kernels(chosen, choice):
+            for kernel in kernels_of(chosen, choice):
                 if both := taken.intersection(kernel.members):
                     raise InputError(
                         f"fuse: {chosen.said(min(both))} is in two sets: expected it in one; "
@@ -68,7 +68,8 @@ class FusedOps:
             raise InputError(f"fuse: {error}") from None
 
 
-def _kernels(chosen: Chosen, choice: Choice) -> list[Kernel]:
+def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
+    """The kernels that a choice makes. InputError, with the reason, where it makes none."""
     if choice.numbers:
         return [_one(chosen, choice.numbers, choice)]
     sets = _sets(chosen.trace, choice)

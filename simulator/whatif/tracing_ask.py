@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from simulator.errors import InputError, UntracedError
 from simulator.hardware import GPU
-from simulator.networks.loading import Facts
+from simulator.networks.loaded import Facts
 from simulator.records import Trace
 from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key

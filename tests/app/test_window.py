@@ -35,10 +35,12 @@ from simulator.whatif import apply, tracing_ask
 def window(tmp_path_factory: pytest.TempPathFactory):
     patch = pytest.MonkeyPatch()
     patch.setenv("RIDGEPOINT_TRACES", str(tmp_path_factory.mktemp("traces")))
+    patch.setenv("RIDGEPOINT_STATE", str(tmp_path_factory.mktemp("state")))
     running = application()
     made = Window(Session(State((Named("Today", FIRST),))), Worker())
     made.resize(1280, 800)
     made.show()
+    made.beside[1].hide()  # no advice is looked for where nobody sees it
     wait(made)
     yield made
     made.close()
