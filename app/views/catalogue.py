@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.views.compare import Compare
+from app.views.factory import Factory
 from app.views.fusion import FusionView
 from app.views.lessons import Lessons
 from app.views.measured import MeasuredView
@@ -16,6 +17,6 @@ from app.views.view import View
 from app.views.where_time_goes import WhereTimeGoes
 
 VIEWS: tuple[type[View], ...] = (
-    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, MeasuredView, RegimeMap, Compare,
-    FusionView, Lessons,
+    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, MeasuredView, RegimeMap,
+    Compare, FusionView, Factory, Lessons,
 )  # fmt: skip

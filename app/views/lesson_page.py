@@ -73,6 +73,7 @@ class LessonPage(QWidget):
         names.setSpacing(0)
         self.which = QToolButton()
         self.which.setToolTip("All lessons")
+        self.which.setAccessibleName("All lessons")
         self.which.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.which.setStyleSheet(f"padding: 0; margin-left: -4px; font-size: {SUPPORT_PX}px;")
         self.menu = QMenu(self.which)
@@ -94,8 +95,9 @@ class LessonPage(QWidget):
         self.on.clicked.connect(lambda: self.went.emit(1))
         buttons = QHBoxLayout()
         buttons.addStretch(1)
-        for button in (self.back, self.open, self.on):
+        for button, name in ((self.back, "Back"), (self.open, "Open in Explore"), (self.on, "On")):
             button.setFixedHeight(30)
+            button.setAccessibleName(name)
             buttons.addWidget(button)
         row.addLayout(buttons, 5)
         return head
@@ -114,6 +116,7 @@ class LessonPage(QWidget):
         self.guess.setMaximumHeight(330)
         self.verdict = sentence(BODY_PX, 600)
         self.redo = QPushButton("Predict again")
+        self.redo.setAccessibleName("Predict again")
         self.redo.clicked.connect(lambda: self.again.emit())
         said = QHBoxLayout()
         said.addWidget(self.verdict, 1)
@@ -183,6 +186,7 @@ class LessonPage(QWidget):
         """What follows from the learner's hand: the hint, the verdict, the button."""
         lacking = attempt.lacking if attempt and not attempt.locked else ""
         self.on.setText(_NEXT[attempt.step if attempt else "predict"])
+        self.on.setAccessibleName(self.on.text())
         self.on.setEnabled(attempt is not None and not lacking and (
             not attempt.locked or found is not None))  # fmt: skip
         self.on.setToolTip(lacking or "Enter")
