@@ -29,8 +29,8 @@ class SweepCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Sweep: time and shares of time along an axis")
         self.found: Curves | None = None
-        self.stale = False
         self.head: tuple[str, str] = ("", "")
+        self.stale = False
         self.setMinimumSize(300, 220)
 
     def show_curves(self, found: Curves) -> None:
