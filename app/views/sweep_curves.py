@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from app.axes import Line
+from app.quantities import number, plain
 from app.views.scale import Floats
 from app.views.view import Side
 from simulator.errors import InputError
@@ -88,6 +89,13 @@ class CancelledError(Exception):
 def axis_name(name: str) -> str:
     """What an axis is called: "Sequence length", "Host speed"."""
     return _CALLED.get(name, name.replace("_", " ").capitalize())
+
+
+def value_words(value: Value) -> str:
+    """A value of an axis: "4,096", "0.241", "eager"."""
+    if isinstance(value, int | float):
+        return plain(value) if float(value).is_integer() else number(value)
+    return str(value)
 
 
 def within_words(name: str) -> str:
