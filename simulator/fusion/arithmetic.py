@@ -3,7 +3,7 @@ each element."""
 
 from __future__ import annotations
 
-from simulator.costs import works
+from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 _NORMALIZED = (7, 34)
@@ -18,7 +18,7 @@ ors and two additions. Eager kernels share a round's four numbers among four ele
 
 def arithmetic(op: Signature) -> tuple[int, int]:
     """FLOPs and instructions of an op in a generated kernel."""
-    found = works(op) or ()
+    found = costed(op) or ()
     flops, instructions = sum(w.flops for w in found), sum(w.instructions for w in found)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
