@@ -14,9 +14,9 @@ from simulator.points import COLUMNS
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario import Scenario, Value, predict
 from simulator.sweep import Axis, Predict, figures
-from simulator.whatif.answers import answers
+from simulator.whatif.answers import answers, why_traced
 from simulator.whatif.setting import Rates, Setting, setting
-from simulator.whatif.tracing_ask import family, reason_to_trace, trace_key
+from simulator.whatif.tracing_ask import family, trace_key
 
 CLOSE = 1e-4  # the end of a scale's stretch is found to this share of itself
 AHEAD = 4  # values that a search asks at once before it goes on
@@ -93,10 +93,9 @@ class Along:
         scenario = self.there(value)
         p = self._answer(scenario)
         self.tried[value] = Figures.of(p)
-        if self._own and self.line.name in ("batch", "seq"):
-            found = setting(scenario)
-            if reason := reason_to_trace(found.ask, found.gpu):
-                self.retraced[value] = reason
+        sized = self._own and self.line.name in ("batch", "seq")
+        if sized and (reason := why_traced(setting(scenario))):
+            self.retraced[value] = reason
         self._looked.discard(value)
         self._watch(self.tried)
         return p

@@ -13,7 +13,9 @@ from simulator.regimes import next_shift
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Predict, axis
 from simulator.whatif import apply
+from simulator.whatif.answers import why_traced
 from simulator.whatif.lines import expecting
+from simulator.whatif.setting import setting
 
 _LARGEST = 1 << 20
 _BATCHES = [1 << n for n in range(_LARGEST.bit_length())]
@@ -41,11 +43,7 @@ class Sought:
 
     @property
     def retraced(self) -> str:
-        from simulator.whatif.setting import setting
-        from simulator.whatif.tracing_ask import reason_to_trace
-
-        found = setting(self.scenario)
-        return reason_to_trace(found.ask, found.gpu) or ""
+        return why_traced(setting(self.scenario)) or ""
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,6 @@ def largest_batch(
 ) -> Sought:
     """The largest batch that fits in the GPU's memory, workspaces of libraries included. `watch`,
     here and below, is told what was tried."""
-    from simulator.whatif.setting import setting
-
     room = setting(scenario).gpu.memory_bytes
     goal = _Goal("the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"],
                  _memory)  # fmt: skip

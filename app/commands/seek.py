@@ -212,10 +212,8 @@ def _run(search: Search, step: Step) -> None:
 
 def _near(axis: str, tried: Mapping[float, Figures]) -> list[tuple[float, Figures]]:
     """What to show of what was tried: a little beyond what fits, and no levels of fusion."""
-    if axis == "fusion":
-        return []
     most = min((value for value, each in tried.items() if not each.fits), default=inf)
-    return sorted((value, each) for value, each in tried.items() if value <= 2 * most)
+    return sorted((v, f) for v, f in tried.items() if v <= 2 * most and axis != "fusion")
 
 
 def entry(search: Search) -> dict[str, Any]:
