@@ -8,7 +8,8 @@ capability 9.0, as the difference between two and four of a function in a row. A
 
 from __future__ import annotations
 
-from simulator.costs import Work, works
+from simulator.costs import Work
+from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 SLOTS: dict[str, int] = {
@@ -39,7 +40,7 @@ _REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward"
 
 def arithmetic(op: Signature) -> tuple[int, int]:
     """FLOPs and instructions of an op in a generated kernel, loads and stores excepted."""
-    found = works(op) or ()
+    found = costed(op) or ()
     flops = sum(w.flops for w in found)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel

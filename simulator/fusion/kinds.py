@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from simulator.costs import works
+from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 OpKind = Literal["pointwise", "reduction", "library", "none"]
@@ -35,7 +35,7 @@ def kind(op: Signature) -> OpKind:
         return _NAMED[op.name]
     if any(part in op.name for part in _LIBRARY):
         return "library"
-    found = works(op)
+    found = costed(op)
     if found is None:
         return "library"
     families = {work.family for work in found}
@@ -57,6 +57,6 @@ def why_not(op: Signature) -> str:
         return "a matrix product is cuBLAS's"
     if "_foreach_" in name or "_fused_" in name:
         return "the optimizer is not in the compiled module"
-    if works(op) is None:
+    if costed(op) is None:
         return "an op without a cost function"
     return "no loop over elements and no reduction that a generated kernel runs"
