@@ -9,6 +9,7 @@ from simulator.errors import InputError
 from simulator.memory import memory
 from simulator.records import Trace
 from simulator.rematerialization import Joint, kept_within, repeated
+from simulator.whatif.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,16 @@ class Cut:
 
     budget: float = 1.0
     rank: int = 3
+
+    def demand(self, setting: Setting) -> None:
+        """InputError where a compiler makes this cut in any case."""
+        level = setting.fusion or ("compiled" if setting.mode == "compiled" else "none")
+        if level == "compiled" and self.budget == 1.0:
+            raise InputError(
+                "recompute=mincut: torch.compile makes this cut by itself: expected a step that "
+                "is not compiled, or a budget below 1, which torch.compile takes too "
+                "(activation_memory_budget); leave one of the two out"
+            )
 
     def __call__(self, trace: Trace) -> Trace:
         """InputError where no op would run again, or the peak of memory would rise."""

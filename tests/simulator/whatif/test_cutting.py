@@ -62,6 +62,9 @@ def test_it_goes_with_a_graph_and_with_accumulation():
     once, twice = (predict(apply(s, "accumulate", {"steps": 2})) for s in (LLAMA, cut(LLAMA)))
     names = [p.trace.names().count("aten.silu.default") for p in (once, twice)]
     assert names == [4, 8]
+    compiled = apply(LLAMA, "mode", {"to": "compiled"})
+    half = trade(predict(compiled), predict(cut(compiled, budget=0.5)))
+    assert half is not None and half.flops > 0
     graph = predict(apply(cut(LLAMA), "cuda_graph"))
     assert graph.kernel_count == predict(cut(LLAMA)).kernel_count
 
@@ -82,6 +85,14 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "recompute: budget is 2: expected 0 to 1; choose one within"),
         (lambda: cut(apply(GPT2, "recompute")),
          "recompute: other modules are run again already: expected one pattern; undo that first"),
+        (lambda: apply(cut(LLAMA), "mode", {"to": "compiled"}),
+         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
+         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
+         "leave one of the two out"),
+        (lambda: cut(apply(apply(LLAMA, "mode", {"to": "compiled"}), "cuda_graph")),
+         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
+         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
+         "leave one of the two out"),
         (lambda: cut(cut(GPT2), budget=0.5),
          "recompute: other modules are run again already: expected one pattern; undo that first"),
     ],
