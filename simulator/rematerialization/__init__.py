@@ -3,6 +3,6 @@ cut as torch's partitioner decides it."""
 
 from simulator.rematerialization.budget import kept_within
 from simulator.rematerialization.joint import Joint
-from simulator.rematerialization.repeating import repeated
+from simulator.rematerialization.repeating import repeated, repeated_from
 
-__all__ = ["Joint", "kept_within", "repeated"]
+__all__ = ["Joint", "kept_within", "repeated", "repeated_from"]

@@ -8,6 +8,7 @@ the same shape and strides, and pieces of one op that look the same (the parts o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
@@ -29,14 +30,28 @@ class Made:
     several: bool
 
 
+def cache_by_signature(asked: Callable[[Op], bool]) -> Callable[[Op], bool]:
+    """The same question, asked once of each signature."""
+    known: dict[int, bool] = {}
+
+    def answered(op: Op) -> bool:
+        key = id(op.signature)
+        if key not in known:
+            known[key] = asked(op)
+        return known[key]
+
+    return answered
+
+
 class Joint:
     """`reads[i]` and `makes[i]` are tensors (places in `tensors`) of forward op i, `users[t]` the
     forward ops that read a tensor, `readers[t]` the backward ops; `backward_reads` is the reverse
-    of that. `op_distance` and `distance` count steps to the backward pass, `FAR` where it needs
-    nothing of it."""
+    of that. `fusible` says which ops fuse with each other. `op_distance` and `distance` count steps
+    to the backward pass, `FAR` where it needs nothing of it."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, fusible: Callable[[Op], bool] = is_fusible) -> None:
         self.trace = trace
+        self._is_fusible = cache_by_signature(fusible)
         self.flow: Dataflow = dataflow(trace)
         self.tensors: list[Made] = []
         self.reads: dict[int, tuple[int, ...]] = {}
@@ -57,7 +72,6 @@ class Joint:
             elif op.phase == "backward":
                 self._backward(index, op)
         self.view = {i: is_view(trace.ops[i]) for i in self.makes}
-        self.fusible = {i: is_fusible(trace.ops[i]) for i in self.makes}
         self._measure()
 
     @property
@@ -72,9 +86,8 @@ class Joint:
         if base(op) == "cat":
             return True
         made = self.tensors[tensor]
-        own = made.several or (made.op >= 0 and self.fusible[made.op])
-        known = self.fusible.get(user)
-        return own and (is_fusible(op) if known is None else known)
+        own = made.several or (made.op >= 0 and self._is_fusible(self.trace.ops[made.op]))
+        return own and self._is_fusible(op)
 
     def written_over(self, tensor: int) -> bool:
         """Is what it holds overwritten later in the step?"""
@@ -101,6 +114,9 @@ class Joint:
     # -- building ---------------------------------------------------------------------------------
 
     def _forward(self, index: int, op: Op) -> None:
+        if self._same(index, op):
+            self.reads[index] = self.makes[index] = ()
+            return
         self.reads[index] = self._read(index, op)
         for tensor in self.reads[index]:
             self.users[tensor].append(index)
@@ -111,6 +127,12 @@ class Joint:
         for (value, tensor), nbytes in made.items():
             self._known[value, tensor] = self._new(Made(index, value, nbytes, len(op.outputs) > 1))
         self.makes[index] = tuple(self._known[key] for key in made)
+
+    def _same(self, index: int, op: Op) -> bool:
+        """Does it give back what it was given, as `detach` does? Such an op is no part."""
+        made = self.flow.makes[index]
+        same = len(made) == len(op.inputs) == 1 and op.inputs == op.outputs
+        return same and made == self.flow.reads[index] and (made[0], op.outputs[0]) in self._known
 
     def _backward(self, index: int, op: Op) -> None:
         self.backward_reads[index] = self._read(index, op, known_only=True)

@@ -16,7 +16,14 @@ def repeated(joint: Joint, kept: Collection[int]) -> Trace:
     needs it (as `reordering_to_mimic_autograd_engine` places them), its host's work with it; the
     trace itself where that is none. What is not kept ends with its last use in the forward pass.
     """
-    return _Repeating(joint, kept).done()
+    return repeated_from(joint, kept)[0]
+
+
+def repeated_from(joint: Joint, kept: Collection[int]) -> tuple[Trace, list[int]]:
+    """The same, with the op of the old trace that each op of the new one is."""
+    made = _Repeating(joint, kept)
+    found = made.done()
+    return found, made.source
 
 
 class _Repeating:
@@ -27,6 +34,7 @@ class _Repeating:
         self.again: dict[int, int] = {}  # the second life of a storage
         self.copied: set[int] = set()
         self.ops: list[Op] = []
+        self.source: list[int] = []
         self.place: list[int] = []
         self.ends: list[
             int
@@ -44,6 +52,7 @@ class _Repeating:
                 values = (*self.joint.flow.reads[index], *self.joint.flow.makes[index])
                 op = replace(op, storages=tuple(map(self._storage, values)))
             self.ops.append(op)
+            self.source.append(index)
         if not self.copied:
             return trace
         self.ends.append(len(self.ops))
@@ -81,6 +90,7 @@ class _Repeating:
         makes = (self._storage(value) if self.joint.view[index] else self.again[value[0]]
                  for value in flow.makes[index])  # fmt: skip
         self.ops.append(replace(op, phase="backward", storages=(*reads, *makes)))
+        self.source.append(index)
 
     def _storage(self, value: Value) -> int:
         """Where a value lies in the backward pass."""
