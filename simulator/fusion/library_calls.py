@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from simulator.fusion.dataflow import Value
 from simulator.fusion.layouts import channels_last, needs_copy, relaid
 from simulator.fusion.node import Node
-from simulator.fusion.padding import Seconds, padded
+from simulator.fusion.padding import PRODUCTS, Seconds, compute_bound, padded
 from simulator.records import Op, Signature, Tensor
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ class LibraryCalls:
         )
         key = id(op.signature), free
         if key not in self.wide:
-            self.wide[key] = padded(op.signature, free, self.seconds)
+            bound = op.name in PRODUCTS and compute_bound(op.signature, self.made.gpu)
+            self.wide[key] = padded(op.signature, free, self.seconds) if bound else None
         return self.wide[key]
 
     def _pad(self, index: int, op: Op, call: Signature, node: Node) -> None:

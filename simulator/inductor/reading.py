@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -276,7 +277,7 @@ def _own_node(kernel: Any) -> Any:
 
 
 def _module(path: str) -> str:
-    return path.removeprefix("L['self']").removeprefix(".")
+    return re.sub(r"^L\['\w+'\]\.?", "", path)  # self, or fn where Dynamo wraps the module
 
 
 def _ops(loop: Any) -> list[tuple[str, str]]:
