@@ -15,7 +15,6 @@ import torch
 
 from calibration.inductor_schedules import Case, Row, file_of, rows
 from simulator.fusion.partition import fused
-from simulator.hardware import gpu
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule
 from simulator.profiles import learned

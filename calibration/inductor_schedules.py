@@ -15,7 +15,6 @@ import msgspec
 import torch
 
 from calibration.recordings import MEASUREMENTS
-from simulator.hardware import gpu
 from simulator.inductor.exact import question_of, scheduled
 from simulator.inductor.refusal import Refusal
 from simulator.inductor.schedule import Schedule
@@ -64,12 +63,14 @@ class Row(msgspec.Struct, frozen=True):
 
 def cases() -> Iterator[Case]:
     """Inference in each dtype, training in two."""
-    for training, dtypes in ((False, ("bf16",)), (True, ("bf16", "autocast")),
-                             (False, ("fp32", "fp16"))):  # fmt: skip
+    for training, dtypes in ((True, ("bf16",)), (False, ("bf16", "fp32")),
+                             (True, ("autocast",)), (False, ("fp16",))):  # fmt: skip
         for dtype in dtypes:
             for name, entry in CATALOGUE.items():
                 if _left_out(name) or (training and not entry.trains):
                     continue
+                if name == "unet" and (training or dtype != "bf16"):
+                    continue  # minutes each
                 sequence = entry.seq_unit == "tokens" and entry.seq is not None
                 batch = _SMALL.get(name, 2 if sequence else 8)
                 sizes = {"layers": LAYERS} if entry.sizes.get("layers", 0) > LAYERS else {}

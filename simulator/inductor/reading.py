@@ -263,7 +263,11 @@ class _Graph:
         path = list(stack.values())[-1][0] if stack else ""
         came = node.meta.get("from_node")
         source = came[0].name if came else str(node.meta.get("seq_nr", ""))
-        key = str(original), _module(path), self.phase, source
+        if node.target is original:  # it was not taken apart: it is a call of its own
+            source = node.name
+        again = node.meta.get("partitioner_tag") == "is_forward"  # in the backward pass too
+        phase: Phase = "forward" if again else self.phase
+        key = str(original), _module(path), phase, source
         return self.reading.origins.setdefault(key, len(self.reading.origins))
 
 
