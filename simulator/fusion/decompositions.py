@@ -127,7 +127,7 @@ def _whole(made: Lowering, index: int, op: Op) -> None:
     target = op.signature["target"]
     reads = made.inputs(index, op)
     picked = made.flow.reads[index][op.signature.names.index("self")]
-    if picked not in made.pending:
+    if picked in reads and picked not in made.pending:
         reads[picked] = min(reads[picked], target.numel * 32)
     results = [(v, t.nbytes) for v, t in
                zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip

@@ -104,7 +104,7 @@ class LibraryCalls:
         if self.seconds is None or "mm." not in op.name or op.phase == "optimizer":
             return None
         free = tuple(
-            tensor.contiguous and not self._outside(value) and value in self.made.loops
+            tensor.contiguous and not self._outside(value) and value in self.made.made
             for value, tensor in zip(self.made.flow.reads[index], op.inputs, strict=True)
         )
         key = id(op.signature), free

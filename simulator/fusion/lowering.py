@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import count
 
+from simulator.fusion.access import Part, read, relaid, value_of, way
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import kind
 from simulator.fusion.library_calls import LibraryCalls
 from simulator.fusion.node import Key, Node, Pending
+from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.reductions import parts
 from simulator.hardware import GPU
@@ -35,9 +37,10 @@ class Lowering:
     ) -> None:  # fmt: skip
         self.only = only
         self.inductor = inductor and only is None
-        self.loops: set[Value] = set()
+        self.made: dict[Value, Tensor] = {}  # by loops
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
+        self.offsets = offsets(trace, self.flow.computes) if self.inductor else []
         self.nodes: list[Node] = []
         self.pending: dict[Key, Pending] = {}
         self.kinds: dict[int, str] = {}
@@ -144,16 +147,29 @@ class Lowering:
         """Bytes that reading an op's inputs (those of these names) touches, by value."""
         reads: dict[Key, int] = {}
         rows = op.outputs[0].nbytes if "embedding" in op.name and op.outputs else None
-        for value, tensor, name in zip(
-            self.flow.reads[index], op.inputs, op.signature.names, strict=True
+        for place, (value, tensor, name) in enumerate(
+            zip(self.flow.reads[index], op.inputs, op.signature.names, strict=True)
         ):
             if (names and name not in names) or tensor.device == "cpu":
                 continue
             size = tensor.nbytes
             if rows is not None and name == "weight":
                 size = min(size, rows)
-            reads[value] = max(reads.get(value, 0), size)
+            key = self._key(index, op, place, value)
+            reads[key] = max(reads.get(key, 0), size)
         return reads
+
+    def _key(self, index: int, op: Op, place: int, value: Value) -> Key:
+        """How an op reads its input number `place`."""
+        if not self.inductor:
+            return value
+        tensor = op.inputs[place]
+        if value in self.made:
+            tensor = relaid(tensor, self.made[value])
+        how = way(op, place, tensor, self.kind(index) == "pointwise")
+        if "batch_norm" in op.name or (self.calls.channels_last and tensor.dense):
+            how = ()  # images lie in the order that suits their reader
+        return read(value, self.offsets[index][place], how)
 
     def make(
         self, index: int, reads: dict[Key, int], results: Iterable[tuple[Value, Tensor]],
@@ -163,7 +179,7 @@ class Lowering:
         shared, ops = self._through(reads)
         stored: dict[Value, int] = {}
         numel = 0
-        held = [self.pending[key] for key in reads if key in self.pending]
+        held = self._held(reads)
         flops += sum(each.flops for each in held)
         instructions += sum(each.instructions for each in held)
         ops = (*ops, index)
@@ -171,7 +187,7 @@ class Lowering:
             users = self.flow.users.get(value, [])
             if not users and value not in self.flow.kept:
                 continue
-            self.loops.add(value)
+            self.made[value] = tensor
             self.pending[value] = Pending(shared, ops, flops, instructions)
             numel = max(numel, tensor.numel)
             if self._must_store(value, users, shared, ops):
@@ -209,18 +225,24 @@ class Lowering:
         found: dict[Key, int] = {}
         ops: dict[int, None] = {}
         for value, size in reads.items():
-            held = self.pending.get(value)
-            for key, amount in ({value: size} if held is None else held.reads).items():
+            held = self.pending.get(value_of(value))
+            for inner, amount in ({value: size} if held is None else held.reads).items():
+                through = held is not None and isinstance(value, Part)
+                key = read(inner, 0, (value.offset, *value.way)) if through else inner
                 found[key] = max(found.get(key, 0), amount)
             ops |= dict.fromkeys(held.ops if held else ())
         return found, tuple(ops)
+
+    def _held(self, reads: Iterable[Key]) -> list[Pending]:
+        values = dict.fromkeys(map(value_of, reads))
+        return [self.pending[value] for value in values if value in self.pending]
 
     def node(
         self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
         ops: tuple[int, ...], flops: int, instructions: int,
     ) -> Node:  # fmt: skip
         shared, before = self._through(reads)
-        held = [self.pending[k] for k in reads if k in self.pending]
+        held = self._held(reads)
         return Node(
             "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
             (*before, *ops), flops + sum(h.flops for h in held),
