@@ -13,6 +13,7 @@ from simulator.fusion.dataflow import Value
 from simulator.fusion.layouts import channels_last, needs_copy, relaid
 from simulator.fusion.node import Key, Node
 from simulator.fusion.padding import Seconds, padded
+from simulator.fusion.strides import joins, whole
 from simulator.records import Op, Signature, Tensor
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class LibraryCalls:
         self.channels_last = made.inductor and channels_last(made.trace)
         self.relaid: dict[int, Signature] = {}
         self.turned: set[Value] = set()
+        self.whole = whole(made.trace, made.flow) if made.inductor else set[Value]()
 
     def lower(self, index: int, op: Op) -> None:
         """A call that reads and writes memory. Its bias, where that is added by a loop, is read by
@@ -55,10 +57,24 @@ class LibraryCalls:
             if turns and self._outside(value):
                 self._turn(index, value, tensor)
             self.made.store(value)
-            node.reads[value] = tensor.nbytes
+            node.reads[self._joined(index, value, tensor)] = tensor.nbytes
         for value, tensor in zip(makes, call.outputs, strict=True):
             node.writes[value] = tensor.nbytes
         self.made.nodes.append(node)
+
+    def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
+        """The value, or a copy of it where it lies in padded lines that the call cannot skip."""
+        made = self.made.made.get(value)
+        if made is None or value in self.whole or not tensor.contiguous or not joins(made, tensor):
+            return value
+        copy = Node(
+            "pointwise", tensor.numel, reads={value: tensor.nbytes}, ops=(index,), alone=True,
+            instructions=tensor.numel * 3,
+        )  # fmt: skip
+        key = next(self.made.number)
+        copy.writes[key] = tensor.nbytes
+        self.made.nodes.append(copy)
+        return key
 
     def _unfused_bias(self, index: int, op: Op) -> bool:
         """A convolution leaves its bias to a loop; a full-precision product too, where only loops

@@ -207,8 +207,17 @@ class Lowering:
         kinds = [self.kind(user) for user in users]
         if "library" in kinds:
             return True
-        often = len(users) > 1 or "reduction" in kinds
+        parts = sum(self._parts(user, value) for user in users)
+        often = parts > 1 or "reduction" in kinds
         return often and (len(reads) > _READS_IF_SHARED or len(ops) > _OPS)
+
+    def _parts(self, user: int, value: Value) -> int:
+        """In how many ways an op reads a value."""
+        places = [i for i, read in enumerate(self.flow.reads[user]) if read == value]
+        if len(places) < 2 or not self.inductor:
+            return 1
+        op = self.trace.ops[user]
+        return len({(self.offsets[user][i], op.inputs[i].shape) for i in places})
 
     def store(self, value: Key) -> None:
         """Store a value that was to be computed where it is read."""

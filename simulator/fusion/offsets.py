@@ -55,7 +55,7 @@ def _add(views: dict[_Form, list[_View]], tensor: Tensor, offset: int) -> None:
     alike = views.setdefault((tensor.shape, tensor.stride), [])
     for view in alike:
         if view.offset == offset:
-            view.uses = min(view.uses, min(each.uses for each in alike))
+            view.uses = min(each.uses for each in alike) - 1  # the newest
             return
     alike.append(_View(offset))
 
