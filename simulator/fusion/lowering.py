@@ -23,7 +23,7 @@ from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
 
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
-_PARTIAL_BYTES = 4  # sums are kept in fp32
+_SUM_BYTES = 4  # sums are kept in fp32
 
 
 class Lowering:
@@ -98,16 +98,22 @@ class Lowering:
                   flops, instructions)  # fmt: skip
 
     def _scatter(self, index: int, op: Op, reads: dict[Key, int]) -> None:
-        """Zeros, then sums into the rows that were looked up, atomically."""
+        """Zeros, then sums into the rows that were looked up, atomically; in full precision, from
+        which a loop makes the gradient (`embedding_dense_backward` of torch/_decomp)."""
         value, table = self.flow.makes[index][0], op.outputs[0]
         source = op.inputs[0]
-        self.nodes.append(Node("pointwise", table.numel, writes={value: table.nbytes},
+        wide = self.inductor and table.itemsize < _SUM_BYTES
+        held: Key = next(self.number) if wide else value
+        item = _SUM_BYTES if wide else table.itemsize
+        self.nodes.append(Node("pointwise", table.numel, writes={held: table.numel * item},
                                ops=(index,), instructions=table.numel))  # fmt: skip
         node = self.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-        node.writes[value] = source.nbytes
-        node.reads[value] = 0
+        node.writes[held] = source.numel * item
+        node.reads[held] = 0
         node.atomic = True
         self.nodes.append(node)
+        if wide:
+            self.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
 
     def reduce(
         self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
@@ -120,7 +126,7 @@ class Lowering:
         split = parts(rows, cols, inner, self.gpu)
         while split > 1:
             partial: list[tuple[Key, int]] = [
-                (next(self.number), rows * split * _PARTIAL_BYTES)
+                (next(self.number), rows * split * _SUM_BYTES)
                 for _ in range(3 if moments else len(results))
             ]
             node = self.node("reduction", rows * split, -(-cols // split), inner, reads, ops, *work)
@@ -204,12 +210,21 @@ class Lowering:
     ) -> bool:
         if value in self.flow.kept or len(reads) > _READS:
             return True
-        kinds = [self.kind(user) for user in users]
+        kinds = [self._reader(user, value) for user in users]
         if "library" in kinds:
             return True
         parts = sum(self._parts(user, value) for user in users)
         often = parts > 1 or "reduction" in kinds
         return often and (len(reads) > _READS_IF_SHARED or len(ops) > _OPS)
+
+    def _reader(self, user: int, value: Value) -> str:
+        """What reads a value: of a convolution's bias it is a loop."""
+        op = self.trace.ops[user]
+        if self.inductor and op.name == "aten.convolution.default" and "bias" in op.signature.names:
+            reads = self.flow.reads[user]
+            if reads[op.signature.names.index("bias")] == value and reads.count(value) == 1:
+                return "pointwise"
+        return self.kind(user)
 
     def _parts(self, user: int, value: Value) -> int:
         """In how many ways an op reads a value."""

@@ -174,6 +174,8 @@ class _Graph:
             kept = [d for d in loop.read_writes.writes if self._leaves(d.name, loops)]
             for number, size in self._touched(kept).items():
                 writes[number] = max(writes.get(number, 0), size)
+        for number in reads.keys() & writes.keys():  # sums into it touch what they add to
+            reads[number] = min(reads[number], writes[number])
         flops = instructions = 0
         for loop in loops:
             f, i = steps(_ops(loop))
