@@ -22,6 +22,9 @@ _MOVING = {
 """Ops whose element is not their operand's at the same place."""
 
 
+_ONLY_SEEN = -1  # the storage of what only the compiler sees; its version is the number
+
+
 class Part(NamedTuple):
     """A read of a value otherwise than whole and in the order of memory: from an offset, by a
     map."""
@@ -34,19 +37,27 @@ class Part(NamedTuple):
 
 def value_of(key: Key) -> Key:
     """The value that a key is a read of."""
-    return (key.storage, key.version) if isinstance(key, Part) else key
+    if not isinstance(key, Part):
+        return key
+    return key.version if key.storage == _ONLY_SEEN else (key.storage, key.version)
 
 
 def region_of(key: Key) -> Key:
-    """The same for all reads that begin at one place."""
-    return (key.storage, key.version, key.offset) if isinstance(key, Part) else key
+    """The same for all reads that begin at one place: a value, or one with the offset behind it."""
+    if not isinstance(key, Part):
+        return key
+    value = value_of(key)
+    if not key.offset:
+        return value
+    return (*value, key.offset) if isinstance(value, tuple) else value
 
 
 def read(key: Key, offset: int, way: Map) -> Key:
     """The key of a read of what `key` reads, another offset and map on top."""
-    if not isinstance(key, tuple) or (not offset and not way):
+    if not offset and not way:
         return key
-    before = key if isinstance(key, Part) else Part(*key, 0, ())
+    plain = key if isinstance(key, tuple) else (_ONLY_SEEN, key)
+    before = key if isinstance(key, Part) else Part(*plain, 0, ())
     return Part(before.storage, before.version, before.offset + offset, (*before.way, *way))
 
 
@@ -56,10 +67,19 @@ def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
     name = op.name.split(".")[1]
     if _MOVING.get(name) == op.signature.names[place]:
         return ((name, tensor.shape),)
-    if name == "cat":
-        return ((name, place),)
     fits = loop and op.outputs and _broadcasts(tensor, op.outputs[0])
-    return walk(tensor, op.outputs[0].shape if fits else tensor.shape)
+    found = walk(tensor, op.outputs[0].shape if fits else tensor.shape)
+    return ((name, place), *found) if name == "cat" else found
+
+
+def strides_apart(key: Key) -> bool:
+    """Does a read go through memory with its last dimension apart?"""
+    pairs = [each for each in key.way if _is_pair(each)] if isinstance(key, Part) else []
+    return bool(pairs) and pairs[-1][1] != 1
+
+
+def _is_pair(each: Any) -> bool:
+    return isinstance(each, tuple) and all(isinstance(number, int) for number in each)
 
 
 def _broadcasts(tensor: Tensor, out: Tensor) -> bool:

@@ -29,6 +29,8 @@ def decompose(made: Lowering, index: int, op: Op) -> None:
         _batch_norm(made, index, op)
     elif "softmax" in name:
         _softmax(made, index, op)
+    elif name == "cumsum":
+        _scan(made, index, op)
     elif name == "nll_loss_forward":
         _whole(made, index, op)
     else:
@@ -120,6 +122,16 @@ def _softmax(made: Lowering, index: int, op: Op) -> None:
     made.reduce(index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
     results = zip(made.flow.makes[index], op.outputs, strict=True)
     made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
+
+
+def _scan(made: Lowering, index: int, op: Op) -> None:
+    """Running sums, each along its line in one kernel; a result for each element."""
+    source, out = op.inputs[0], op.outputs[0]
+    cols = source.shape[op.signature.arg("dim", -1)] if source.shape else 1
+    node = made.node("reduction", source.numel // max(cols, 1), cols, True,
+                     made.inputs(index, op), (index,), *arithmetic(op.signature))  # fmt: skip
+    node.writes[made.flow.makes[index][0]] = out.nbytes
+    made.nodes.append(node)
 
 
 def _whole(made: Lowering, index: int, op: Op) -> None:

@@ -53,7 +53,9 @@ class LibraryCalls:
         turns = self.channels_last and "convolution" in op.name
         if turns:
             node.call = relaid(call, self.relaid)
-        for value, tensor in zip(reads, call.inputs, strict=True):
+        for place, (value, tensor) in enumerate(zip(reads, call.inputs, strict=True)):
+            if place == 0 and not turns and "convolution.d" in op.name:
+                value = self._laid(index, value, tensor)
             if turns and self._outside(value):
                 self._turn(index, value, tensor)
             self.made.store(value)
@@ -62,11 +64,15 @@ class LibraryCalls:
             node.writes[value] = tensor.nbytes
         self.made.nodes.append(node)
 
-    def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
-        """The value, or a copy of it where it lies in padded lines that the call cannot skip."""
-        made = self.made.made.get(value)
-        if made is None or value in self.whole or not tensor.contiguous or not joins(made, tensor):
+    def _laid(self, index: int, value: Key, tensor: Tensor) -> Key:
+        """An image, or a copy of it where a view of what a library made is no row-major one
+        (`require_stride_order` of ir.py)."""
+        loop = value in self.made.made or not self.made.inductor
+        if loop or tensor.contiguous or (len(tensor.shape) == 4 and not needs_copy(tensor)):
             return value
+        return self._copy(index, value, tensor)
+
+    def _copy(self, index: int, value: Key, tensor: Tensor) -> Key:
         copy = Node(
             "pointwise", tensor.numel, reads={value: tensor.nbytes}, ops=(index,), alone=True,
             instructions=tensor.numel * 3,
@@ -75,6 +81,13 @@ class LibraryCalls:
         copy.writes[key] = tensor.nbytes
         self.made.nodes.append(copy)
         return key
+
+    def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
+        """The value, or a copy of it where it lies in padded lines that the call cannot skip."""
+        made = self.made.made.get(value)
+        if made is None or value in self.whole or not tensor.contiguous or not joins(made, tensor):
+            return value
+        return self._copy(index, value, tensor)
 
     def _unfused_bias(self, index: int, op: Op) -> bool:
         """A convolution leaves its bias to a loop; a full-precision product too, where only loops

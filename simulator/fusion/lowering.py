@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from simulator.fusion.access import Part, read, relaid, value_of, way
+from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import kind
@@ -123,6 +123,7 @@ class Lowering:
         each step is split anew and carries three numbers; of sums the second is the last, one
         kernel a result."""
         ops = (index,)
+        inner = inner and not self._outer(rows * cols, reads)
         split = parts(rows, cols, inner, self.gpu)
         while split > 1:
             partial: list[tuple[Key, int]] = [
@@ -146,6 +147,13 @@ class Lowering:
                           *work)  # fmt: skip
         node.writes |= dict(results)
         self.nodes.append(node)
+
+    def _outer(self, elements: int, reads: dict[Key, int]) -> bool:
+        """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
+        ir.py)?"""
+        found = [strides_apart(key) for key, size in self._through(reads)[0].items()
+                 if size >= elements]  # fmt: skip
+        return any(found) and 2 * sum(found) >= len(found)
 
     # -- values -----------------------------------------------------------------------------------
 
