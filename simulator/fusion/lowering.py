@@ -22,6 +22,7 @@ from simulator.fusion.reductions import parts
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
 
+_JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _SUM_BYTES = 4  # sums are kept in fp32
 
@@ -91,6 +92,10 @@ class Lowering:
         if op.name == "aten.embedding_dense_backward.default":
             self._scatter(index, op, reads)
             return
+        many = len(op.inputs) > _JOINED and op.name in ("aten.cat.default", "aten.stack.default")
+        if many and self.inductor:
+            self._concat(index, op)
+            return
         if "max_pool2d" in op.name or "avg_pool" in op.name:
             for value in self.flow.reads[index]:
                 self.store(value)
@@ -114,6 +119,23 @@ class Lowering:
         self.nodes.append(node)
         if wide:
             self.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
+
+    def _concat(self, index: int, op: Op) -> None:
+        """Each part by a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
+        before: Key | None = None
+        for place, (value, tensor) in enumerate(
+            zip(self.flow.reads[index], op.inputs, strict=True)
+        ):
+            reads = {self._key(index, op, place, value): tensor.nbytes}
+            node = self.node("pointwise", tensor.numel, 1, True, reads, (index,), 0, tensor.numel)
+            last = place == len(op.inputs) - 1
+            key = self.flow.makes[index][0] if last else next(self.number)
+            node.writes[key] = tensor.nbytes
+            node.alone = True
+            if before is not None:
+                node.reads[before] = 0  # whoever reads the last part needs all
+            self.nodes.append(node)
+            before = key
 
     def reduce(
         self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
