@@ -114,8 +114,9 @@ def differences(found: Agreement) -> list[str]:
         more, less = (ops - found.rules.ops[b]) & both, (found.rules.ops[b] - ops) & both
         sizes = _bytes(found.real.launches[a]), _bytes(found.rules.launches[b])
         if more or less or sizes[0] != sizes[1]:
-            said.append(f"  real {a} rules {b}: {_told(found, ops & found.rules.ops[b])} "
-                        f"+[{_told(found, more)}] -[{_told(found, less)}] {sizes[0]} | {sizes[1]}")  # fmt: skip
+            both_have = _told(found, ops & found.rules.ops[b])
+            apart = f"+[{_told(found, more)}] -[{_told(found, less)}]"
+            said.append(f"  real {a} rules {b}: {both_have} {apart} {sizes[0]} | {sizes[1]}")
     for b, ops in enumerate(found.rules.ops):
         if b not in taken:
             said.append(f"  rules {b} only: {_told(found, ops)} {_bytes(found.rules.launches[b])}")

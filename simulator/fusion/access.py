@@ -1,7 +1,7 @@
-"""In which order and where a loop reads a value: what Inductor's `MemoryDep` says of an index. Loops
-share a read only where both read the same elements in the same order (`score_fusion_memory` of
-torch/_inductor/scheduler.py), and a loop joins the one before it only where it reads in the order in
-which that writes (`fusable_read_and_write`)."""
+"""In which order and where a loop reads a value: what Inductor's `MemoryDep` says of an index.
+Loops share a read only where both read the same elements in the same order (`score_fusion_memory`
+of torch/_inductor/scheduler.py), and a loop joins the one before it only where it reads in the
+order in which that writes (`fusable_read_and_write`)."""
 
 from __future__ import annotations
 
@@ -56,8 +56,11 @@ def read(key: Key, offset: int, way: Map) -> Key:
     """The key of a read of what `key` reads, another offset and map on top."""
     if not offset and not way:
         return key
-    plain = key if isinstance(key, tuple) else (_ONLY_SEEN, key)
-    before = key if isinstance(key, Part) else Part(*plain, 0, ())
+    if isinstance(key, Part):
+        before = key
+    else:
+        storage, version = key if isinstance(key, tuple) else (_ONLY_SEEN, key)
+        before = Part(storage, version, 0, ())
     return Part(before.storage, before.version, before.offset + offset, (*before.way, *way))
 
 

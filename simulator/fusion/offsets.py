@@ -1,5 +1,5 @@
-"""Where in its storage each operand of a trace begins, told by the views made of it: two parts of one
-buffer are not the same memory to a compiler that looks for what two loops share.
+"""Where in its storage each operand of a trace begins, told by the views made of it: two parts of
+one buffer are not the same memory to a compiler that looks for what two loops share.
 
 A trace names storages, shapes and strides. Of several views that are alike but for their place (the
 three of `unbind`), an op takes the one that was used least, the first made of those.
@@ -29,8 +29,8 @@ def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for index, op in enumerate(trace.ops):
         inputs = len(op.inputs)
-        mine = tuple(_take(known[storage], tensor)
-                     for storage, tensor in zip(op.storages[:inputs], op.inputs, strict=True))  # fmt: skip
+        operands = zip(op.storages[:inputs], op.inputs, strict=True)
+        mine = tuple(_take(known[storage], tensor) for storage, tensor in operands)
         found.append(mine)
         for place, (storage, tensor) in enumerate(
             zip(op.storages[inputs:], op.outputs, strict=True)

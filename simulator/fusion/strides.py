@@ -22,9 +22,9 @@ def whole(trace: Trace, flow: Dataflow) -> set[Value]:
     for index in range(len(trace.ops) - 1, -1, -1):
         name = trace.ops[index].name
         makes = flow.makes[index]
-        if any(part in name for part in _WHOLE) or wanted.intersection(makes):
-            if not name.startswith(_ANEW):
-                wanted.update(flow.reads[index])
+        dense = any(part in name for part in _WHOLE) or wanted.intersection(makes)
+        if dense and not name.startswith(_ANEW):
+            wanted.update(flow.reads[index])
     return found | wanted
 
 

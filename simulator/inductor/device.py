@@ -90,8 +90,8 @@ def _shared(major: int, minor: int) -> int:
 
 def _tflops(gpu: GPU, dtype: str) -> float:
     """Of a card that is not in its table by its full name torch asks Triton, which wants kHz and is
-    given MHz: a thousandth (`max_clock_rate` of torch/_utils_internal.py, `get_max_tensorcore_tflops`
-    of triton/testing.py). On an H200 a product of 1024·8192 by 8192·10 is padded for that."""
+    given MHz: a thousandth (`max_clock_rate` of torch/_utils_internal.py and
+    `get_max_tensorcore_tflops` of triton/testing.py). So an H200 pads 1024·8192 by 8192·10."""
     name = _DTYPES.get(dtype, dtype)
     engine = "vector" if name in ("fp32", "fp64") else "tensor"
     table: Any = import_module("torch._inductor.analysis.device_info")
