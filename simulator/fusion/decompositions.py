@@ -43,7 +43,8 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     rows = max(op.outputs[1].numel, 1)
     results = [(value, t.nbytes) for value, t in zip(statistics, op.outputs[1:], strict=True)]
     moments = "rms" not in op.name
-    made.reduce(index, rows, source.numel // rows, True, made.inputs(index, op, "input"), results,
+    inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
+    made.reduce(index, rows, source.numel // rows, inner, made.inputs(index, op, "input"), results,
                 arithmetic(op.signature), moments)  # fmt: skip
     reads = made.inputs(index, op) | dict(results)
     made.make(index, reads, [(out, op.outputs[0])], 0, 0)
