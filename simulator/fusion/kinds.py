@@ -20,13 +20,14 @@ _NAMED: dict[str, OpKind] = {
     "aten.native_group_norm.default": "reduction",
     "aten.native_group_norm_backward.default": "reduction",
     "aten._adaptive_avg_pool2d.default": "pointwise",
+    "aten.cumsum.default": "reduction",
     "aten.scatter_add.default": "library",
     "aten.embedding_bag.default": "library",
     "aten._embedding_bag.default": "library",
 }
 _LIBRARY = ("scaled_dot_product", "_rnn", "convolution", "mm.", "bmm", "_foreach_", "_fused_adam",
             "_fused_sgd", "sort", "topk", "nonzero", "multinomial", "masked_select",
-            "unique", "cumsum", "index_put", "upsample_bicubic")  # fmt: skip
+            "unique", "index_put", "upsample_bicubic")  # fmt: skip
 
 
 def kind(op: Signature) -> OpKind:
