@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.arithmetic import applied, arithmetic
 from simulator.records import Op, Tensor
 
 if TYPE_CHECKING:
@@ -44,10 +44,12 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     results = [(value, t.nbytes) for value, t in zip(statistics, op.outputs[1:], strict=True)]
     moments = "rms" not in op.name
     inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
+    flops, instructions = arithmetic(op.signature)
+    after = applied(op.signature)
     made.reduce(index, rows, source.numel // rows, inner, made.inputs(index, op, "input"), results,
-                arithmetic(op.signature), moments)  # fmt: skip
+                (flops, max(instructions - after, source.numel)), moments)  # fmt: skip
     reads = made.inputs(index, op) | dict(results)
-    made.make(index, reads, [(out, op.outputs[0])], 0, 0)
+    made.make(index, reads, [(out, op.outputs[0])], 0, after)
 
 
 def _norm_backward(made: Lowering, index: int, op: Op) -> None:
@@ -146,6 +148,11 @@ def _whole(made: Lowering, index: int, op: Op) -> None:
                zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip
     made.reduce(index, 1, target.numel, True, reads, results, arithmetic(op.signature))
     node = made.nodes[-1]
+    whole = max(op.signature["self"].numel, 1)
+    if picked in made.pending:  # and computed for these alone
+        held = made.pending[picked]
+        node.flops -= held.flops - held.flops * target.numel // whole
+        node.instructions -= held.instructions - held.instructions * target.numel // whole
     for key in node.reads:  # of what is pending too only the rows' one element
         node.reads[key] = min(node.reads[key], target.numel * 32)
 

@@ -104,7 +104,8 @@ class _Building:
             return False
         storage = self.trace.storages[key[0]]
         unread = key not in self.readers
-        return storage.role != "activation" or key[0] in from_outside or unread
+        lasts = storage.role != "activation" or storage.freed is None
+        return lasts or key[0] in from_outside or unread
 
     def _storage(self, key: Key) -> int:
         if isinstance(key, tuple):

@@ -19,6 +19,7 @@ from simulator.fusion.node import Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.reductions import parts
+from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
 
@@ -188,7 +189,7 @@ class Lowering:
         ):
             if (names and name not in names) or tensor.device == "cpu":
                 continue
-            size = tensor.nbytes
+            size = touched_bytes(tensor)
             if rows is not None and name == "weight":
                 size = min(size, rows)
             key = self._key(index, op, place, value)
