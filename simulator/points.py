@@ -157,9 +157,7 @@ def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
         yield np.flatnonzero(code == number)
 
 
-def _alike(
-    family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int
-) -> Alike:
+def _alike(family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int) -> Alike:
     """The classes of the kernels of points that launch what the one at `place` does. `point` is
     any of the family."""
     places = [low.places[low.pattern[place]] for low in lowered]

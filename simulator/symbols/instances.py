@@ -79,9 +79,7 @@ class Grid:
             self.kinds[kind] = _kind(self.family, self.sizes, gpu)
         return self.kinds[kind]
 
-    def roofs(
-        self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]
-    ) -> Roofs:
+    def roofs(self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]) -> Roofs:
         """The table whose rows `Lowered` names; `warm` says which of so many find anything in
         L2."""
         for card, known, table in self.tables:
