@@ -21,6 +21,7 @@ PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = ENVIRONMENT / "ridgepoint-installed"
 EXAMPLE = ["bert-base", "--gpu", "h200", "--batch", "64", "--seq", "128", "--dtype", "bf16"]
 REPORT = "report.html"
+REFUSED = 2  # the command's exit status where it cannot do what was asked
 CHECKS = (
     ("format", ["ruff", "format", "--check", "."]),
     ("lint", ["ruff", "check", "."]),
@@ -65,7 +66,9 @@ def show() -> int:
     """The example in the explorer; without a display its report, on the terminal and as a page."""
     displays = ("DISPLAY", "WAYLAND_DISPLAY")
     if sys.platform != "linux" or any(os.environ.get(name) for name in displays):
-        return run(BIN / "ridgepoint", "explore", *EXAMPLE)
+        status = run(BIN / "ridgepoint", "explore", *EXAMPLE)
+        if status != REFUSED:
+            return status
     status = run(BIN / "ridgepoint", "predict", *EXAMPLE, "--html", REPORT)
     if not status:
         print(f"There is no display for the explorer: the report is in {HERE / REPORT} too")

@@ -7,13 +7,14 @@ from importlib import import_module
 from simulator.errors import InputError
 
 
-def need_qt() -> None:
-    """InputError where Qt or pyqtgraph is not installed, or does not run here."""
+def need_qt(what: str = "pictures need", instead: str = "") -> None:
+    """InputError where Qt or pyqtgraph is not installed, or does not run here: `what` needs it, and
+    `instead` is what can be done without."""
     try:
         for name in ("PySide6.QtWidgets", "PySide6.QtSvg", "pyqtgraph"):
             import_module(name)
     except ImportError as error:
         raise InputError(
-            f"pictures need PySide6 and pyqtgraph: {error}: expected both; "
-            'pip install "ridgepoint[gui]"'
+            f"{what} PySide6 and pyqtgraph: {error}: expected both; "
+            f'pip install "ridgepoint[gui]"{instead}'
         ) from None
