@@ -75,7 +75,10 @@ def test_the_step_then_flips_then_the_rest(shown: Any, pair: tuple[Side, Side]) 
     flipped = [part.flipped for part in items[1:]]
     assert flipped == sorted(flipped, reverse=True)
     assert items[0].seconds == (pair[0].prediction.period_s, pair[1].prediction.period_s)
-    assert view.regimes.about == f"{len(view.fall.flipped)} of {len(items)} parts"
+    count, _, bought = view.regimes.about.partition("; ")
+    assert count == f"{len(view.fall.flipped)} of {len(items)} parts"
+    share = f"{pair[1].prediction.shares['overhead']:.2f}"  # B is overhead-bound still
+    assert bought == f"1% more speed of the host and launches buys {share}% in B, 1.0% in A"
 
 
 def test_kernels_that_moved_choose_their_ops(shown: Any, pair: tuple[Side, Side]) -> None:
