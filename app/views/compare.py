@@ -138,7 +138,7 @@ class Compare(View):
 
     def rows(self) -> list[list[str]]:
         if self.pair is None:
-            return []
+            return self.nothing.rows() if self.current else []
         a, b = (side.prediction for side in self.pair)
         rows = [list(_HEADS), [
             "step", "", seconds(a.period_s), seconds(b.period_s), change(a.period_s, b.period_s),
