@@ -12,7 +12,7 @@ from app.theme import Theme
 from app.views.canvas import Canvas
 from app.views.compare_counts import Counts, counts
 from app.views.compare_kernels import MovedKernels
-from app.views.compare_parts import Regimes, part_name
+from app.views.compare_parts import Regimes, bought, part_name
 from app.views.compare_verdicts import Verdicts
 from app.views.compare_waterfall import WaterfallCanvas
 from app.views.nothing_to_compare import NothingToCompare
@@ -111,7 +111,7 @@ class Compare(View):
         letters = a.letter, b.letter
         self.waterfall.show_fall(fall, a, b)
         self.kernels.show_moved(fall.moved, letters)
-        self.regimes.show_parts(fall.parts, letters)
+        self.regimes.show_parts(fall.parts, letters, bought(a, b))
         said = [f"{s.label} {signed_seconds(s.change_s)}" for s in fall.steps]
         self.waterfall.setAccessibleDescription("; ".join(said) or "they ask the same")
         flips = [f"{p.part} from {p.before} to {p.after}" for p in fall.flipped]
@@ -138,7 +138,7 @@ class Compare(View):
 
     def rows(self) -> list[list[str]]:
         if self.pair is None:
-            return []
+            return self.nothing.rows() if self.current else []
         a, b = (side.prediction for side in self.pair)
         rows = [list(_HEADS), [
             "step", "", seconds(a.period_s), seconds(b.period_s), change(a.period_s, b.period_s),

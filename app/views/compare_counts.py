@@ -14,7 +14,7 @@ from app.views.paint import Paint
 from app.views.titled import Listed
 from simulator.prediction import Prediction
 
-_FIGURE_PX, _CHANGE_PX, _NAME_PX = 84.0, 56.0, 96.0
+_FIGURE_PX, _CHANGE_PX, _NAME_PX = 84.0, 64.0, 96.0
 
 
 @dataclass(frozen=True)

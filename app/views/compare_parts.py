@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF
 
-from app.quantities import change, seconds, signed_seconds
+from app.quantities import change, number, seconds, signed_seconds
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.views.canvas import Card
 from app.views.paint import Paint, width
 from app.views.titled import Listed
+from app.views.view import Side
 from simulator.compare import Part
 from simulator.prediction import Regime
 
@@ -23,12 +24,15 @@ class Regimes(Listed):
         self.setMinimumSize(330, 130)
         self.letters = ("A", "B")
 
-    def show_parts(self, parts: tuple[Part, ...], letters: tuple[str, str]) -> None:
-        """Draw these: the step, then those that flipped, then by change."""
+    def show_parts(self, parts: tuple[Part, ...], letters: tuple[str, str],
+                   bought: str = "") -> None:  # fmt: skip
+        """Draw these: the step, then those that flipped, then by change. `bought` says what the
+        shares of the step mean."""
         self.letters, self.over = letters, None
         self.items = sorted(parts, key=lambda p: (p.part != "step", not p.flipped, -_moved(p)))
         count = sum(part.flipped for part in parts)
-        self.about = f"{count} of {len(parts)} parts" if parts else ""
+        self.about = f"{count} of {len(parts)} parts; {bought}" if parts else ""
+        self.setToolTip(self.about)
         self.update()
 
     def _columns(self, box: QRectF) -> tuple[float, float, float]:
@@ -94,6 +98,18 @@ class Regimes(Listed):
         ]
         note = "flipped" if part.flipped else "as before"
         return Card(part_name(part), tuple(rows), note, part.after)
+
+
+def bought(a: Side, b: Side) -> str:
+    """What 1% more of the rate that rules B buys, there and in A: its shares."""
+    regime = b.prediction.regime
+    rate = {
+        "compute": "of the peaks",
+        "memory": "of the bandwidths",
+        "overhead": "speed of the host and launches",
+    }
+    after, before = (number(side.prediction.shares[regime], 2) for side in (b, a))
+    return f"1% more {rate[regime]} buys {after}% in {b.letter}, {before}% in {a.letter}"
 
 
 def part_name(part: Part) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent
 
-from app.quantities import data, seconds, trimmed
+from app.quantities import between, data, seconds, trimmed
 from app.theme import SUPPORT_PX, Theme
 from app.views import map_cursor, map_frame, map_lines
 from app.views.canvas import Canvas, Card
@@ -204,7 +204,8 @@ class MapCanvas(Canvas):
         found = chart.figures(spot)
         shares = ", ".join(f"{100 * found[r]:.0f}% {r}" for r in REGIMES)
         regime = REGIMES[int(found["regime"])]
-        rows = (("Time", seconds(found["period_s"])), ("Shares", shares),
+        interval = between(found["low_s"], found["high_s"], found["period_s"])
+        rows = (("Time, 80%", f"{seconds(found['period_s'])}, {interval}"), ("Shares", shares),
                 ("Memory", data(found["peak_memory_bytes"])))  # fmt: skip
         return Card(map_cursor.spot_words(chart, spot), rows, f"{regime}-bound", regime)
 

@@ -145,10 +145,11 @@ def charted(
 
 @dataclass(frozen=True)
 class Exact:
-    """The shifts along both axes through where a scenario is, found by bisection."""
+    """The shifts along both axes through where a scenario is, found by bisection; None where a
+    point on the way has no answer."""
 
     key: str
-    shifts: tuple[tuple[Shift, ...], tuple[Shift, ...]]
+    shifts: tuple[tuple[Shift, ...], tuple[Shift, ...]] | None
 
 
 def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
@@ -161,8 +162,11 @@ def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], 
             raise CancelledError
         return predict(asked)
 
-    along, up = (
-        shifts(scenario, line, chart.cut(spot, bool(upright)), answer)
-        for upright, line in enumerate((chart.x, chart.y))
-    )
+    try:
+        along, up = (
+            shifts(scenario, line, chart.cut(spot, bool(upright)), answer)
+            for upright, line in enumerate((chart.x, chart.y))
+        )
+    except InputError:
+        return Exact(scenario.key, None)
     return Exact(scenario.key, (along, up))

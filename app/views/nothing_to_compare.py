@@ -87,6 +87,11 @@ class NothingToCompare(QWidget):
             button.setVisible(_WAYS[place][2] != "optimizer" or side.prediction.trace.phase
                               == "training")  # fmt: skip
 
+    def rows(self) -> list[list[str]]:
+        """What can be asked for, or why not."""
+        offered = [b for b in self.buttons if not b.isHidden()]
+        return [["Ask for", "What it does"], *([b.text(), b.toolTip()] for b in offered)]
+
     def _other(self, place: int) -> tuple[Scenario | None, str]:
         """The scenario that a button asks for, and what its tooltip says."""
         from simulator.whatif import apply

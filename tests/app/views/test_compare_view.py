@@ -29,7 +29,8 @@ def pair(side: Side) -> tuple[Side, Side]:
 def test_one_side_teaches_and_its_buttons_ask_for_another(shown: Any, side: Side) -> None:
     view = shown(Compare, (side,), size=WIDE)
     assert view.stack.currentWidget() is view.nothing and view.question((side,), 0) is None
-    assert view.subtitle() == "one scenario so far" and view.rows() == []
+    assert view.subtitle() == "one scenario so far"
+    assert view.rows()[1] == ["Compare with a CUDA graph", "Adds a scenario called Graph"]
     told: list[tuple[str, Scenario]] = []
     view.added.connect(lambda name, scenario: told.append((name, scenario)))
     first = view.nothing.buttons[0]
@@ -75,7 +76,10 @@ def test_the_step_then_flips_then_the_rest(shown: Any, pair: tuple[Side, Side]) 
     flipped = [part.flipped for part in items[1:]]
     assert flipped == sorted(flipped, reverse=True)
     assert items[0].seconds == (pair[0].prediction.period_s, pair[1].prediction.period_s)
-    assert view.regimes.about == f"{len(view.fall.flipped)} of {len(items)} parts"
+    count, _, bought = view.regimes.about.partition("; ")
+    assert count == f"{len(view.fall.flipped)} of {len(items)} parts"
+    share = f"{pair[1].prediction.shares['overhead']:.2f}"  # B is overhead-bound still
+    assert bought == f"1% more speed of the host and launches buys {share}% in B, 1.0% in A"
 
 
 def test_kernels_that_moved_choose_their_ops(shown: Any, pair: tuple[Side, Side]) -> None:

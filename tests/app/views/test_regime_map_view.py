@@ -115,6 +115,8 @@ def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
     pointer(view.map, kinds.MouseMove, view.map.pixel((7, 3)))
     card = view.map.card()
     assert card is not None and card.head == "Batch 128, host speed 1"
+    time = f"{1e6 * predict(Scenario('mlp-tiny', batch=128)).period_s:.0f} µs, "
+    assert card.rows[0][0] == "Time, 80%" and card.rows[0][1].startswith(time)
 
 
 def test_a_click_in_a_sweep_asks_too(shown: Any, side: Side) -> None:
