@@ -11,7 +11,9 @@ from app.plots.drawing import application
 def test_letters_in_their_order_tell_words():
     assert score("What-if: CUDA graph", "cudag") is not None
     assert score("What-if: CUDA graph", "gc") is None
-    best = min(["GPU: B200", "What-if: bandwidth", "Do: Save"], key=lambda w: score(w, "band") or 99)
+    best = min(
+        ["GPU: B200", "What-if: bandwidth", "Do: Save"], key=lambda w: score(w, "band") or 99
+    )
     assert best == "What-if: bandwidth"
     whole, spread = score("Do: Undo", "undo"), score("Do: un-hide docks", "undo")
     assert whole is not None and spread is not None and whole < spread
