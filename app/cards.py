@@ -52,20 +52,22 @@ class Card:
         setting(changed).possible()
         return changed
 
-    def used_by(self, scenario: Scenario) -> bool:
-        """Is it in a scenario? A fault in the scenario itself makes it no."""
-        if self.kind == "whatif":
-            return any(each.name == self.name for each in scenario.whatifs)
-        found = setting(scenario)
-        return self.name == {"network": found.ask.network, "gpu": found.gpu.id,
-                             "host": found.host.id}[self.kind]  # fmt: skip
-
     def words(self, scenario: Scenario) -> str:
         """What applying it is called in the history."""
         if self.kind == "whatif":
             changed = self.apply(scenario)
             return worded(changed.whatifs[-1]) if changed.whatifs else self.title
         return f"{self.kind} {self.title}"
+
+
+def used(scenario: Scenario) -> frozenset[str]:
+    """The keys of the cards that are in a scenario. InputError for one that comes to nothing."""
+    found = setting(scenario)
+    have = {"network": found.ask.network, "gpu": found.gpu.id, "host": found.host.id}
+    return frozenset(
+        [f"{kind}:{name}" for kind, name in have.items()]
+        + [f"whatif:{each.name}" for each in scenario.whatifs]
+    )
 
 
 def cards() -> tuple[Card, ...]:

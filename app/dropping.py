@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.cards import Card
+from app.cards import Card, used
 from app.drops import Offer, Target
 from app.session import LETTERS
 from app.theme import Theme
@@ -38,7 +38,7 @@ class Dropping:
         at = state.current if place < 0 else place
         before = state.sides[at].scenario
         try:
-            if card.kind != "whatif" and card.used_by(before):
+            if card.kind != "whatif" and card.key in used(before):
                 return Offer(f"{card.title} is in scenario {LETTERS[at]} already", None)
             after = card.apply(before)
             words = card.words(before)
