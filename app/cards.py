@@ -15,7 +15,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario import Scenario
 from simulator.whatif import apply, whatifs
 from simulator.whatif.module_pattern import ALL
-from simulator.whatif.registry import WhatIf
+from simulator.whatif.registry import WhatIf, named
 from simulator.whatif.setting import setting
 
 Kind = Literal["network", "gpu", "host", "whatif"]
@@ -51,6 +51,14 @@ class Card:
             changed = with_field(scenario, self.kind, self.name)
         setting(changed).possible()
         return changed
+
+    def asks(self, scenario: Scenario) -> tuple[str, ...]:
+        """The parameters that must be filled in first: nothing tells a value to begin with."""
+        if self.kind != "whatif":
+            return ()
+        known = _first_arguments(scenario, self.name)
+        return tuple(p.name for p in named(self.name).parameters
+                     if p.default is None and p.name not in known)  # fmt: skip
 
     def words(self, scenario: Scenario) -> str:
         """What applying it is called in the history."""
@@ -126,7 +134,7 @@ def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
     found: dict[str, object] = {}
     ask = setting(scenario).ask
     now = {"samples": ask.batch, "tokens": ask.seq}
-    for each in next(w for w in whatifs() if w.name == name).parameters:
+    for each in named(name).parameters:
         if each.default is None and each.kind == "count":
             low = int(each.low or 1)
             found[each.name] = 2 * (now.get(each.name) or low)
