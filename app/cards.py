@@ -15,7 +15,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario import Scenario
 from simulator.whatif import apply, whatifs
 from simulator.whatif.module_pattern import ALL
-from simulator.whatif.registry import WhatIf
+from simulator.whatif.registry import WhatIf, named
 from simulator.whatif.setting import setting
 
 Kind = Literal["network", "gpu", "host", "whatif"]
@@ -52,13 +52,13 @@ class Card:
         setting(changed).possible()
         return changed
 
-    def used_by(self, scenario: Scenario) -> bool:
-        """Is it in a scenario? A fault in the scenario itself makes it no."""
-        if self.kind == "whatif":
-            return any(each.name == self.name for each in scenario.whatifs)
-        found = setting(scenario)
-        return self.name == {"network": found.ask.network, "gpu": found.gpu.id,
-                             "host": found.host.id}[self.kind]  # fmt: skip
+    def asks(self, scenario: Scenario) -> tuple[str, ...]:
+        """The parameters that must be filled in first: nothing tells a value to begin with."""
+        if self.kind != "whatif":
+            return ()
+        known = _first_arguments(scenario, self.name)
+        return tuple(p.name for p in named(self.name).parameters
+                     if p.default is None and p.name not in known)  # fmt: skip
 
     def words(self, scenario: Scenario) -> str:
         """What applying it is called in the history."""
@@ -66,6 +66,16 @@ class Card:
             changed = self.apply(scenario)
             return worded(changed.whatifs[-1]) if changed.whatifs else self.title
         return f"{self.kind} {self.title}"
+
+
+def used(scenario: Scenario) -> frozenset[str]:
+    """The keys of the cards that are in a scenario. InputError for one that comes to nothing."""
+    found = setting(scenario)
+    have = {"network": found.ask.network, "gpu": found.gpu.id, "host": found.host.id}
+    return frozenset(
+        [f"{kind}:{name}" for kind, name in have.items()]
+        + [f"whatif:{each.name}" for each in scenario.whatifs]
+    )
 
 
 def cards() -> tuple[Card, ...]:
@@ -124,7 +134,7 @@ def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
     found: dict[str, object] = {}
     ask = setting(scenario).ask
     now = {"samples": ask.batch, "tokens": ask.seq}
-    for each in next(w for w in whatifs() if w.name == name).parameters:
+    for each in named(name).parameters:
         if each.default is None and each.kind == "count":
             low = int(each.low or 1)
             found[each.name] = 2 * (now.get(each.name) or low)

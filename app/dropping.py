@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.cards import Card
+from app.ask_card import AskCard
+from app.cards import Card, used
 from app.drops import Offer, Target
+from app.scenario import worded
 from app.session import LETTERS
 from app.theme import Theme
 from simulator.errors import RidgepointError
+from simulator.scenario import Scenario
 
 if TYPE_CHECKING:
     from app.window import Window
@@ -38,8 +41,11 @@ class Dropping:
         at = state.current if place < 0 else place
         before = state.sides[at].scenario
         try:
-            if card.kind != "whatif" and card.used_by(before):
+            if card.kind != "whatif" and card.key in used(before):
                 return Offer(f"{card.title} is in scenario {LETTERS[at]} already", None)
+            if asked := card.asks(before):
+                words = f"{card.title} asks for {' and '.join(asked)}"
+                return Offer(words, lambda: self._ask(card, at, before))
             after = card.apply(before)
             words = card.words(before)
         except RidgepointError as error:
@@ -56,6 +62,16 @@ class Dropping:
             self.window.banner.say(offer.words, about="card")
         else:
             offer.done()
+
+    def _ask(self, card: Card, at: int, before: Scenario) -> None:
+        """Have the parameters of a card filled in, then apply it."""
+        session = self.window.session
+
+        def take(after: Scenario) -> None:
+            if after.key != before.key:
+                session.ask(after, worded(after.whatifs[-1]), place=at)
+
+        AskCard(self.window.theme, card.name, before, take, self.window).show()
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""

@@ -54,9 +54,12 @@ class Goals(QWidget):
 
     def show_sought(self, goal: str, found: Sought | None, reason: str) -> None:
         """What reaches a goal, or why nothing does."""
-        self.said[goal].say(found.sentence if found else reason)
+        self.said[goal].say(reason)
         if found is None:
             return
+        short = f"{found.axis} {found.value:,.0f}" if goal in UNITS else found.sentence
+        self.said[goal].say(short)
+        self.said[goal].setToolTip(found.sentence)
         self.found[goal] = found
         button = self.buttons[goal]
         button.setText("Apply")

@@ -121,7 +121,8 @@ class Controls(QWidget):
         bounded = low is not None and high is not None and each.kind in ("number", "count")
         if bounded and (low > 0 or not each.log) and high / max(low, 1.0) <= _WIDEST:  # pyright: ignore
             slider = self.sliders[each.name] = RangeSlider(self.theme, name, each)
-            slider.setValue(slider.step_of(float(self.values[each.name])))
+            given = self.values[each.name]
+            slider.setValue(slider.step_of(float(given if given != "" else each.low or 0.0)))
             slider.valueChanged.connect(lambda step: self._take(each, slider.number(step), True))
             slider.sliderReleased.connect(self.drag_ended)
             self.grid.addWidget(slider, self.grid.rowCount(), 0, 1, 2)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.card_widget import CardWidget
-from app.cards import SECTIONS, Card, Kind, cards
+from app.cards import SECTIONS, Card, Kind, cards, used
 from app.style import SHELF_WIDTH
 from app.theme import Theme
 from simulator.errors import RidgepointError
@@ -36,6 +36,7 @@ class Shelf(QWidget):
         super().__init__()
         self.theme = theme
         self.open: set[Kind] = set()
+        self.used = frozenset[str]()
         self.setMinimumWidth(SHELF_WIDTH - 4)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 6, 2, 4)
@@ -82,12 +83,15 @@ class Shelf(QWidget):
 
     def show_scenario(self, scenario: Scenario) -> None:
         """Outline what is in use."""
-        for widget in self.widgets:
-            try:
-                widget.put(widget.card.used_by(scenario))
-            except RidgepointError:
-                widget.put(False)
-        self._arrange()
+        try:
+            now = used(scenario)
+        except RidgepointError:  # the banner says why
+            now = frozenset[str]()
+        if now != self.used:
+            self.used = now
+            for widget in self.widgets:
+                widget.put(widget.card.key in now)
+            self._arrange()
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""
@@ -134,9 +138,9 @@ class Shelf(QWidget):
             mine = [w for w in self.widgets if w.card.kind == kind]
             found = [w for w in mine if _matches(w.card, words)]
             whole = bool(words) or kind in self.open
-            used = [w for w in found if w.used]
+            used_ones = [w for w in found if w.used]
             rest = [w for w in found if not w.used]
-            shown = found if whole else used + rest[: max(0, _FIRST - len(used))]
+            shown = found if whole else used_ones + rest[: max(0, _FIRST - len(used_ones))]
             for widget in mine:
                 widget.setVisible(widget in shown)
             self.counts[kind].setText(f"{len(found)} of {len(mine)}" if words else str(len(mine)))

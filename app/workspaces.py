@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, QEvent, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
 from app.panel import Panel
@@ -92,7 +92,13 @@ class Workspaces(QStackedWidget):
         """Show a workspace; the name of the one that is shown, the first where there is no such."""
         name = name if name in self.docks else next(iter(self.docks))
         self.setCurrentWidget(self.docks[name])
+        self.updateGeometry()
         return name
+
+    def minimumSizeHint(self) -> QSize:
+        """That of the workspace that is shown: the others need no room now."""
+        shown = self.currentWidget()
+        return shown.minimumSizeHint() if shown else QSize()
 
     def layouts(self) -> dict[str, str]:
         """How the docks of each workspace lie, as Qt has it, in base 64."""

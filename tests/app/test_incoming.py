@@ -4,7 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QMenu
 
+from app import places
 from app.banner import Banner
 from app.examples import FIRST
 from app.files import Files
@@ -107,3 +109,26 @@ def test_a_session_that_names_code_asks_too(opening: Opening, tmp_path: Path):
     opening.open([tmp_path / "s.ridge"])
     assert opening.session.state.scenario == FIRST
     assert opening.files.path is None
+
+
+def test_recent_files_are_listed_and_a_missing_one_is_greyed(opening: Opening, tmp_path: Path):
+    for name in ("old", "new"):
+        opening.files.save(tmp_path / name)
+    (tmp_path / "old.ridge").unlink()
+    menu = QMenu()
+    opening.fill_recent(menu)
+    said = [(action.text(), action.isEnabled()) for action in menu.actions()]
+    assert said == [("new.ridge", True), ("old.ridge, missing", False)]
+
+
+def test_what_was_left_is_offered_and_may_be_let_go(opening: Opening):
+    left = places.folder() / "autosave-999999999.ridge"
+    left.parent.mkdir(exist_ok=True)
+    save(left, State((Named("Lost", replace(FIRST, batch=5)),)))
+    opening.offer_recovery()
+    assert "before its scenarios were saved" in opening.banner.label.text()
+    buttons = [opening.banner.offers.itemAt(at).widget() for at in range(2)]  # pyright: ignore
+    assert [button.text() for button in buttons] == ["Recover", "Let go"]  # pyright: ignore
+    buttons[1].click()  # pyright: ignore
+    assert not left.exists() and opening.session.state.scenario == FIRST
+    assert opening.banner.isHidden()

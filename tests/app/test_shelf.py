@@ -8,6 +8,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.ask_card import AskCard
 from app.cards import SECTIONS, Card, cards
 from app.drops import Offer, Target
 from app.examples import FIRST
@@ -81,10 +82,22 @@ def test_a_card_gives_the_scenario_that_a_control_gives():
 
 
 def test_a_card_that_cannot_be_applied_says_why():
-    with pytest.raises(InputError, match="expected"):
-        card("fuse").apply(FIRST)
     with pytest.raises(InputError):
         card("fp8").apply(Scenario("bert-base", gpu="a100_sxm_80", dtype="bf16"))
+
+
+def test_a_card_without_a_value_of_its_own_asks_and_says_what_is_wrong(shelf: Shelf):
+    assert card("size").asks(FIRST) == ("parameter", "value") and not card("bandwidth").asks(FIRST)
+    got: list[Scenario] = []
+    dialog = AskCard(DARK, "size", FIRST, got.append)
+    dialog.show()
+    dialog.button.click()
+    assert not got and "needs parameter: expected +size=PARAMETER" in dialog.refusal.text()
+    for name, text in (("parameter", "layers"), ("value", "6")):
+        dialog.controls.boxes[name].setText(text)
+        dialog.controls.boxes[name].editingFinished.emit()
+    dialog.button.click()
+    assert got == [apply(FIRST, "size", {"parameter": "layers", "value": 6})]
 
 
 def drag(target: QWidget, data: QMimeData) -> tuple[QDragEnterEvent, QDropEvent]:

@@ -204,7 +204,7 @@ def test_a_card_dropped_on_a_scenario_changes_that_one_alone(window: Window):
 
 
 def test_a_card_that_is_refused_is_said_and_nothing_moves(window: Window):
-    card = window.shelf.card("whatif:fuse")
+    card = window.shelf.card("whatif:recompute")
     assert card is not None
     window.dropping.apply(card, -1)
     assert window.banner.isVisible() and "expected" in window.banner.label.text()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 
 from app.panel import Panel
 from app.plots.drawing import application
@@ -43,6 +44,16 @@ def test_one_is_shown_and_an_unknown_one_is_the_first(workspaces: Workspaces):
     assert workspaces.currentWidget() is workspaces.docks["Map"]
     assert not workspaces.docks["Explore"].isVisible()
     assert workspaces.go("Nowhere") == "Explore"
+
+
+def test_a_workspace_that_is_not_shown_needs_no_room(workspaces: Workspaces):
+    workspaces.docks["Map"].panels[0].inside.setMinimumSize(3000, 200)
+    workspaces.go("Explore")
+    QCoreApplication.processEvents()
+    assert workspaces.minimumSizeHint().width() < 2000
+    workspaces.go("Map")
+    QCoreApplication.processEvents()
+    assert workspaces.minimumSizeHint().width() >= 3000
 
 
 def test_the_layout_of_one_workspace_comes_back_and_the_other_stays(workspaces: Workspaces):
