@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ class ViewPanels(QObject):
         panel = Panel(kind.title, view, theme)
         view.picked.connect(self.session.pick)
         view.asked.connect(lambda asked: self.session.ask(asked, f"change in {kind.title}"))
+        view.added.connect(lambda name, asked: self._tried(lambda: self.session.add(name, asked)))
         view.wondered.connect(lambda: self._wonder(view))
         panel.visibilityChanged.connect(lambda shown: self._shown(view, shown))
         panel.menu.addAction("As a table").triggered.connect(lambda: Twin(view).show())
@@ -110,8 +112,11 @@ class ViewPanels(QObject):
             parent, f"Export {view.title}", f"{view.title.lower()}.{suffix}", f"*.{suffix}"
         )
         if name:
-            try:
-                write = write_csv if suffix == "csv" else export
-                write(view, Path(name).with_suffix(f".{suffix}"))
-            except RidgepointError as error:
-                self.refused.emit(str(error))
+            write = write_csv if suffix == "csv" else export
+            self._tried(lambda: write(view, Path(name).with_suffix(f".{suffix}")))
+
+    def _tried(self, done: Callable[[], object]) -> None:
+        try:
+            done()
+        except RidgepointError as error:
+            self.refused.emit(str(error))
