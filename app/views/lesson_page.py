@@ -187,8 +187,10 @@ class LessonPage(QWidget):
         lacking = attempt.lacking if attempt and not attempt.locked else ""
         self.on.setText(_NEXT[attempt.step if attempt else "predict"])
         self.on.setAccessibleName(self.on.text())
-        self.on.setEnabled(attempt is not None and not lacking and (
-            not attempt.locked or found is not None))  # fmt: skip
+        ready = attempt is not None and not lacking and (not attempt.locked or found is not None)
+        self.on.setEnabled(ready)
+        self.on.setProperty("look", "primary" if ready else "")
+        self.on.style().polish(self.on)
         self.on.setToolTip(lacking or "Enter")
         self.hint.setText(_hint(attempt))
         self.hint.setVisible(bool(self.hint.text()))
