@@ -135,7 +135,7 @@ class Factory(View):
             self.on.setText("Play")
             self.on.setToolTip("The system asks for less motion")
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Space and self.on.isEnabled():
             self.toggle()
         elif event.key() == Qt.Key.Key_W:

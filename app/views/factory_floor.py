@@ -158,14 +158,14 @@ class FactoryFloor(Canvas):
         self._ground = None
         super().restyle(theme)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+    def resizeEvent(self, event: QResizeEvent) -> None:
         self._ground = None
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+    def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._turn()
 
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+    def hideEvent(self, event: QHideEvent) -> None:
         self._timer.stop()
         super().hideEvent(event)
 
@@ -192,7 +192,7 @@ class FactoryFloor(Canvas):
     def card_at(self) -> QPointF:
         return self.at if self.at.x() >= 0 else self._box(self.over).center()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1,
                 Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()), 0)  # fmt: skip
         if step:

@@ -103,7 +103,7 @@ class Waits(QWidget):
                         "for machines while it is bound by compute")  # fmt: skip
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         f = self.figures
         if f is None:
             return

@@ -129,7 +129,7 @@ class FactoryLanes(Canvas):
         self._still = None
         super().restyle(theme)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+    def resizeEvent(self, event: QResizeEvent) -> None:
         self._still = None
 
     def _lane(self, paint: Paint, lane: Lane, box: QRectF) -> None:
