@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
+from app import examples
 from app.worker import SLOW, Worker, later
 from simulator.advice import Advised, advise
 from simulator.errors import InputError, RidgepointError, UntracedError
@@ -122,11 +124,16 @@ class Advising(QObject):
             self.tried.emit(count)
             try:
                 return predicted(asked)
-            except UntracedError as error:
-                if whole or asked == scenario:
+            except UntracedError as need:
+                if asked == scenario:
+                    raise
+                if examples.load(need.ask, need.gpu):
+                    with suppress(UntracedError):
+                        return predicted(asked)
+                if whole:
                     raise
                 missing += 1
-                raise InputError(f"{error}: expected a trace; it is being made") from None
+                raise InputError(f"{need}: expected a trace; trace and try it") from None
 
         return Found(scenario, advise(scenario, answer=answer), missing)
 

@@ -71,7 +71,8 @@ class Answering(QObject):
             if place == state.current:
                 current = len(found)
             if answer is not None:
-                found.append(Side(LETTERS[place], side.name, side.scenario, answer.prediction))
+                found.append(Side(LETTERS[place], side.name, side.scenario, answer.prediction,
+                                  side.measured))  # fmt: skip
         return tuple(found), current
 
     def give_up(self) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from app.changes import with_field, with_network
 from app.examples import NETWORKS
-from app.quantities import number, scaled, trimmed
+from app.quantities import number, plain, scaled, trimmed
 from app.scenario import worded
 from simulator.hardware import GPU, gpus
 from simulator.hosts import host, hosts
@@ -108,6 +108,7 @@ def _usual(whatif: WhatIf) -> str:
     if first.default is None:
         return f"{whatif.group}, asks for {first.name}"
     value = "on" if first.default is True else first.default
+    value = plain(value) if isinstance(value, float) else value
     unit = first.unit if first.unit == "×" else f" {first.unit}"
     return f"{whatif.group}, {value}{unit}".rstrip()
 

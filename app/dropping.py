@@ -38,6 +38,8 @@ class Dropping:
         at = state.current if place < 0 else place
         before = state.sides[at].scenario
         try:
+            if card.kind != "whatif" and card.used_by(before):
+                return Offer(f"{card.title} is in scenario {LETTERS[at]} already", None)
             after = card.apply(before)
             words = card.words(before)
         except RidgepointError as error:
@@ -51,7 +53,7 @@ class Dropping:
         """What a drop would do, by key or menu; the banner says why it is refused."""
         offer = self.offered(card.key, place)
         if offer.done is None:
-            self.window.banner.say(offer.words)
+            self.window.banner.say(offer.words, about="card")
         else:
             offer.done()
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QDragEnterEvent, QDragMoveEvent, QDropEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.cards import MIME
 from app.theme import BODY_PX, Theme
-from app.views.paint import Paint, elided, width
+from app.views.paint import Paint, elided, face
 
+_WIDEST = 520.0
+"""Of the sentence over a target, in pixels."""
 _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 
 
@@ -117,11 +119,18 @@ class Outline(QWidget):
         colour = theme.danger if self.refused else theme.b
         area = QRectF(self.rect()).adjusted(2, 2, -2, -2)
         paint.box(area, "", colour, 8, dashed=True, wide=2.0)
-        said = elided(self.words, area.width() - 40, BODY_PX, 600)
-        wide = width(said, BODY_PX, 600) + 32
-        box = QRectF(area.center().x() - wide / 2, area.center().y() - 18, wide, 36)
+        painter.setFont(face(BODY_PX, 600)[0])
+        middle = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        room = QRectF(0, 0, min(_WIDEST, area.width() - 56), area.height())
+        words = self.words
+        box = painter.boundingRect(room, middle, words).adjusted(-16, -9, 16, 9)
+        if box.height() > area.height():  # a card of the strip: as much as one line takes
+            words = elided(words, room.width(), BODY_PX, 600)
+            box = painter.boundingRect(room, middle, words).adjusted(-16, -4, 16, 4)
+        box.moveCenter(area.center())
         paint.box(box, theme.danger_ground if self.refused else theme.bg2, colour, 6)
-        paint.text(box.center().x(), box.center().y(), said, colour, BODY_PX, 600, 0.5)
+        painter.setPen(QColor(colour))
+        painter.drawText(box, middle, words)
         painter.end()
 
 

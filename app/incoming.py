@@ -13,8 +13,8 @@ from simulator.errors import InputError
 from simulator.hardware import gpu
 from simulator.scenario import Scenario, load
 
-What = Literal["session", "scenario", "gpu", "trace", "network"]
-KINDS = "Ridgepoint's files (*.ridge *.toml *.json *.rpt *.msgpack *.py)"
+What = Literal["session", "scenario", "gpu", "trace", "network", "profile"]
+KINDS = "Ridgepoint's files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"
 _MAX_BYTES = 2**20
 
 
@@ -46,13 +46,16 @@ def incoming(path: Path) -> Incoming:
         return Incoming(path, "session")
     if name.endswith(".py"):
         return Incoming(path, "network")
+    if name.endswith(".gz") or (name.endswith(".json") and _is_profile(path)):
+        return Incoming(path, "profile")
     if name.endswith((".json", ".rpt", ".msgpack")):
         return Incoming(path, "trace")
     if name.endswith(".toml"):
         return Incoming(path, "scenario" if _is_scenario(path) else "gpu")
     raise InputError(
         f"{path.name} is nothing that can be opened here: expected a session (.ridge), a scenario "
-        "or a GPU (.toml), a saved trace (.json, .msgpack) or a network (.py); choose another"
+        "or a GPU (.toml), a saved trace (.json, .msgpack), a profiler's trace (.json, .gz) or a "
+        "network (.py); choose another"
     )
 
 
@@ -60,6 +63,16 @@ def code_of(scenario: Scenario) -> Path | None:
     """The file whose code runs when a scenario is traced; None where it is Ridgepoint's own."""
     name, _, _ = scenario.network.partition(".py")
     return Path(f"{name}.py") if ".py" in scenario.network else None
+
+
+def _is_profile(path: Path) -> bool:
+    """Is there a key of a profiler's trace where such a file begins?"""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+        return b'"traceEvents"' in head or b'"schemaVersion"' in head
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; choose another") from error
 
 
 def _is_scenario(path: Path) -> bool:

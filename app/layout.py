@@ -38,11 +38,12 @@ class Layout:
         """As it once lay; what is not told stays."""
         if _WINDOW in layout:
             self.window.restoreGeometry(of_base64(layout[_WINDOW]))
-        self.workspaces.restore(layout)
         told = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}
         self._frames |= told
         if told:
             self._frame()
+        self._settle()  # docks share out the room that they have by now
+        self.workspaces.restore(layout)
 
     def arrange(self) -> None:
         """The workspace that is shown as at first."""
@@ -51,6 +52,13 @@ class Layout:
             panel.setFloating(False)
         self.workspaces.docks[self.shown].arrange()
         self._frame()
+
+    def _settle(self) -> None:
+        """Give every widget its size at once, which Qt does later."""
+        for widget in (self.window, self.window.centralWidget()):
+            layout = widget and widget.layout()
+            if layout:
+                layout.activate()
 
     def _frame(self) -> None:
         if self.shown in self._frames:

@@ -11,7 +11,8 @@ from rich.text import Text
 from app.groups import shape_of
 from app.quantities import change, number, percent, seconds
 from app.tables import cut, numbers, table
-from simulator.overlay import Overlay
+from simulator.overlay import Overlay, Pair
+from simulator.prediction import Regime
 
 
 @dataclass(frozen=True)
@@ -23,20 +24,28 @@ class Alike:
     count: int
     predicted_s: float
     measured_s: float
+    regime: Regime
+    ops: frozenset[int]
 
 
 def groups(found: Overlay) -> list[Alike]:
     """The pairs in groups, those of the largest difference first."""
-    p = found.prediction
-    work_of = dict(zip(p.columns.op_of.tolist(), p.columns.work_of.tolist(), strict=True))
-    sums: dict[tuple[str, str], list[float]] = {}
+    p, c = found.prediction, found.prediction.columns
+    first = dict(zip(reversed(c.op_of.tolist()), range(c.op_of.size - 1, -1, -1), strict=True))
+    pairs: dict[tuple[str, str], list[Pair]] = {}
     for pair in found.pairs:
         name = p.trace.ops[pair.op].name.removeprefix("aten.").removesuffix(".default")
-        each = sums.setdefault((name, shape_of(p, work_of[pair.op], pair.op)), [0, 0.0, 0.0])
-        each[0] += 1
-        each[1] += pair.predicted_s
-        each[2] += pair.measured.seconds
-    made = [Alike(op, shape, int(n), a, b) for (op, shape), (n, a, b) in sums.items()]
+        shape = shape_of(p, int(c.work_of[first[pair.op]]), pair.op)
+        pairs.setdefault((name, shape), []).append(pair)
+    made = [
+        Alike(
+            op, shape, len(each), sum(pair.predicted_s for pair in each),
+            sum(pair.measured.seconds for pair in each),
+            p.kernels[first[max(each, key=lambda pair: pair.predicted_s).op]].regime,
+            frozenset(pair.op for pair in each),
+        )
+        for (op, shape), each in pairs.items()
+    ]  # fmt: skip
     return sorted(made, key=lambda g: -abs(g.predicted_s - g.measured_s))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.exporting import FORMS
 from app.session import LETTERS
 from app.workspaces import ORDER
 
@@ -18,7 +19,7 @@ Keys = QKeySequence.StandardKey | str
 
 
 class Menus(QMenuBar):
-    """File, Edit, View and Scenario. Each action is the window's too, so that its key works."""
+    """What can be done, by menu. Each action is the window's too, so that its key works."""
 
     def __init__(self, window: Window) -> None:
         super().__init__()
@@ -28,6 +29,7 @@ class Menus(QMenuBar):
         self._edit(self.addMenu("Edit"))
         self._view(self.addMenu("View"))
         self._scenario(self.addMenu("Scenario"))
+        self._help(self.addMenu("Help"))
 
     def _file(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey
@@ -37,6 +39,9 @@ class Menus(QMenuBar):
         recent.aboutToShow.connect(lambda: opening.fill_recent(recent))
         self._add(menu, "Save", opening.save, keys.Save)
         self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
+        menu.addSeparator()
+        for form in FORMS:
+            self._add(menu, f"Export {form.name.lower()} …", lambda form=form: window.export(form))
         menu.addSeparator()
         self._add(menu, "Quit", window.close, keys.Quit)
 
@@ -60,6 +65,7 @@ class Menus(QMenuBar):
             menu.addAction(panel.toggleViewAction())
         menu.addSeparator()
         self._add(menu, "Panels as at first", window.layout_.arrange)
+        self._add(menu, "Picture as a table", window.panels.show_twin, "Ctrl+T")
         self._add(menu, "Light or dark", window.toggle_theme, "Ctrl+Shift+L")
 
     def _scenario(self, menu: QMenu) -> None:
@@ -74,6 +80,10 @@ class Menus(QMenuBar):
                       f"Alt+{place + 1}")  # fmt: skip
         menu.addSeparator()
         self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
+
+    def _help(self, menu: QMenu) -> None:
+        self._add(menu, "Commands …", self.window_.show_commands, "Ctrl+Shift+P")
+        self._add(menu, "Keys", self.window_.show_keys, "?")
 
     def _add(self, menu: QMenu, words: str, done: Callable[[], Any],
              keys: Keys | None = None) -> QAction:  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from app import session_file
 from app.banner import Banner
 from app.files import Files
 from app.incoming import KINDS, code_of, incoming
+from app.quantities import seconds
 from app.session import Session
 from simulator.errors import RidgepointError
 
@@ -72,8 +74,8 @@ class Opening(QObject):
         if left is None:
             return
         self.banner.say(
-            "Ridgepoint ended with scenarios that were not saved: expected to be asked for again; "
-            "recover them, or let them go", wrong=False,
+            f"Ridgepoint ended {ago(left)} before its scenarios were saved: recover them, or let "
+            "them go", wrong=False,
             offers={"Recover": lambda: self.tried(lambda: self.files.recover(left)),
                     "Let go": lambda: self.tried(lambda: left.unlink(missing_ok=True))},
         )  # fmt: skip
@@ -96,6 +98,9 @@ class Opening(QObject):
             state, _ = session_file.load(path)
             codes = [code for s in state.sides if (code := code_of(s.scenario)) is not None]
             self._trusting(codes, lambda: self.files.open(path))
+            return
+        if found.what == "profile":
+            self.session.measure(str(path.resolve()))
             return
         scenario = found.scenario(self.session.state.scenario)
         code = code_of(scenario)
@@ -121,3 +126,8 @@ class Opening(QObject):
             f"{names}: to trace a network its file is run as a program; expected one that you "
             "trust; run it, or dismiss this", wrong=False, offers={"Run it": trust},
         )  # fmt: skip
+
+
+def ago(path: Path) -> str:
+    """How long ago a file was written: "3 min ago"."""
+    return f"{seconds(max(1.0, time.time() - path.stat().st_mtime), 1)} ago"

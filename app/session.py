@@ -25,6 +25,8 @@ class Named:
 
     name: str
     scenario: Scenario
+    measured: str = ""
+    """The file of a profiler's trace of it; "" where there is none."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,13 @@ class Session(QObject):
         if place != self.state.current and 0 <= place < len(self.state.sides):
             state = replace(self.state, current=place, picked=frozenset())
             self._go(state, f"go to scenario {LETTERS[place]}")
+
+    def measure(self, path: str) -> None:
+        """Lay a profiler's trace over the side that is worked on; "" takes it away."""
+        now = self.state
+        sides = list(now.sides)
+        sides[now.current] = replace(sides[now.current], measured=path)
+        self._go(replace(now, sides=tuple(sides)), "lay a measured step over it")
 
     def pick(self, ops: frozenset[int]) -> None:
         """Choose ops, in every view."""

@@ -25,6 +25,7 @@ _MAX_BYTES = 2**20
 class _Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     scenario: dict[str, Any]
+    measured: str = ""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,11 +43,16 @@ def text(state: State, docks: dict[str, str] | None = None) -> str:
     """The file's text; reading it gives an equal state, and writing that the same text."""
     body = {
         "format": FORMAT, "version": VERSION,
-        "sides": [{"name": s.name, "scenario": table(s.scenario)} for s in state.sides],
+        "sides": [_side(side) for side in state.sides],
         "current": state.current, "picked": sorted(state.picked), "theme": state.theme,
         "workspace": state.workspace, "docks": dict(sorted((docks or {}).items())),
     }  # fmt: skip
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def _side(side: Named) -> dict[str, Any]:
+    measured = {"measured": side.measured} if side.measured else {}
+    return {"name": side.name, "scenario": table(side.scenario), **measured}
 
 
 def save(path: Path, state: State, docks: dict[str, str] | None = None) -> None:
@@ -88,7 +94,7 @@ def load(path: Path) -> tuple[State, dict[str, str]]:
             f"on: expected 1 to {len(LETTERS)}; correct the file"
         )
     try:
-        sides = tuple(Named(side.name, _scenario(side)) for side in found.sides)
+        sides = tuple(Named(side.name, _scenario(side), side.measured) for side in found.sides)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     picked = frozenset(op for op in found.picked if op >= 0)

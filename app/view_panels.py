@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from app.answering import Answering
 from app.panel import Panel, export
 from app.session import Session
 from app.theme import Theme
+from app.twin import Twin, write_csv
 from app.views.catalogue import VIEWS
 from app.views.view import View
 from app.worker import SLOW, Worker
@@ -52,6 +53,16 @@ class ViewPanels(QObject):
             panel.restyle(theme)
             view.restyle(theme)
 
+    def show_twin(self) -> None:
+        """The table of the picture that has the focus, else of the first in front."""
+        seen = [
+            v for v, p in self.views.items() if p.isVisible() and not v.visibleRegion().isEmpty()
+        ]
+        focus = QApplication.focusWidget()
+        holding = [view for view in seen if focus is not None and view.isAncestorOf(focus)]
+        for view in [*holding, *seen][:1]:
+            Twin(view).show()
+
     def _add(self, kind: type[View], theme: Theme) -> None:
         view = kind(theme)
         panel = Panel(kind.title, view, theme)
@@ -59,7 +70,8 @@ class ViewPanels(QObject):
         view.asked.connect(lambda asked: self._asked(kind, asked))
         view.wondered.connect(lambda: self._wonder(view))
         panel.visibilityChanged.connect(lambda shown: self._shown(view, shown))
-        for suffix in ("png", "svg"):
+        panel.menu.addAction("As a table").triggered.connect(lambda: Twin(view).show())
+        for suffix in ("png", "svg", "csv"):
             action = panel.menu.addAction(f"Export as {suffix.upper()} …")
             action.triggered.connect(lambda _=False, s=suffix: self._export(view, s))
         self.views[view] = panel
@@ -106,6 +118,7 @@ class ViewPanels(QObject):
         )
         if name:
             try:
-                export(view, Path(name).with_suffix(f".{suffix}"))
+                write = write_csv if suffix == "csv" else export
+                write(view, Path(name).with_suffix(f".{suffix}"))
             except RidgepointError as error:
                 self.refused.emit(str(error))

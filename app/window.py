@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
@@ -12,14 +13,18 @@ from app.advising import Advising
 from app.answer import Answer
 from app.answering import Answering
 from app.banner import Banner
+from app.cards import SECTIONS
 from app.command_line import as_command
 from app.dropping import Dropping
+from app.exporting import Form, ask_and_export
 from app.files import Files
 from app.head import Head, WorkspaceButtons
 from app.inspector import Inspector
+from app.keys import KeysDialog
 from app.layout import Layout
 from app.menus import Menus
 from app.opening import Opening
+from app.palette import Command, CommandPalette, keys_said, of_actions
 from app.panel import Panel
 from app.places import Remembered
 from app.session import LETTERS, Session, State
@@ -66,6 +71,7 @@ class Window(QMainWindow):
         self.dropping = Dropping(self, theme)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         self.head = Head(Menus(self), self.buttons)
+        self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
         self.setStatusBar(self.status)
@@ -129,6 +135,7 @@ class Window(QMainWindow):
         inspector.follow(self.advising)
 
     def _changed(self, before: State, after: State) -> None:
+        self.banner.clear("card")
         if before.theme != after.theme:
             self._restyle()
         if before.workspace != after.workspace:
@@ -190,6 +197,34 @@ class Window(QMainWindow):
 
     # what the user does
 
+    def commands(self) -> list[Command]:
+        """Everything that can be done now: actions, views to go to, cards to apply."""
+        found = of_actions(self.actions())
+        for view, panel in self.views.items():
+            found.append(Command("Show", view.title, "", lambda v=view, p=panel: self._show(v, p)))
+        for widget in self.shelf.widgets:
+            card = widget.card
+            place = SECTIONS[card.kind].removesuffix("s")
+            done = partial(self.dropping.apply, card, -1)
+            found.append(Command(place, f"{card.title}, {card.detail}", "", done))
+        return found
+
+    def show_commands(self) -> None:
+        """Every command by name."""
+        palette = CommandPalette(self.commands(), self)
+        middle = self.mapToGlobal(QPoint((self.width() - palette.width()) // 2, 48))
+        palette.move(middle)
+        palette.show()
+
+    def show_keys(self) -> None:
+        """Every key."""
+        KeysDialog(keys_said(of_actions(self.actions(), every=True)), self).show()
+
+    def _show(self, view: View, panel: Panel) -> None:
+        self.session.show(view.workspace)
+        panel.show()
+        panel.raise_()
+
     def toggle_theme(self) -> None:
         """From dark to light, or back."""
         self.session.paint("light" if self.theme.name == "dark" else "dark")
@@ -198,6 +233,12 @@ class Window(QMainWindow):
         """The current scenario as a command, on the clipboard."""
         self.opening.tried(lambda: QGuiApplication.clipboard().setText(
             as_command(self.session.state.scenario)))  # fmt: skip
+
+    def export(self, form: Form) -> None:
+        """The current prediction as a file; nothing where there is none yet."""
+        answer = self.answering.answer
+        if answer is not None:
+            self.opening.tried(lambda: ask_and_export(form, answer, self))
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and self.worker.busy():

@@ -33,13 +33,13 @@ class Docks(QMainWindow):
         for panel in self.panels:
             panel.setFloating(False)
             self.removeDockWidget(panel)
-            self.addDockWidget(area, panel)
-            panel.show()
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         docks: Sequence[QDockWidget] = self.panels
         explore = self.objectName() == "Explore"
         for at, dock in enumerate(docks):
-            if at == 1:
+            if at == 0:
+                self.addDockWidget(area, dock)
+            elif at == 1:
                 self.splitDockWidget(docks[0], dock, down if explore else across)
             elif at > 1 and explore:
                 self.tabifyDockWidget(docks[at % 2], dock)
@@ -47,6 +47,8 @@ class Docks(QMainWindow):
                 self.splitDockWidget(docks[at - 1], dock, down)
             elif at > 1:
                 self.tabifyDockWidget(docks[_STACKED], dock)
+        for dock in docks:  # shown only now: a stack of them would make the window grow
+            dock.show()
         for dock in docks[: 2 if explore else _STACKED + 1]:
             dock.raise_()
         if len(docks) > 1:

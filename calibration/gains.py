@@ -22,6 +22,7 @@ from calibration.swept import Swept, kept, lowered
 from simulator.costs import Work, works
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.kinds import kind
+from simulator.fusion.work import dims
 from simulator.hardware import GPU
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -52,10 +53,10 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[int]) -> Work:
     rows = max((work.dims.get("rows", 0) for work in every), default=0)
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
     slots += len(operands) * elements
-    dims = {"variant": "reduction" if sums else "pointwise", "steps": -(-slots // elements),
-            "elements": elements}  # fmt: skip
-    dims |= {"rows": rows, "cols": elements // rows} if rows else {}
-    return Work("fused", traffic.flops, traffic.moved_bytes, instructions=slots, dims=dims)
+    how = "reduction" if sums else "pointwise"
+    cols = elements // rows if rows else 0
+    found = dims(how, slots, rows, cols, elements, len(operands))
+    return Work("fused", traffic.flops, traffic.moved_bytes, instructions=slots, dims=found)
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:

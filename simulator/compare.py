@@ -13,6 +13,8 @@ from simulator.prediction import REGIMES, Prediction, Regime, Shares
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Predict
 from simulator.whatif import spelled
+from simulator.whatif.answers import why_traced
+from simulator.whatif.setting import setting
 
 Floats = NDArray[np.float64]
 MOST = 4
@@ -90,11 +92,13 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two to four scenarios; `waterfalls` lead from the first to each of the others."""
+    """Two to four scenarios; `waterfalls` lead from the first to each of the others. `retraced`
+    says why each took a trace of its own, or "" where a family of traces answered."""
 
     scenarios: tuple[Scenario, ...]
     predictions: tuple[Prediction, ...]
     waterfalls: tuple[Waterfall, ...]
+    retraced: tuple[str, ...] = ()
 
 
 def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Comparison:
@@ -107,7 +111,8 @@ def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Compari
         waterfall(first, other, answer, (found[0], p))
         for other, p in zip(scenarios[1:], found[1:], strict=True)
     )
-    return Comparison(tuple(scenarios), found, falls)
+    retraced = tuple(why_traced(setting(s)) or "" for s in scenarios)
+    return Comparison(tuple(scenarios), found, falls, retraced)
 
 
 def waterfall(

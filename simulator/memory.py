@@ -44,3 +44,16 @@ def memory(trace: Trace) -> Memory:
         if is_alive:
             at_peak[storage.role] = at_peak.get(storage.role, 0) + size
     return Memory(bytes_at, int(bytes_at[peak_op]), peak_op, at_peak)
+
+
+def carried_bytes(trace: Trace) -> int:
+    """Bytes of the activations that are alive when the backward pass begins, which the forward
+    pass made; 0 where there is none."""
+    backward = next((i for i, op in enumerate(trace.ops) if op.phase == "backward"), None)
+    if backward is None:
+        return 0
+    return sum(
+        s.nbytes for s in trace.storages
+        if s.device == "cuda" and s.role == "activation" and 0 <= s.born < backward
+        and (s.freed is None or s.freed > backward)
+    )  # fmt: skip

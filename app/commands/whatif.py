@@ -79,10 +79,12 @@ def document(fall: Waterfall, subjects: tuple[Subject, Subject]) -> dict[str, An
     """The answer as data."""
     from app.exports import summary
     from app.sides import fall_document
+    from app.trade import trade_document
 
     return {
         "format": FORMAT, "version": VERSION, "before": summary(fall.a, subjects[0]),
         "after": summary(fall.b, subjects[1]), **fall_document(fall),
+        "trade": trade_document(fall),
     }  # fmt: skip
 
 
@@ -96,6 +98,7 @@ def _show(
     from app.render import note_list
     from app.report import notes, title
     from app.sides import BETTER, WORSE, flipped_table, moved_table, ratio, sides, steps_table
+    from app.trade import trade_text
 
     console = Console(highlight=False)
     width = min(console.width, 120)
@@ -110,6 +113,8 @@ def _show(
     for text in idle:
         console.print(Text(f"{text} changes nothing here", "yellow"), width=width)
     console.print(Group(sides(("before", "after"), (fall.a, fall.b), True), Text()), width=width)
+    if text := trade_text(fall):
+        console.print(Group(Text(text), Text()), width=width)
     names = ("before", "after")
     if fall.flipped:
         console.print(Group(flipped_table(fall.flipped, names, top), Text()), width=width)

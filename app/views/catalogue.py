@@ -6,6 +6,7 @@ from app.views.compare import Compare
 from app.views.factory import Factory
 from app.views.fusion import FusionView
 from app.views.lessons import Lessons
+from app.views.measured import MeasuredView
 from app.views.memory import MemoryView
 from app.views.op_table import OpTable
 from app.views.regime_map import RegimeMap
@@ -16,6 +17,6 @@ from app.views.view import View
 from app.views.where_time_goes import WhereTimeGoes
 
 VIEWS: tuple[type[View], ...] = (
-    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, RegimeMap, Compare,
-    FusionView, Factory, Lessons,
+    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, MeasuredView, RegimeMap,
+    Compare, FusionView, Factory, Lessons,
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from PySide6.QtCore import QRectF
 
 from app.quantities import change, seconds, signed_seconds
@@ -25,11 +27,14 @@ class MovedKernels(Listed):
         self.chosen: frozenset[tuple[str, str]] = frozenset()
         """Op and family of the kernels whose ops are picked."""
         self.empty = ""
+        self.twice: frozenset[str] = frozenset()
 
     def show_moved(self, moved: tuple[Moved, ...], letters: tuple[str, str],
                    known: bool = True) -> None:  # fmt: skip
         """Draw these; none are drawn while they are not `known`."""
         self.items, self.letters, self.over = list(moved), letters, None
+        ops = Counter(m.op for m in moved)
+        self.twice = frozenset(op for op, count in ops.items() if count > 1)
         self.about = f"{letters[0]} hollow, {letters[1]} filled, largest change first"
         self.empty = "Each kernel takes as long in both." if known else ""
         self.update()
@@ -48,8 +53,14 @@ class MovedKernels(Listed):
     @property
     def names_px(self) -> float:
         """The room of the names."""
-        most = max((width(_name(m), LABEL_PX, 400, True) for m, _ in self.shown()), default=60.0)
+        names = [self.name(m) for m, _ in self.shown()]
+        most = max((width(name, LABEL_PX, 400, True) for name in names), default=60.0)
         return min(most, 0.36 * self.body.width())
+
+    def name(self, item: Moved) -> str:
+        """The op, with the family where several families have kernels of it."""
+        op = item.op.removesuffix(".default")
+        return f"{op} ({item.family})" if item.op in self.twice else op
 
     def draw_heads(self, paint: Paint, box: QRectF) -> None:
         theme, x = self.theme, self.track
@@ -72,7 +83,9 @@ class MovedKernels(Listed):
         theme, x, y = self.theme, self.track, box.center().y()
         if (item.op, item.family) in self.chosen:
             paint.area(QRectF(box.left() - 8, box.top() + 4, 3, box.height() - 8), theme.b)
-        paint.text(box.left(), y, _name(item), theme.ink, LABEL_PX, room=self.names_px, mono=True)
+        paint.text(
+            box.left(), y, self.name(item), theme.ink, LABEL_PX, room=self.names_px, mono=True
+        )
         places = [x.at(max(s, x.low)) if n else None
                   for s, n in zip(item.seconds, item.count, strict=True)]  # fmt: skip
         before, after = places
@@ -103,7 +116,7 @@ class MovedKernels(Listed):
             said = f"{n:,} launches, {seconds(s)}, {regime}" if n else "none"
             rows.append((letter, said))
         rows.append(("Change", f"{signed_seconds(item.change_s)}, {change(*item.seconds)}"))
-        return Card(_name(item), tuple(rows), item.family, item.regimes[1] or item.regimes[0])
+        return Card(self.name(item), tuple(rows), item.family, item.regimes[1] or item.regimes[0])
 
 
 def _arrow(paint: Paint, before: float, after: float, y: float) -> None:
@@ -113,7 +126,3 @@ def _arrow(paint: Paint, before: float, after: float, y: float) -> None:
     ink = paint.theme.ink2
     paint.line([(before + 7 * sign, y), (end, y)], ink, 1.4)
     paint.line([(end - 5 * sign, y - 4), (end, y), (end - 5 * sign, y + 4)], ink, 1.4)
-
-
-def _name(item: Moved) -> str:
-    return item.op.removesuffix(".default")

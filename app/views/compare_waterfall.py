@@ -152,18 +152,26 @@ class WaterfallCanvas(Titled):
             alone = y.at(fall.a.period_s + step.alone_s)
             paint.mark(None, column.left() + 9, alone, 4.6, theme.ink, True, wide=1.8)
         at = min(top, ends[0]) - 10
-        paint.text(column.center().x(), at, signed_seconds(step.change_s),
-                   theme.danger if worse else theme.ink, SUPPORT_PX, 600, 0.5)  # fmt: skip
-        room = column.width() / 0.74 - 6
-        label = step.label
-        if width(label, LABEL_PX, 500) > room:
-            label = label.replace("=", "=\n", 1)
-        lines = broken(label).split("\n")
+        room = self.plot.width() / (len(fall.steps) + 2)
+        words, px = self._change(fall, step, room)
+        ink = theme.danger if worse else theme.ink
+        paint.pill(column.center().x(), at, words, ink, px, 600)
+        lines = _lines(step.label, room - 6)
         for index, words in enumerate(lines[:3]):
             ink, weight = (theme.ink, 500) if index == 0 else (theme.ink3, 400)
             paint.text(column.center().x(), column.bottom() + 13 + 15 * index,
-                       elided(words, room), ink, LABEL_PX, weight, 0.5)  # fmt: skip
+                       elided(words, room - 6), ink, LABEL_PX, weight, 0.5)  # fmt: skip
         self._ring(paint, place, box)
+
+    def _change(self, fall: Waterfall, step: Step, room: float) -> tuple[str, int]:
+        """A change as there is room for it: with its unit, in small, then in that of the axis."""
+        scale, _ = seconds_unit(highest_s(fall))
+        sign = "+" if step.change_s > 0 else ""
+        for digits, px in ((3, SUPPORT_PX), (2, LABEL_PX)):
+            words = signed_seconds(step.change_s, digits)
+            if width(words, px, 600) + 12 < room:
+                return words, px
+        return f"{sign}{plain(round(step.change_s / scale, 2))}", LABEL_PX
 
     def _ring(self, paint: Paint, place: int, box: QRectF) -> None:
         if place == self.over:
@@ -219,3 +227,13 @@ class WaterfallCanvas(Titled):
             self.show_over(None)
         else:
             super().keyPressEvent(event)
+
+
+def _lines(label: str, room: float) -> list[str]:
+    """A change's name in lines, broken where it may be until each fits."""
+    text = broken(label)
+    for old, new in (("=", "\n"), ("+", ""), ("_", "\n")):
+        if all(width(line, LABEL_PX, 500) <= room for line in text.split("\n")):
+            break
+        text = text.replace(old, new)
+    return text.split("\n")

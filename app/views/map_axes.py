@@ -20,10 +20,12 @@ _CHOICES = ("gpu", "mode", "precision")
 _FIELDS: dict[str, Value | None] = {"batch": None, "seq": None, "gpu": "h200", "mode": "eager"}
 
 
-def offered(scenario: Scenario) -> list[str]:
-    """The axes of a scenario: batch, sequence, choices, and every what-if that scales a rate."""
+def offered(side: Side) -> list[str]:
+    """The axes of a side: batch, sequence, every what-if that scales a rate, and choices."""
+    scenario = side.scenario
     whole = [] if scenario.trace_file else ["batch"]
-    whole += [] if scenario.trace_file or lacking(scenario, "seq") else ["seq"]
+    lacks = lacking(scenario, "seq") or place_on(side, "seq") is None
+    whole += [] if scenario.trace_file or lacks else ["seq"]
     choices = [name for name in _CHOICES if not (scenario.trace_file and name == "precision")]
     return [*whole, *_scales(), *choices]
 
@@ -36,10 +38,10 @@ def _scales() -> tuple[str, ...]:
     return tuple(name for name, p in first if p.kind == "number" and p.low and p.unit == "×")
 
 
-def usual(scenario: Scenario) -> tuple[str, str]:
-    """Batch by sequence, or what a network has instead."""
-    names = offered(scenario)
-    return (names[0], names[1]) if names[0] == "batch" else ("bandwidth", "host_speed")
+def usual(names: list[str]) -> tuple[str, str]:
+    """Of what is offered, batch by sequence, or what a network has instead."""
+    first = [name for name in ("batch", "seq", "host_speed", "bandwidth") if name in names]
+    return first[0], first[1]
 
 
 def last_level(names: tuple[str, str]) -> int:
@@ -63,7 +65,7 @@ def place_on(side: Side, name: str) -> Value | None:
 
         value = batch_and_seq(side.scenario)[name == "seq"]
         per_sample = (trace.tokens or 0) // max(1, trace.samples)
-        value = value or (trace.samples if name == "batch" else per_sample)
+        value = value or (trace.samples if name == "batch" else per_sample) or None
     return value if value is None or not float(value).is_integer() else int(value)
 
 

@@ -147,9 +147,9 @@ class MapCanvas(Canvas):
         field = chart.field
         assert field is not None
         if field.over.any():
-            gpu = {"gpu"} & {chart.x.name, chart.y.name, "memory"}
-            room = _memory(chart)
-            why = "more than the GPU has" if gpu or room is None else f"more than {room}"
+            varies = {"gpu", "memory"} & {chart.x.name, chart.y.name}
+            room = "the GPU has" if varies else _memory(chart)
+            why = f"more than {room}"
             self._note(paint, field.over, "Does not fit", why, labels)
         if (~field.known).any() and field.mapped.map.refused:
             why = elided(field.mapped.map.refused[0], 200)
@@ -210,7 +210,8 @@ class MapCanvas(Canvas):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         found = self.hit(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and found is not None:
+        left = event.button() == Qt.MouseButton.LeftButton
+        if left and found is not None and not self.stale:
             self.dragged = True
             self.move_to(found)
 
@@ -237,7 +238,7 @@ class MapCanvas(Canvas):
         chart, key = self.chart, Qt.Key(event.key())
         steps = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, 1),
                  Qt.Key.Key_Down: (0, -1)}  # fmt: skip
-        if chart is None or chart.field is None:
+        if chart is None or chart.field is None or self.stale:
             super().keyPressEvent(event)
         elif key in steps:
             last = len(chart.x.values) - 1, len(chart.y.values) - 1
@@ -259,9 +260,9 @@ def _some(count: int, most: int) -> range:
     return range(step // 2, count, step)
 
 
-def _memory(chart: Chart) -> str | None:
+def _memory(chart: Chart) -> str:
     """What the GPU of every point has."""
     from simulator.whatif.setting import setting
 
-    scenarios = chart.field.mapped.sweep.scenarios if chart.field else ()
-    return trimmed(data(setting(scenarios[0]).gpu.memory_bytes)) if scenarios else None
+    assert chart.field is not None
+    return trimmed(data(setting(chart.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))

@@ -12,8 +12,9 @@ import numpy as np
 
 from app.axes import Line
 from app.plots.map_field import MapField, map_field
+from app.views.choice_bars import Choice
 from app.views.map_axes import elsewhere, last_level, values
-from app.views.sweep_curves import CancelledError, Curve, Curves
+from app.views.sweep_curves import CancelledError, Curve, Curves, value_words
 from app.views.view import Side
 from simulator.errors import InputError
 from simulator.many import COLUMNS
@@ -78,11 +79,18 @@ class Chart:
             retraced={},
         )  # fmt: skip
 
+    def choices(self, spot: Spot, upright: bool) -> list[Choice]:
+        """The points of an axis without numbers, through a point."""
+        line = self.y if upright else self.x
+        found: list[Choice] = []
+        for place, value in enumerate(line.values):
+            there = (spot[0], place) if upright else (place, spot[1])
+            found.append(Choice(value_words(value), place, self.figures(there), self.why(there)))
+        return found
+
     def slice(self, side: Side, spot: Spot, upright: bool) -> Curves:
-        """The row through a point, or the column, as the curve of a side."""
+        """The row through a point, or the column, as the curve of a side; of an axis of numbers."""
         line, found = (self.y if upright else self.x), self.cut(spot, upright)
-        if not line.numeric:
-            return Curves(line.name, refused="Its values have no order: choose another axis.")
         known = [i for i in range(len(found)) if i not in found.refused]
         if not known:
             return Curves(line.name, refused=self.why(spot))

@@ -6,28 +6,41 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QPointF, QRectF
 
-from app.quantities import between, number, percent, plain, seconds_unit
+from app.quantities import between, number, percent, seconds, seconds_unit
 from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
 from app.views.labels import Labels
 from app.views.map_chart import Chart, Spot
 from app.views.paint import Paint, elided, width
-from app.views.sweep_curves import axis_name, within_words
+from app.views.sweep_curves import axis_name, value_words, within_words
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario import Value
 
+_RATES = (("compute", "peaks"), ("memory", "bandwidths"), ("overhead", "the host and launches"))
 _ROOM, _HIGH, _PLAIN_HIGH = 192.0, 96.0, 52.0
-
-
-def shown(value: Value) -> str:
-    """A value of an axis."""
-    return plain(value) if isinstance(value, int | float) else str(value)
 
 
 def spot_words(chart: Chart, spot: Spot) -> str:
     """ "Batch 8, sequence 512"."""
     x, y = chart.x.values[spot[0]], chart.y.values[spot[1]]
     first, second = (axis_name(line.name).removesuffix(" length") for line in (chart.x, chart.y))
-    return f"{first} {shown(x)}, {within_words(second)} {shown(y)}"
+    return f"{first} {value_words(x)}, {within_words(second)} {value_words(y)}"
+
+
+def in_words(chart: Chart, spot: Spot) -> tuple[str, str]:
+    """A point, and its time with the interval and the regime."""
+    where, why, at = spot_words(chart, spot), chart.why(spot), chart.figures(spot)
+    if why:
+        return where, f"no answer: {why}"
+    interval = between(at["low_s"], at["high_s"], at["period_s"])
+    return where, f"{seconds(at['period_s'])}, {interval}, {REGIMES[int(at['regime'])]}-bound"
+
+
+def what_is_bought(chart: Chart, spot: Spot) -> str:
+    """What a share is, with those of a point."""
+    at = chart.figures(spot)
+    bought = ", ".join(f"of {rate} {number(at[regime], 2)}%" for regime, rate in _RATES)
+    where, _ = in_words(chart, spot)
+    return (f"A share is what 1% more of a rate buys: s = −∂ ln T / ∂ ln rate.\n"
+            f"At {within_words(where)}: {bought}")  # fmt: skip
 
 
 def cross(paint: Paint, at: QPointF, area: QRectF) -> None:

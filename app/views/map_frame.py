@@ -10,9 +10,9 @@ from PySide6.QtCore import QPointF, QRectF
 from app.plots.field import Across
 from app.plots.scale import Ticks, choice_ticks, factor_ticks, place
 from app.views.map_chart import Chart, Spot
-from app.views.map_cursor import axis_chip, shown
+from app.views.map_cursor import axis_chip
 from app.views.paint import Paint, elided, pill_box, width
-from app.views.sweep_curves import axis_title
+from app.views.sweep_curves import axis_title, value_words
 
 _HINT = "drag or arrows move, Enter asks"
 
@@ -73,7 +73,7 @@ def _ticks(axis: Across, most: int) -> Ticks:
 
 def chips(paint: Paint, chart: Chart, area: QRectF, spot: Spot, at: QPointF) -> None:
     """The cursor's values, on the axes."""
-    x, y = (shown(line.values[i]) for line, i in zip((chart.x, chart.y), spot, strict=True))
+    x, y = (value_words(line.values[i]) for line, i in zip((chart.x, chart.y), spot, strict=True))
     half = pill_box(0, 0, x, weight=600).width() / 2
     middle = min(max(at.x(), half + 2), area.right() + 16 - half)
     axis_chip(paint, QPointF(middle, area.bottom() + 13), x)

@@ -45,7 +45,7 @@ class NothingToCompare(QWidget):
         self.about = QLabel(_ABOUT)
         self.about.setWordWrap(True)
         self.about.setFont(font(SUPPORT_PX))
-        self.about.setFixedSize(520, self.about.heightForWidth(520) + 4)
+        self.about.setFixedSize(520, self.about.heightForWidth(520) + 24)
         self.about.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(head)
         column.addWidget(self.about, 0, Qt.AlignmentFlag.AlignHCenter)

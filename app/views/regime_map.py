@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.quantities import between, data, percent, seconds
 from app.theme import Theme
 from app.views.goal_seek import Found, GoalSeek, sought
 from app.views.map_axes import elsewhere, offered, place_on, usual
 from app.views.map_canvas import MapCanvas
 from app.views.map_chart import Chart, Exact, Spot, charted, exact
-from app.views.map_cursor import shown
+from app.views.map_cursor import in_words, what_is_bought
+from app.views.map_table import table
 from app.views.strip import Strip
-from app.views.sweep_canvas import SweepCanvas
 from app.views.sweep_curves import CancelledError, axis_name, moved, within_words
+from app.views.through_cursor import ThroughCursor
 from app.views.view import Question, Side, View
-from simulator.prediction import REGIMES
 from simulator.scenario import Value
+
+_COLOUR = "colour: the largest share"
 
 
 class RegimeMap(View):
@@ -37,6 +37,7 @@ class RegimeMap(View):
         self.offer: list[str] = []
         self.chart: Chart | None = None
         self.exact: Exact | None = None
+        self.boundaries = ""
         self.setMinimumSize(560, 240)  # it is better with more, but no window has to grow for it
         self.strip = Strip(theme)
         self.strip.label("Across")
@@ -51,10 +52,8 @@ class RegimeMap(View):
         self.map = MapCanvas(theme)
         self.map.moved_to.connect(lambda _: self._slice())
         self.map.pressed_on.connect(self._pressed)
-        self.slices = (SweepCanvas(theme), SweepCanvas(theme))
-        for upright, canvas in enumerate(self.slices):
-            canvas.setMinimumSize(250, 150)
-            canvas.pressed_on.connect(lambda row, u=upright: self._along(u, row))
+        self.through = ThroughCursor(theme)
+        self.through.gone.connect(self._go)
         self.seek = GoalSeek(theme)
         self.seek.asked.connect(self.asked)
         self.seek.wondered.connect(self.wondered)
@@ -71,8 +70,7 @@ class RegimeMap(View):
             column.setSpacing(2)
         left.addWidget(self.strip)
         left.addWidget(self.map, 1)
-        for canvas in self.slices:
-            right.addWidget(canvas, 1)
+        right.addWidget(self.through, 1)
         right.addWidget(self.seek)
         row.addLayout(left, 57)
         row.addLayout(right, 43)
@@ -81,18 +79,18 @@ class RegimeMap(View):
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """The map stays while the scenario only moves on it; paler until there is another."""
         side = self.side = sides[current]
-        self.offer = offered(side.scenario)
+        self.offer = offered(side)
         if self.names is None or not set(self.names) <= set(self.offer):
-            self.names = usual(side.scenario)
+            self.names = usual(self.offer)
         self._fill_menus()
         self.seek.forget(side)
-        if self._holds(side):
-            assert self.chart is not None
+        if self.chart is not None and self._holds(side):
             self.map.put(self.chart.spot(*self._places(side)))
-        else:
-            self.map.stale = self.map.chart is not None
-            self.map.update()
-        self._slice()
+            self._slice()
+            return
+        self.map.stale = True
+        self.map.update()
+        self.through.fade()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         """A coarse map, a fine one, exact shifts, then the goals where they are sought: one after
@@ -133,7 +131,7 @@ class RegimeMap(View):
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
-        for part in (self.strip, self.map, *self.slices, self.seek):
+        for part in (self.strip, self.map, self.through, self.seek):
             part.restyle(theme)
 
     def subtitle(self) -> str:
@@ -148,26 +146,9 @@ class RegimeMap(View):
         chart = self.chart
         if chart is None or chart.field is None:
             return []
-        heads = [
-            axis_name(chart.x.name), axis_name(chart.y.name), "Time", "80% interval",
-            *(r.capitalize() for r in REGIMES), "Bound by", "Memory at the peak", "Fits",
-        ]  # fmt: skip
-        rows = [heads]
-        for row, y in enumerate(chart.y.values):
-            for column, x in enumerate(chart.x.values):
-                spot, own = (column, row), [shown(x), shown(y)]
-                if why := chart.why(spot):
-                    rows.append([*own, f"no answer: {why}"])
-                    continue
-                at = chart.figures(spot)
-                rows.append([
-                    *own, seconds(at["period_s"]),
-                    between(at["low_s"], at["high_s"], at["period_s"]),
-                    *(percent(at[r]) for r in REGIMES), REGIMES[int(at["regime"])],
-                    data(at["peak_memory_bytes"]), "yes" if at["fits"] else "no",
-                ])  # fmt: skip
+        rows = table(chart)
         rows += self.seek.rows()
-        return [row + [""] * (len(heads) - len(row)) for row in rows]
+        return [row + [""] * (len(rows[0]) - len(row)) for row in rows]
 
     # what is known, and of what
 
@@ -214,9 +195,9 @@ class RegimeMap(View):
         boundaries = chart.field.mapped.map.boundaries if chart.field else ()
         words = [f"boundary between {one} and {other}" for one, other in
                  (boundary.between for boundary in boundaries)]  # fmt: skip
-        said = chart.refused or "; ".join(words) or "one regime rules everywhere"
-        self.map.setAccessibleDescription(said)
-        self.said.setText("" if chart.done else "more points on their way")
+        self.boundaries = chart.refused or "; ".join(words) or "one regime rules everywhere"
+        self.map.setAccessibleDescription(self.boundaries)
+        self.said.setText(_COLOUR if chart.done else "more points on their way")
 
     # what is chosen
 
@@ -245,35 +226,25 @@ class RegimeMap(View):
         self.wondered.emit()
 
     def _slice(self) -> None:
-        """The sweeps through the cursor."""
+        """The sweeps through the cursor, and the cursor in words."""
         side, chart, spot = self.side, self.chart, self.map.spot
-        for upright, canvas in enumerate(self.slices):
-            if side is None or chart is None or chart.field is None or spot is None:
-                canvas.found = None
-                canvas.update()
-                continue
-            found = chart.slice(side, spot, bool(upright))
-            if self.exact and self.exact.key == side.scenario.key and spot == self.map.home:
-                found = replace(found, shifts=self.exact.shifts[upright])
-            canvas.show_curves(found)
-            line = (chart.x, chart.y)[upright]
-            other, at = ((chart.y, spot[1]), (chart.x, spot[0]))[upright]
-            names = [
-                n if n.isupper() else n.lower() for n in map(axis_name, (line.name, other.name))
-            ]
-            canvas.head = f"Along {names[0]}", f"at {names[1]} {shown(other.values[at])}"
-            canvas.setAccessibleName(f"Sweep {' '.join(canvas.head).lower()}")
-
-    def _along(self, upright: int, row: int | None) -> None:
-        """A point of a sweep was pressed on."""
-        canvas, chart, spot = self.slices[upright], self.chart, self.map.spot
-        if row is None or canvas.first is None or chart is None or spot is None:
+        if side is None or chart is None or chart.field is None or spot is None:
+            self.through.clear()
             return
-        values = [float(v) for v in (chart.y if upright else chart.x).values]  # pyright: ignore
-        at = values.index(float(canvas.first.values[row]))
-        there = (spot[0], at) if upright else (at, spot[1])
-        self.map.move_to(there)
-        self._pressed(there)
+        known = self.exact is not None and self.exact.key == side.scenario.key
+        shifts = self.exact.shifts if self.exact and known and spot == self.map.home else None
+        self.through.show_spot(chart, side, spot, shifts)
+        where, said = in_words(chart, spot)
+        self.map.setAccessibleDescription(f"{where}: {said}; {self.boundaries}")
+        self.said.setToolTip(what_is_bought(chart, spot))
+
+    def _go(self, upright: int, place: int) -> None:
+        """To another value of one axis."""
+        spot = self.map.spot
+        if spot is not None:
+            there = (spot[0], place) if upright else (place, spot[1])
+            self.map.move_to(there)
+            self._pressed(there)
 
     def _pressed(self, spot: Spot | None) -> None:
         """Ask for the scenario at a point, unless it is there."""

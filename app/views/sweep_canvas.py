@@ -8,13 +8,13 @@ from PySide6.QtGui import QColor, QKeyEvent
 
 from app.plots.scale import factor_ticks
 from app.plots.shares import STACK
-from app.quantities import between, count_of, data, number, percent, plain, seconds, seconds_unit
+from app.quantities import between, count_of, data, percent, plain, seconds, seconds_unit
 from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
 from app.views.paint import Paint, Points, face, pill_box, width
 from app.views.scale import Scale
-from app.views.sweep_curves import Curve, Curves, axis_name, axis_title, within_words
+from app.views.sweep_curves import Curve, Curves, axis_name, axis_title, value_words, within_words
 from app.views.sweep_lines import at_line, points, ring, take
 from simulator.prediction import REGIMES
 
@@ -29,8 +29,8 @@ class SweepCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Sweep: time and shares of time along an axis")
         self.found: Curves | None = None
-        self.stale = False
         self.head: tuple[str, str] = ("", "")
+        self.stale = False
         self.setMinimumSize(300, 184)
 
     def show_curves(self, found: Curves) -> None:
@@ -133,7 +133,7 @@ class SweepCanvas(Canvas):
             at = below.bottom() - share * below.height()
             paint.text(below.left() - 8, at, name, theme.ink3, align=1.0)
         foot = below.bottom() + 13
-        here = plain(first.here)
+        here = value_words(first.here)
         taken = QRectF()
         if x.low <= first.here <= x.high:
             taken = paint.text(self._inside(x.at(first.here), width(here, LABEL_PX, 600)), foot,
@@ -257,7 +257,7 @@ class SweepCanvas(Canvas):
             if shift.first is None or shift.after is None:
                 continue
             at = x.at(shift.first)
-            first = plain(shift.first) if shift.first % 1 == 0 else number(shift.first)
+            first = value_words(shift.first)
             for words in (f"{shift.after}-bound from {first}", first):
                 wide = pill_box(0, 0, words, weight=600).width()
                 centre = min(max(at, top.left() + wide / 2), top.right() - wide / 2)
@@ -323,7 +323,7 @@ class SweepCanvas(Canvas):
         ]  # fmt: skip
         regime = first.regime(row)
         return Card(
-            f"{axis_name(found.axis)} {plain(value)}", tuple(rows), f"{regime}-bound", regime
+            f"{axis_name(found.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime
         )
 
     def card_at(self) -> QPointF:

@@ -9,10 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from app.axes import Line
+from app.quantities import number, plain
 from app.views.scale import Floats
 from app.views.view import Side
+from simulator.along import Figures
 from simulator.errors import InputError
-from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.prediction import REGIMES, Regime
 from simulator.regimes import Shift
 from simulator.scenario import Scenario, Value
 
@@ -88,6 +90,13 @@ class CancelledError(Exception):
 def axis_name(name: str) -> str:
     """What an axis is called: "Sequence length", "Host speed"."""
     return _CALLED.get(name, name.replace("_", " ").capitalize())
+
+
+def value_words(value: Value) -> str:
+    """A value of an axis: "4,096", "0.241", "eager"."""
+    if isinstance(value, int | float):
+        return plain(value) if float(value).is_integer() else number(value)
+    return str(value)
 
 
 def within_words(name: str) -> str:
@@ -184,8 +193,8 @@ def curves(
 
 
 def _curve(side: Side, here: float, line: Line, sweep: object,
-           tried: tuple[tuple[float, Prediction], ...]) -> Curve:  # fmt: skip
-    from simulator.sweep import COLUMNS, Sweep, figures
+           tried: tuple[tuple[float, Figures], ...]) -> Curve:  # fmt: skip
+    from simulator.sweep import COLUMNS, Sweep
 
     assert isinstance(sweep, Sweep)
     known = {
@@ -193,7 +202,7 @@ def _curve(side: Side, here: float, line: Line, sweep: object,
         for i, v in enumerate(line.values)
         if i not in sweep.refused and isinstance(v, int | float)
     }
-    known |= {value: figures(p) for value, p in tried}
+    known |= {value: list(each.row) for value, each in tried}
     values = sorted(known)
     table = np.array([known[v] for v in values])
     return Curve(side, here, np.array(values), {n: table[:, i] for i, n in enumerate(COLUMNS)})

@@ -12,7 +12,7 @@ from app.views.canvas import Canvas
 from app.views.paint import Paint
 
 HEAD_PX = 32.0
-_SIDE, _MOST_PX, _LEAST_PX = 12.0, 32.0, 22.0
+_SIDE, _MOST_PX = 12.0, 32.0
 
 
 class Titled(Canvas):
@@ -44,8 +44,10 @@ class Titled(Canvas):
 class Listed(Titled):
     """Rows below heads. `items` are as many as there are; those that do not fit are counted."""
 
-    def __init__(self, theme: Theme, title: str, about: str = "", heads: bool = True) -> None:
+    def __init__(self, theme: Theme, title: str, about: str = "", heads: bool = True,
+                 least_px: float = 22.0) -> None:  # fmt: skip
         super().__init__(theme, title, about)
+        self.least_px = least_px
         self.items: list[Any] = []
         self.heads_px = 20.0 if heads else 0.0
 
@@ -53,7 +55,7 @@ class Listed(Titled):
     def high(self) -> float:
         """The height of a row: as much as there is, within reason."""
         room = self.body.height() - self.heads_px
-        return min(_MOST_PX, max(_LEAST_PX, room / max(1, len(self.items))))
+        return min(_MOST_PX, max(self.least_px, room / max(1, len(self.items))))
 
     def shown(self) -> list[tuple[Any, QRectF]]:
         """The items that fit, each with its row."""

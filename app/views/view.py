@@ -19,12 +19,14 @@ Question = Callable[[Callable[[], bool]], Any]
 
 @dataclass(frozen=True)
 class Side:
-    """A scenario and its answer; the first side is the baseline."""
+    """A scenario and its answer; the first side is the baseline. `measured` is the file of a
+    profiler's trace of it, "" where there is none."""
 
     letter: str
     name: str
     scenario: Scenario
     prediction: Prediction
+    measured: str = ""
 
 
 class View(QWidget):

@@ -59,7 +59,8 @@ class Trained:
         return self.run(*self.operands)
 
     def __call__(self) -> object:
-        return torch.autograd.grad(self.forward(), self.wanted, self.gradient)
+        made = self.forward()  # which is a result too, or its kernel would have less to do
+        return made, torch.autograd.grad(made, self.wanted, self.gradient)
 
 
 def _run(function: Function, operands: Sequence[Tensor]) -> Function:

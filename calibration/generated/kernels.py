@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 
 from msgspec.structs import replace
 
 import calibration.generated as registered
 from calibration.generated.compiled import Trained
+from calibration.kernels import Kernel
 from calibration.log import read
 from calibration.recordings import MEASUREMENTS
 from calibration.samples import Sample, dirty, merged
@@ -42,14 +44,34 @@ class Matched:
         yield Sample(self.work, *self.cold, 1.0)
 
 
-def calls(gpu: GPU, path: Path | None = None) -> Iterator[Swept]:
+def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
     """Every measured function, its launches as our rules fuse them."""
     assert registered.FAMILIES
-    measured = read(path or MEASUREMENTS / gpu.id / "generated.jsonl.gz").samples
+    logs = sorted((folder or MEASUREMENTS / gpu.id).glob("generated_*.jsonl*"))
+    rounds = [read(path).samples for path in logs]
     for point in points("generated"):
-        sample = measured.get(point.name)
-        if sample and sample.get("kernels"):
-            yield lowered(point, fused(traced(point), gpu).trace, sample, gpu)
+        rows = [each[point.name]["kernels"] for each in rounds if point.name in each]
+        kernels = averaged([row for row in rows if row])
+        if kernels:
+            trace = fused(traced(point), gpu).trace
+            yield lowered(point, trace, {"kernels": kernels}, gpu)
+
+
+def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
+    """Each kernel's geometric mean over the rounds that launched what the last one did: each was
+    tuned anew, and among tiles that come near to each other took one or the other."""
+    if not rounds:
+        return []
+    names = [name for name, _, _ in rounds[-1]]
+    alike = [each for each in rounds if [name for name, _, _ in each] == names]
+    return [
+        (
+            name,
+            geometric_mean(each[i][1] for each in alike),
+            geometric_mean(each[i][2] or each[i][1] for each in alike),
+        )
+        for i, name in enumerate(names)
+    ]
 
 
 def traced(point: Point) -> Trace:

@@ -8,7 +8,8 @@ capability 9.0, as the difference between two and four of a function in a row. A
 
 from __future__ import annotations
 
-from simulator.costs import Work, works
+from simulator.costs import Work
+from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 SLOTS: dict[str, int] = {
@@ -33,26 +34,53 @@ _PHILOX = 80
 """Slots of a random number: ten rounds, 55 instructions, of which 20 wide multiplies at half the
 rate. Eager kernels share a round's four numbers among four elements."""
 
+ROWS: dict[str, tuple[int, int]] = {
+    # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
+    # along, each maximum so far costs two more exps and choices between, and the exp comes anew
+    "_softmax": (20, 50), "_log_softmax": (14, 36),
+    "_softmax_backward_data": (4, 6), "_log_softmax_backward_data": (12, 14),
+    # two sums, then (x − mean)·scale·weight + bias; walking along Welford's step has a division
+    "native_layer_norm": (9, 24), "native_group_norm": (9, 24), "_fused_rms_norm": (6, 7),
+}  # fmt: skip
+"""An element's slots where its row stays in registers, and where the kernel walks along it."""
+
+PERSISTENT = 1024
+"""Elements of a row that one kernel keeps in registers; a longer one it walks along, more than once
+where what comes after the sum reads it again (torch/_inductor/choices.py,
+`should_use_persistent_reduction`)."""
+
+_APPLIED = 5  # of a norm's slots: subtract, scale, weight, bias
+
 _REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward",
              "weight_gradient", "norm_input_gradient"}  # fmt: skip
 
 
 def arithmetic(op: Signature) -> tuple[int, int]:
     """FLOPs and instructions of an op in a generated kernel, loads and stores excepted."""
-    found = works(op) or ()
+    found = costed(op) or ()
     flops = sum(w.flops for w in found)
+    name = op.name.split(".")[1]
+    if name in ROWS and found:  # however many kernels it is in eager mode
+        return flops, max(_slots(op, work) for work in found)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
     return flops, sum(_slots(op, work) for work in found)
 
 
+def applied(op: Signature) -> int:
+    """Of a norm's slots those that come after its statistics."""
+    return _APPLIED * op.outputs[0].numel
+
+
 def _slots(op: Signature, work: Work) -> int:
+    name = op.name.split(".")[1].removesuffix("_")
     if work.family in _REDUCING:
+        if name in ROWS:
+            return ROWS[name][work.dims.get("cols", 0) > PERSISTENT] * op.inputs[0].numel
         return work.instructions
     elements = op.outputs[0].numel if op.outputs else 0
     if work.family == "random":
         return (_PHILOX + 2) * elements
-    name = op.name.split(".")[1].removesuffix("_")
     if op.arg("approximate", "none") == "tanh" and name in _TANH_GELU:
         return _TANH_GELU[name] * elements
     if name == "pow" and work.flops:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.costs import Work, cost
+from simulator.fusion.arithmetic import PERSISTENT
 from simulator.fusion.node import Node
 from simulator.records import Signature
 
@@ -24,6 +25,7 @@ def arguments(
         "ops": ops,
         "elements": elements,
         "cols": sums.cols if sums is not None else 0,
+        "operands": operands,
     }
 
 
@@ -32,19 +34,25 @@ def fused(op: Signature) -> Work:
     """One launch: each value from outside read once, each that others need written once."""
     return Work(
         "fused", op.arg("flops", 0), op.read_bytes, op.write_bytes,
-        instructions=op.arg("instructions", 0), dims=dims(op),
+        instructions=op.arg("instructions", 0),
+        dims=dims(
+            op.name.split(".")[1], op.arg("instructions", 0), op.arg("rows", 0), op.arg("cols", 0),
+            op.arg("elements", 0), op.arg("operands", 0),
+        ),
     )  # fmt: skip
 
 
-def dims(op: Signature) -> dict[str, Any]:
-    """How the kernel is told from others. A result's elements lie in a row or across rows; `steps`
-    are the instructions of one element, which wait for each other."""
-    rows, elements = op.arg("rows", 0), op.arg("elements", 0)
-    variant = op.name.split(".")[1]
-    if variant == "reduction" and not rows:
-        variant = "across"
-    found: dict[str, Any] = {"variant": variant} | ({"rows": rows} if rows else {})
+def dims(
+    kind: str, instructions: int, rows: int, cols: int, elements: int, operands: int
+) -> dict[str, Any]:
+    """How a fused kernel is told from others. The elements of a result lie in one of so many
+    `rows`, or, where there are none, across rows; `steps` are the instructions of one element,
+    which wait for each other."""
+    found: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
+    if rows:
+        found["rows"] = rows
+    if cols:
+        found |= {"cols": cols, "looped": bool(rows) and cols > PERSISTENT}
     if elements:
-        found["steps"] = -(-op.arg("instructions", 0) // elements)
-        found["elements"] = elements
-    return found | ({"cols": op.arg("cols")} if op.arg("cols", 0) else {})
+        found |= {"elements": elements, "steps": -(-instructions // elements)}
+    return found | {"operands": operands}

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from simulator.errors import InputError
-from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
 from simulator.whatif.linears import Product, linears, only_for
 from simulator.whatif.rewriting import Rewriting, Shared, call, dense
+from simulator.whatif.setting import Setting
 
 _FLOAT8, _GRADIENT = "float8_e4m3fn", "float8_e5m2"
 
@@ -28,8 +28,9 @@ class Float8:
     modules: str
     rank: int = 0
 
-    def demand(self, gpu: GPU) -> None:
+    def demand(self, setting: Setting) -> None:
         """InputError for a GPU without float8."""
+        gpu = setting.gpu
         if not gpu.peak("tensor", "fp8"):
             raise InputError(
                 f"fp8: {gpu.name} has no float8 tensor cores: expected a GPU that has them "

@@ -50,10 +50,10 @@ class FamilyEdit(Protocol):
 
 @runtime_checkable
 class Demanding(Protocol):
-    """An edit that not every machine can run, whatever was asked for first."""
+    """An edit that not every machine or mode can run, whatever was asked for first."""
 
-    def demand(self, gpu: GPU) -> None:
-        """InputError, with the reason, for a GPU that cannot."""
+    def demand(self, setting: Setting) -> None:
+        """InputError, with the reason, for a setting that cannot."""
         ...
 
 
@@ -131,10 +131,10 @@ class Setting:
         )
 
     def possible(self) -> Setting:
-        """Itself; InputError where its GPU cannot run an edit of it."""
+        """Itself; InputError where its GPU or its mode cannot run an edit of it."""
         for edit in self.edits:
             if isinstance(edit, Demanding):
-                edit.demand(self.gpu)
+                edit.demand(self)
         return self
 
     def noted(self, *notes: str) -> Setting:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from simulator.costs import COSTS, Work, cost, works
 from simulator.errors import InputError
-from simulator.hardware import GPU
 from simulator.records import Signature, Trace
 from simulator.symbols.family import Family
 from simulator.whatif.module_pattern import block
 from simulator.whatif.rewriting import Rewriting
+from simulator.whatif.setting import Setting
 
 PRODUCTS = [
     name for name in COSTS
@@ -43,8 +43,9 @@ class TensorFloat:
     modules: str
     rank: int = 0
 
-    def demand(self, gpu: GPU) -> None:
+    def demand(self, setting: Setting) -> None:
         """InputError for a GPU without TF32."""
+        gpu = setting.gpu
         if not gpu.peak("tensor", "tf32"):
             raise InputError(
                 f"precision: {gpu.name} has no TF32: expected a GPU with TF32 tensor cores "

@@ -7,10 +7,13 @@ from typing import Annotated, Literal
 
 from simulator.errors import InputError
 from simulator.whatif.accumulating import Accumulated
+from simulator.whatif.cutting import Cut
 from simulator.whatif.parameters import Range, Unit
 from simulator.whatif.recomputing import Recomputed
 from simulator.whatif.registry import whatif
 from simulator.whatif.setting import Setting
+
+MINCUT = "mincut"
 
 
 def _needs_training(setting: Setting, what: str) -> None:
@@ -27,15 +30,24 @@ def training(setting: Setting, on: bool = True) -> Setting:
 
 
 @whatif("training")
-def recompute(setting: Setting, modules: str = "**.#") -> Setting:
+def recompute(
+    setting: Setting, modules: str = "**.#", budget: Annotated[float, Range(0, 1)] = 1.0
+) -> Setting:
     """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
-    again before its backward, and what it made is not kept in between."""
+    again before its backward, and what it made is not kept in between. "mincut" instead of a
+    pattern: torch's minimum cut decides what is kept, at most this budget of its default."""
     _needs_training(setting, "recompute")
-    if any(isinstance(e, Recomputed) and e.modules != modules for e in setting.edits):
+    if modules != MINCUT and budget != 1.0:
+        raise InputError(
+            f"recompute: budget is {budget:g} with modules {modules!r}: expected modules=mincut, "
+            "whose budget it is; leave one out"
+        )
+    edit = Cut(budget) if modules == MINCUT else Recomputed(modules)
+    if any(isinstance(e, Recomputed | Cut) and e != edit for e in setting.edits):
         raise InputError(
             "recompute: other modules are run again already: expected one pattern; undo that first"
         )
-    return setting.edited(Recomputed(modules))
+    return setting.edited(edit)
 
 
 @whatif("training")

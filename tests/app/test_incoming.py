@@ -47,6 +47,20 @@ def test_each_kind_of_file_is_told(tmp_path: Path):
         incoming(tmp_path / "gone.ridge")
 
 
+def test_a_profilers_trace_is_laid_over_and_can_be_taken_away(opening: Opening, tmp_path: Path):
+    trace = tmp_path / "step.json"
+    trace.write_text('{"schemaVersion": 1, "traceEvents": []}', "utf-8")
+    packed = tmp_path / "step.json.gz"
+    packed.write_bytes(b"")
+    assert [incoming(path).what for path in (trace, packed)] == ["profile", "profile"]
+    session = opening.session
+    opening.open([trace])
+    assert session.state.sides[0].measured == str(trace)
+    assert session.state.scenario == FIRST
+    session.history.undo()
+    assert session.state.sides[0].measured == ""
+
+
 def test_a_scenario_a_gpu_and_a_trace_are_a_step_each(opening: Opening, tmp_path: Path):
     saved = tmp_path / "t.rpt.json"
     saved.write_text("{", "utf-8")

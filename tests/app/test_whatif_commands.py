@@ -288,3 +288,15 @@ def test_a_single_goal_without_an_answer_is_an_error(run: Run) -> None:
 def test_a_quote_that_is_not_closed() -> None:
     with pytest.raises(InputError, match="No closing quotation: expected what-ifs; close the"):
         whatif_words("+size='x")
+
+
+def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> None:
+    network = ("whatif", "llama3-1b", "--train", "--seq", 64, "--dtype", "bf16",
+               "--size", "layers=2", "--optimizer", "none")  # fmt: skip
+    found = data(run, *network, "+recompute=mincut")
+    trade = found["trade"]
+    assert trade["flops_added"] == found["after"]["flops"] - found["before"]["flops"] > 0
+    assert trade["carried_before_bytes"] > trade["carried_after_bytes"]
+    text = " ".join(shown(run(*network, "+recompute=mincut")).split())
+    assert "Arithmetic for memory: " in text and "less to carry into the backward pass" in text
+    assert data(run, *network, "+cuda_graph")["trade"] is None

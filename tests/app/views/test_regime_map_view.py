@@ -47,7 +47,11 @@ def test_few_points_first_then_more_then_exact_shifts(shown: Any, side: Side) ->
     told: list[int] = []
     view.wondered.connect(lambda: told.append(1))
     assert settled(view, side) == ["Chart", "Exact"] and len(told) == 2
-    assert view.chart.done and len(view.chart.x.values) > 20 and view.said.text() == ""
+    assert (
+        view.chart.done
+        and len(view.chart.x.values) > 20
+        and view.said.text() == "colour: the largest share"
+    )
     assert {1, 2, 4, 8, 16, 32, 64, 128, 256} <= set(view.chart.x.values)  # doublings stay
     assert (view.chart.x.values[0], view.chart.x.values[-1]) == (1, 256)
 
@@ -62,10 +66,14 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     assert (at["low_s"], at["high_s"]) == pytest.approx(p.interval_s)
     assert {r: at[r] for r in p.shares} == pytest.approx(p.shares)
     assert picture(view).pixelColor(4, 60).name().upper() == theme.bg1
-    along, up = (canvas.first for canvas in view.slices)
+    along, up = (canvas.first for canvas in view.through.slices)
     assert (along.here, up.here) == (32, 1)
     assert along.columns["period_s"][along.row(32)] == up.columns["period_s"][up.row(1)]
-    assert view.slices[0].head == ("Along batch", "at host speed 1")
+    assert view.through.slices[0].head == ("Along batch", "at host speed 1")
+    said = view.map.accessibleDescription()
+    assert said.startswith("Batch 32, host speed 1: 351 µs, 320 to 390, overhead-bound; ")
+    overhead = f"{100 * p.shares['overhead']:.0f}"
+    assert overhead == "100" and "of the host and launches 1.0%" in view.said.toolTip()
 
 
 def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
@@ -76,8 +84,8 @@ def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
     assert told == []  # it is there
     QTest.keyClick(view.map, Qt.Key.Key_Right)
     QTest.keyClick(view.map, Qt.Key.Key_Up)
-    assert view.slices[1].head == ("Along host speed", "at batch 64")
-    assert view.slices[0].first.here == 64 and view.map.home == (5, 3)
+    assert view.through.slices[1].head == ("Along host speed", "at batch 64")
+    assert view.through.slices[0].first.here == 64 and view.map.home == (5, 3)
     QTest.keyClick(view.map, Qt.Key.Key_Escape)
     assert view.map.spot == (5, 3)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Return):
@@ -98,7 +106,7 @@ def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
     for column in (4, 3, 2):
         pointer(view.map, kinds.MouseMove, view.map.pixel((column, 3)) + QPointF(2, 1))
     assert view.map.spot == (2, 3) and told == []
-    assert view.slices[0].first.here == 4  # the sweeps follow
+    assert view.through.slices[0].first.here == 4  # the sweeps follow
     pointer(view.map, kinds.MouseButtonRelease, view.map.pixel((2, 3)))
     assert told == [Scenario("mlp-tiny", batch=4)]
     pointer(view.map, kinds.MouseButtonPress, QPointF(2, 2))
@@ -113,7 +121,7 @@ def test_a_click_in_a_sweep_asks_too(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     told: list[Scenario] = []
     view.asked.connect(told.append)
-    canvas = view.slices[0]
+    canvas = view.through.slices[0]
     at = QPointF(canvas.along.at(8), canvas.halves[0].center().y())
     pointer(canvas, QEvent.Type.MouseButtonPress, at)
     assert told == [Scenario("mlp-tiny", batch=8)]
@@ -149,7 +157,7 @@ def test_shifts_are_found_to_the_whole_number(shown: Any, side: Side) -> None:
     busy = Scenario("mlp-tiny", batch=16384, mode="cuda_graph")
     view.draw((there := replace(side, scenario=busy, prediction=predict(busy)),), 0)
     settled(view, there)
-    shifts = view.slices[0].found.shifts
+    shifts = view.through.slices[0].found.shifts
     assert shifts and isinstance(view.exact, Exact)
     own = next_shift(busy, "batch", start=1, limit=shifts[0].first)
     assert (shifts[0].first, shifts[0].after) == (own.first, own.after)
@@ -166,10 +174,11 @@ def test_a_crossing_lies_where_two_shares_are_equal(side: Side) -> None:
 
 
 def test_axes_are_offered_chosen_and_swapped(shown: Any, side: Side) -> None:
-    names = offered(side.scenario)
+    names = offered(side)
     assert names[0] == "batch" and "seq" not in names and names[-3:] == ["gpu", "mode", "precision"]
     assert {"bandwidth", "tensor_peak", "host_speed", "memory"} <= set(names)
-    assert usual(Scenario("bert-base")) == ("batch", "seq")
+    assert usual(["batch", "seq", "gpu"]) == ("batch", "seq")
+    assert usual(["bandwidth", "host_speed"]) == ("host_speed", "bandwidth")  # a saved trace
     view = shown(RegimeMap, (side,), size=WIDE)
     told: list[Any] = []
     view.wondered.connect(lambda: told.append(view.names))
@@ -188,12 +197,23 @@ def test_choices_have_cells_and_no_lines(shown: Any, side: Side) -> None:
     chart = view.chart
     assert chart.y.values == ("eager", "cuda_graph", "compiled") and chart.times == ()
     assert view.map.spot == (5, 0)
-    assert view.slices[1].found.refused == "Its values have no order: choose another axis."
+    bars = view.through.bars[1]
+    assert (
+        bars.isVisible()
+        and not view.through.slices[1].isVisible()
+        and not view.through.bars[0].isVisible()
+    )
+    times = [choice.figures["period_s"] for choice in bars.items]
+    assert times == sorted(times) and {c.name for c in bars.items} == set(chart.y.values)
+    assert (bars.title, bars.about) == ("Along mode", "at batch 32") and bars.here == 0
     told: list[Scenario] = []
     view.asked.connect(told.append)
     QTest.keyClick(view.map, Qt.Key.Key_Up)
     QTest.keyClick(view.map, Qt.Key.Key_Return)
     assert told == [Scenario("mlp-tiny", mode="cuda_graph")]
+    box = next(box for choice, box in bars.shown() if choice.name == "compiled")
+    pointer(bars, QEvent.Type.MouseButtonPress, box.center())
+    assert told[1:] == [Scenario("mlp-tiny", mode="compiled")]
     assert not picture(view).isNull()
 
 

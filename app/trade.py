@@ -1,0 +1,38 @@
+"""Arithmetic for memory, in words and as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.quantities import change, data, scaled, signed_seconds
+from simulator.compare import Waterfall
+from simulator.trade import trade
+
+
+def trade_text(fall: Waterfall) -> str:
+    """What was computed again for what was not kept; nothing where nothing was traded."""
+    found = trade(fall.a, fall.b)
+    if found is None:
+        return ""
+    (carried, carries), (peak, peaks) = found.carried_bytes, found.peak_bytes
+    fallen = f"the peak falls by {data(peak - peaks)}" if peaks < peak else "the peak stays"
+    if peaks >= peak and fall.b.trace.ops[fall.b.memory.peak_op].phase == "optimizer":
+        fallen += ", in the optimizer's step"
+    return (
+        f"Arithmetic for memory: {scaled(found.flops, 'FLOP')} more "
+        f"({change(fall.a.flops, fall.b.flops)}) and {signed_seconds(found.seconds)} a step for "
+        f"{data(carried - carries)} less to carry into the backward pass ({data(carried)} → "
+        f"{data(carries)}), {scaled(found.flops_per_byte, 'FLOP')} a byte; {fallen}."
+    )
+
+
+def trade_document(fall: Waterfall) -> dict[str, Any] | None:
+    """The same as data."""
+    found = trade(fall.a, fall.b)
+    return found and {
+        "flops_added": found.flops, "seconds_added": found.seconds,
+        "carried_before_bytes": found.carried_bytes[0],
+        "carried_after_bytes": found.carried_bytes[1],
+        "flops_per_byte": found.flops_per_byte,
+        "peak_before_bytes": found.peak_bytes[0], "peak_after_bytes": found.peak_bytes[1],
+    }  # fmt: skip

@@ -1,0 +1,112 @@
+"""+recompute=mincut: its refusals, its trade, and that it can be undone."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from simulator.errors import InputError
+from simulator.memory import carried_bytes
+from simulator.scenario import Applied, Scenario, predict
+from simulator.trade import trade
+from simulator.whatif import apply, parse, spelled
+from simulator.whatif.cutting import Cut
+from tests.simulator.whatif.conftest import asked
+
+LLAMA = asked("llama3-1b", seq=64, training=True, optimizer="none", dtype="bf16")
+GPT2 = asked("gpt2", seq=64, training=True, optimizer="none")
+
+
+def cut(scenario: Scenario, **more: Any) -> Scenario:
+    return apply(scenario, "recompute", {"modules": "mincut"} | more)
+
+
+def test_silu_runs_again_and_its_result_is_not_carried():
+    before, after = predict(LLAMA), predict(cut(LLAMA))
+    # 2 layers of 4·64 tokens, hidden 192, bf16, of the gate's silu: 2·256·192·2 = 196,608; and of
+    # rotary angles cos and sin in fp32 and bf16 nothing but the angles is kept
+    count = [p.trace.names().count("aten.silu.default") for p in (before, after)]
+    assert count == [2, 4]
+    assert carried_bytes(before.trace) - carried_bytes(after.trace) >= 196_608
+    found = trade(before, after)
+    assert found is not None and found.flops == after.flops - before.flops > 0
+    assert found.carried_bytes == (carried_bytes(before.trace), carried_bytes(after.trace))
+    assert found.flops_per_byte == found.flops / (found.carried_bytes[0] - found.carried_bytes[1])
+    assert found.peak_bytes[1] <= found.peak_bytes[0]
+    assert trade(after, before) is None and trade(before, before) is None
+
+
+def test_a_budget_trades_more():
+    plain, half, none = (predict(s) for s in (GPT2, cut(GPT2, budget=0.5), cut(GPT2, budget=0.0)))
+    found = trade(plain, half), trade(plain, none)
+    assert found[0] and found[1] and 0 < found[0].flops < found[1].flops
+    assert found[0].carried_bytes[1] > found[1].carried_bytes[1]
+    blocks = trade(plain, predict(apply(GPT2, "recompute")))
+    assert blocks is not None and blocks.carried_bytes[0] == found[0].carried_bytes[0]
+
+
+def test_it_is_undone_by_dropping_it_and_written_as_it_is_read():
+    changed = cut(LLAMA)
+    assert changed.whatifs and dataclasses.replace(changed, whatifs=()) == LLAMA
+    assert predict(LLAMA).trace is predict(LLAMA).trace
+    assert cut(changed) == changed
+    for text in ("+recompute=mincut", "+recompute=mincut,budget=0.5"):
+        name, arguments = parse(text)
+        assert spelled(Applied(name, arguments)) == text
+
+
+def test_it_goes_with_a_graph_and_with_accumulation():
+    once, twice = (predict(apply(s, "accumulate", {"steps": 2})) for s in (LLAMA, cut(LLAMA)))
+    names = [p.trace.names().count("aten.silu.default") for p in (once, twice)]
+    assert names == [4, 8]
+    compiled = apply(LLAMA, "mode", {"to": "compiled"})
+    half = trade(predict(compiled), predict(cut(compiled, budget=0.5)))
+    assert half is not None and half.flops > 0
+    graph = predict(apply(cut(LLAMA), "cuda_graph"))
+    assert graph.kernel_count == predict(cut(LLAMA)).kernel_count
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda: cut(asked("gpt2")),
+         "recompute: the step is inference: expected training; predict training"),
+        (lambda: predict(cut(GPT2)),
+         "recompute=mincut: no op would run again: what the backward pass reads is made by "
+         "products, norms, random ops, or read there by a product, which torch's rules keep: "
+         "expected a budget below 1; try recompute=mincut,budget=0.5, or recompute by block"),
+        (lambda: apply(GPT2, "recompute", {"budget": 0.5}),
+         "recompute: budget is 0.5 with modules '**.#': expected modules=mincut, whose budget it "
+         "is; leave one out"),
+        (lambda: cut(GPT2, budget=2),
+         "recompute: budget is 2: expected 0 to 1; choose one within"),
+        (lambda: cut(apply(GPT2, "recompute")),
+         "recompute: other modules are run again already: expected one pattern; undo that first"),
+        (lambda: apply(cut(LLAMA), "mode", {"to": "compiled"}),
+         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
+         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
+         "leave one of the two out"),
+        (lambda: cut(apply(apply(LLAMA, "mode", {"to": "compiled"}), "cuda_graph")),
+         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
+         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
+         "leave one of the two out"),
+        (lambda: cut(cut(GPT2), budget=0.5),
+         "recompute: other modules are run again already: expected one pattern; undo that first"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):
+    with pytest.raises(InputError) as caught:
+        ask()
+    assert str(caught.value) == text
+
+
+def test_a_trace_without_what_it_needs_is_refused():
+    found = predict(LLAMA).trace
+    with pytest.raises(InputError, match="recompute=mincut: there is no backward pass to compute"):
+        Cut()(predict(asked("llama3-1b", seq=64)).trace)
+    bare = replace(found, ops=[replace(op, storages=()) for op in found.ops])
+    with pytest.raises(InputError, match="the trace does not say which memory its ops read and"):
+        Cut()(bare)
