@@ -99,6 +99,7 @@ QPushButton, QToolButton[look="button"] {{ background: {t.bg3}; border: 1px soli
 QPushButton:hover, QToolButton[look="button"]:hover {{ border-color: {t.line2}; }}
 QPushButton:pressed {{ background: {t.line}; }}
 QPushButton:disabled {{ color: {t.ink3}; background: {t.bg2}; }}
+QPushButton[look="primary"]:disabled {{ background: {t.bg3}; color: {t.ink3}; }}
 QPushButton[look="primary"] {{ background: {t.b}; color: {t.on_accent}; font-weight: 600; }}
 QPushButton:focus, QToolButton:focus, QLineEdit:focus, QComboBox:focus, QAbstractItemView:focus {{ border: 2px solid {t.focus}; }}
 QToolButton {{ background: transparent; border: 2px solid transparent; border-radius: 6px; padding: 2px; color: {t.ink2}; }}

@@ -18,6 +18,7 @@ from app.views.catalogue import VIEWS
 from app.views.view import View
 from app.worker import SLOW, Worker
 from simulator.errors import RidgepointError
+from simulator.scenario import Scenario
 
 
 class ViewPanels(QObject):
@@ -67,7 +68,7 @@ class ViewPanels(QObject):
         view = kind(theme)
         panel = Panel(kind.title, view, theme)
         view.picked.connect(self.session.pick)
-        view.asked.connect(lambda asked: self.session.ask(asked, f"change in {kind.title}"))
+        view.asked.connect(lambda asked: self._asked(kind, asked))
         view.added.connect(lambda name, asked: self._tried(lambda: self.session.add(name, asked)))
         view.wondered.connect(lambda: self._wonder(view))
         panel.visibilityChanged.connect(lambda shown: self._shown(view, shown))
@@ -76,6 +77,12 @@ class ViewPanels(QObject):
             action = panel.menu.addAction(f"Export as {suffix.upper()} …")
             action.triggered.connect(lambda _=False, s=suffix: self._export(view, s))
         self.views[view] = panel
+
+    def _asked(self, kind: type[View], asked: Scenario) -> None:
+        """Work on another scenario; what a lesson is about is looked at in Explore."""
+        self.session.ask(asked, f"change in {kind.title}")
+        if kind.workspace == "Lessons":
+            self.session.show("Explore")
 
     def _draw(self, view: View) -> None:
         self._stale.discard(view)

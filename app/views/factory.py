@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.answer import subject_of
+from app.labels import Elided
 from app.quantities import percent, seconds
 from app.theme import Theme
 from app.views.factory_figures import factory
@@ -56,7 +57,7 @@ class Factory(View):
         head.setSpacing(8)
         name = QLabel("One run, side by side")
         name.setProperty("tone", "title")
-        self.said = QLabel()
+        self.said = Elided()
         self.said.setProperty("tone", "quiet")
         self.on = QPushButton()
         self.on.setToolTip("Space")
@@ -82,7 +83,7 @@ class Factory(View):
         self.lanes.show_lanes(lanes_of(found), found.span_s)
         self.help.waits.show_figures(found)
         self.help.show_helps(())
-        self.said.setText("each lane is filled while it works")
+        self.said.say("each lane is filled while it works")
         self.floor.setAccessibleDescription("; ".join(", ".join(r) for r in self.rows()[1:6]))
         self._name()
 

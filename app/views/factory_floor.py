@@ -43,7 +43,7 @@ class FactoryFloor(Canvas):
         self._timer.setInterval(FRAME_MS)
         self._timer.timeout.connect(self._frame)
         self._clock = QElapsedTimer()
-        self.setMinimumSize(640, 330)
+        self.setMinimumSize(340, 190)
 
     @property
     def allowed(self) -> bool:

@@ -68,7 +68,7 @@ class FactoryLanes(Canvas):
         self.span_s = 0.0
         self.at_s: float | None = None
         self._still: QPixmap | None = None
-        self.setMinimumHeight(126)
+        self.setMinimumHeight(110)
 
     def show_lanes(self, found: tuple[Lane, ...], span_s: float) -> None:
         """These lanes of a run that takes so long."""

@@ -52,7 +52,7 @@ def moving(paint: Paint, plan: Plan, f: Factory, now: Moment) -> None:
         else:
             paint.box(inside, theme.bg2, theme.line, 2)
     at_work = now.machines * f.units
-    whole = int(at_work) + (at_work % 1 > 0.05)
+    whole = max(round(at_work), int(at_work > 0.05))
     working, idle = QPainterPath(), QPainterPath()  # one path each: they are many
     for index, place in enumerate(cells(plan.machines.adjusted(12, 52, -8, -8), f.units, 42)):
         mark = mark_path("compute", 0.30 * place.width())
@@ -66,8 +66,13 @@ def moving(paint: Paint, plan: Plan, f: Factory, now: Moment) -> None:
     painter.drawPath(working)
 
 
+def a_sheet(f: Factory) -> int:
+    """How many orders a sheet in the tray is."""
+    return max(1, -(-f.queue_most // SHEETS))
+
+
 def _sheets(paint: Paint, plan: Plan, f: Factory, now: Moment) -> None:
-    each = max(1, -(-f.queue_most // SHEETS))
+    each = a_sheet(f)
     area = plan.tray.adjusted(12, 50, -12, -26)
     waiting = -(-round(now.waiting) // each)
     for index, place in enumerate(cells(area, SHEETS, 26)):

@@ -7,6 +7,7 @@ from PySide6.QtCore import QRectF
 from app.quantities import data, number, percent, scaled, seconds, trimmed
 from app.theme import BODY_PX, FIGURE_PX, LABEL_PX, SUPPORT_PX
 from app.views.factory_figures import Factory
+from app.views.factory_motion import a_sheet
 from app.views.factory_plan import Plan, cells
 from app.views.paint import Paint, elided, faint, width
 from simulator.prediction import Regime
@@ -24,7 +25,7 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
               f"{seconds(f.prediction.host_s)} in all")  # fmt: skip
     _desks(paint, plan, f)
     paint.box(plan.tray, theme.bg2, theme.line2, 8, wide=1.2)
-    _words(paint, plan.tray, "In-tray", f"{f.prediction.host.depth:,} places")
+    _words(paint, plan.tray, "In-tray", f"{f.prediction.host.depth:,} places, {a_sheet(f)} a sheet")
     most = f"{f.queue_most:,} waiting at most" if f.queue_most else "0 waiting: the floor is faster"
     paint.text(plan.tray.left() + 12, plan.tray.bottom() - 14, most, over, LABEL_PX, 500,
                room=plan.tray.width() - 20)  # fmt: skip

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.labels import Elided
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
 from app.theme import BODY_PX, SUPPORT_PX, Theme
@@ -78,11 +79,11 @@ class LessonPage(QWidget):
         self.which.setStyleSheet(f"padding: 0; margin-left: -4px; font-size: {SUPPORT_PX}px;")
         self.menu = QMenu(self.which)
         self.which.setMenu(self.menu)
-        self.heading = QLabel()
+        self.heading = Elided()
         self.heading.setProperty("tone", "head")
         names.addWidget(self.which)
         names.addWidget(self.heading)
-        row.addLayout(names, 5)
+        row.addLayout(names, 6)
         self.steps = Steps(self.theme)
         row.addWidget(self.steps, 4)
         self.back, self.open, self.on = (QPushButton() for _ in range(3))
@@ -99,7 +100,7 @@ class LessonPage(QWidget):
             button.setFixedHeight(30)
             button.setAccessibleName(name)
             buttons.addWidget(button)
-        row.addLayout(buttons, 5)
+        row.addLayout(buttons, 4)
         return head
 
     def _left(self) -> QWidget:
@@ -144,7 +145,7 @@ class LessonPage(QWidget):
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(0)
         inner.addWidget(Rule(self.theme))
-        _titled(inner, "Explain").setText("with today's figures filled in")
+        _titled(inner, "Explain").say("with today's figures filled in")
         self.explanation = Explanation(self.theme)
         inner.addWidget(self.explanation, 1)
         column.addWidget(self.below, 46)
@@ -158,7 +159,7 @@ class LessonPage(QWidget):
         """A lesson as far as it is; `why` says for what reason it cannot be simulated."""
         self.which.setText(f"{where}, {lesson.topic}  ▾" if lesson.topic else f"{where}  ▾")
         self.which.setAccessibleName(f"{where}: choose another")
-        self.heading.setText(lesson.title)
+        self.heading.say(lesson.title)
         step: Step = attempt.step if attempt else "predict"
         self.steps.show_step(step)
         self.words.setText(attempt.known.filled(lesson.question) if attempt else "…")
@@ -172,7 +173,7 @@ class LessonPage(QWidget):
             "Lock your prediction, and it is simulated here."
         )  # fmt: skip
         self.reveal.show_outcome(found if locked else None)
-        self.drawn.setText(_drawn(attempt) if attempt else "")
+        self.drawn.say(_drawn(attempt) if attempt else "")
         explained = found is not None and step in ("explain", "try")
         self.below.setVisible(explained)
         if found is not None and explained:
@@ -187,8 +188,10 @@ class LessonPage(QWidget):
         lacking = attempt.lacking if attempt and not attempt.locked else ""
         self.on.setText(_NEXT[attempt.step if attempt else "predict"])
         self.on.setAccessibleName(self.on.text())
-        self.on.setEnabled(attempt is not None and not lacking and (
-            not attempt.locked or found is not None))  # fmt: skip
+        ready = attempt is not None and not lacking and (not attempt.locked or found is not None)
+        self.on.setEnabled(ready)
+
+        self.on.style().polish(self.on)
         self.on.setToolTip(lacking or "Enter")
         self.hint.setText(_hint(attempt))
         self.hint.setVisible(bool(self.hint.text()))
@@ -271,12 +274,12 @@ def _drawn(attempt: Attempt) -> str:
     return says + scale
 
 
-def _titled(column: QVBoxLayout, title: str) -> QLabel:
+def _titled(column: QVBoxLayout, title: str) -> Elided:
     """A heading, with room for a few words beside it."""
     row = QHBoxLayout()
     row.setContentsMargins(20, 8, 12, 4)
     row.setSpacing(8)
-    name, said = QLabel(title), QLabel()
+    name, said = QLabel(title), Elided()
     name.setProperty("tone", "title")
     said.setProperty("tone", "quiet")
     row.addWidget(name)

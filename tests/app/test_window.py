@@ -236,3 +236,12 @@ def test_a_copied_command_asks_the_same(scenario: Scenario):
         if name in given:
             given[name] = kind(given[name])
     assert question(**given).scenario.key == scenario.key  # pyright: ignore
+
+
+def test_a_lesson_opens_its_scenario_in_explore(window: Window):
+    view = next(view for view in window.views if view.workspace == "Lessons")
+    window.session.show("Lessons")
+    asked = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
+    view.asked.emit(asked)
+    state = window.session.state
+    assert (state.workspace, state.scenario) == ("Explore", asked)
