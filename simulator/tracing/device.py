@@ -70,7 +70,7 @@ def _as_meta(device: Any) -> Any:
 @contextmanager
 def believing(gpu: GPU) -> Generator[None]:
     """Answer torch's questions about the machine with this GPU's data sheet."""
-    capability = gpu.compute_capability or (9, 0)
+    capability: tuple[int, int] = gpu.compute_capability or (9, 0)
     properties = SimpleNamespace(
         name=gpu.name,
         major=capability[0],
