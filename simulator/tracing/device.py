@@ -70,7 +70,7 @@ def _as_meta(device: Any) -> Any:
 @contextmanager
 def believing(gpu: GPU) -> Generator[None]:
     """Answer torch's questions about the machine with this GPU's data sheet."""
-    capability: tuple[int, int] = gpu.compute_capability or (9, 0)
+    capability = gpu.compute_capability or (9, 0)
     properties = SimpleNamespace(
         name=gpu.name,
         major=capability[0],
@@ -89,7 +89,7 @@ def believing(gpu: GPU) -> Generator[None]:
 
     def bf16(including_emulation: bool = True) -> bool:
         """Older cards run it too, slowly: torch asks whether such a tensor can be made."""
-        return including_emulation or capability >= (8, 0)
+        return including_emulation or capability[0] >= 8
 
     answers = {
         "is_available": True,
