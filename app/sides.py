@@ -26,6 +26,7 @@ from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"
 LETTERS = "ABCD"
+_ROOMY = 3  # scenarios beside each other whose figures have room for their units
 
 
 def per_sample(predictions: Sequence[Prediction]) -> bool:
@@ -82,7 +83,10 @@ def _figures(
         cells = [Text(percent(p.shares[regime]), COLOURS[regime]) for p in found]
         add(f"  {regime}", cells)
     rates = [p.trace.samples / p.period_s if p.period_s else 0.0 for p in found]
-    add("throughput", [count_of(v, "samples/s") for v in rates])
+    if len(found) > _ROOMY:  # the unit would be cut
+        add("samples/s", [count_of(v, "") for v in rates])
+    else:
+        add("throughput", [count_of(v, "samples/s") for v in rates])
     alone = [p.latency_s for p in found]
     add("step, alone", [seconds(v) for v in alone], alone)
     busy = [p.gpu_busy_s for p in found]

@@ -193,9 +193,10 @@ def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
         first = "apply no_syncs first" if sync else "apply cuda_graph first"
         if p.mode == "cuda_graph":
             first = "take work off the host first"
+        gains = f"gains {max(time, 0.0):.0%}" if time > -0.005 else f"takes {-time:.0%} longer"
         return (
-            f"the GPU has {local:.0%} less to do, but the step gains {max(time, 0.0):.0%}: "
-            f"it waits for {waits}; {first}"
+            f"the GPU has {local:.0%} less to do, but the step {gains}: it waits for {waits}; "
+            f"{first}"
         )
     if local < -0.02 and time > 0:
         return f"the GPU has {-local:.0%} more to do: on a faster host the gain is smaller"

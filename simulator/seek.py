@@ -19,6 +19,7 @@ from simulator.whatif.setting import setting
 
 _LARGEST = 1 << 20
 _BATCHES = [1 << n for n in range(_LARGEST.bit_length())]
+_UNITS = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
 _POINTS = 16  # batches that a search asks at, about
 
 
@@ -170,7 +171,8 @@ def _memory(p: Prediction) -> str:
 
 
 def _latency(p: Prediction) -> str:
-    return f"{p.latency_s:.4g} s alone"
+    unit, name = next((u for u in _UNITS if p.latency_s >= u[0]), _UNITS[-1])
+    return f"{p.latency_s / unit:.4g} {name} alone"
 
 
 def _throughput(p: Prediction) -> str:

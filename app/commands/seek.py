@@ -174,7 +174,7 @@ def time_s(text: str, option: str = "--latency", such: str = "20ms or 0.5s") -> 
     return value
 
 
-_RATE = re.compile(r"\s*([\d.]+(?:e\d+)?)\s*([kM])?(?:/s|\s*samples/s)?\s*")
+_RATE = re.compile(r"\s*([\d.]+(?:e\+?\d+)?)\s*([kM])?(?:/s|\s*samples/s)?\s*")
 
 
 def per_s(text: str) -> float:
@@ -193,7 +193,7 @@ def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float 
         value = float(found[1]) * units[found[2]] if found else 0.0
     except ValueError:
         return None
-    return value if 0 < value < 1e12 else None
+    return value if 0 < value < inf else None
 
 
 def _run(search: Search, step: Step) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "ridgepoint-sweep", 1
 MOST_VARIANTS = 3
+_BAR = 6, 16  # cells of a bar of shares, at least and at most
+_LABEL = 12  # letters of an axis's value beside the longest bar
 _NAMED = 6  # values that are named one by one
 _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 
@@ -186,6 +188,8 @@ def _table(found: Swept, index: int) -> Any:
 
     each = found.sweeps[index]
     shown = table()
+    widest = max(len(str(value)) for value in found.line.values)
+    bar = max(_BAR[0], _BAR[1] - max(0, widest - _LABEL))
     numbers(shown, found.line.name) if found.line.numeric else words(shown, found.line.name)
     numbers(shown, "step", "80%", "samples/s", "memory")
     words(shown, "bound by", "shares")
@@ -200,7 +204,7 @@ def _table(found: Swept, index: int) -> Any:
             label, seconds(row["period_s"]),
             between(row["low_s"], row["high_s"], row["period_s"]),
             count_of(row["samples_per_s"], ""), memory, regime_text(row["regime"]),
-            shares_bar(shares, 16),
+            shares_bar(shares, bar),
         )  # fmt: skip
     over = [i for i, row in enumerate(each.rows()) if not row["refused"] and not row["fits"]]
     said = ["red: does not fit in the GPU's memory"] if over else []

@@ -26,7 +26,8 @@ from simulator.varying import Walked, walked
 Ints = NDArray[np.int64]
 
 _FEW = 8  # launches of an ordinary op
-_GRIDS = 4  # lists of points of which something is kept with a family
+_GRIDS = 16  # lists of points of which something is kept with a family: a search asks several
+_POINTS = 1 << 14  # of them all
 _TABLES = 8  # cards whose roofs are kept with a list
 
 
@@ -102,7 +103,10 @@ def grid(family: Family, sizes: Ints) -> Grid:
     grids: dict[bytes, Grid] = family.kept.setdefault("grids", {})
     asked = sizes.tobytes()
     if asked not in grids:
-        while len(grids) >= _GRIDS:
+        while grids and (
+            len(grids) >= _GRIDS
+            or sum(each.sizes.shape[1] for each in grids.values()) + sizes.shape[1] > _POINTS
+        ):
             grids.pop(next(iter(grids)))
         grids[asked] = Grid(family, sizes)
     return grids[asked]

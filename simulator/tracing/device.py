@@ -87,6 +87,10 @@ def believing(gpu: GPU) -> Generator[None]:
     def answer(value: object) -> Callable[..., object]:
         return lambda *args, **kwargs: value
 
+    def bf16(including_emulation: bool = True) -> bool:
+        """Older cards run it too, slowly: torch asks whether such a tensor can be made."""
+        return including_emulation or capability[0] >= 8
+
     answers = {
         "is_available": True,
         "is_initialized": True,
@@ -95,13 +99,13 @@ def believing(gpu: GPU) -> Generator[None]:
         "get_device_name": gpu.name,
         "get_device_capability": capability,
         "get_device_properties": properties,
-        "is_bf16_supported": capability >= (8, 0),
         "synchronize": None,
         "empty_cache": None,
     }
     with ExitStack() as stack:
         for name, value in answers.items():
             stack.enter_context(patch.object(torch.cuda, name, answer(value)))
+        stack.enter_context(patch.object(torch.cuda, "is_bf16_supported", bf16))
         stack.enter_context(  # else torch.autocast("cuda") turns itself off
             patch("torch.cuda.amp.common.amp_definitely_not_available", answer(False))
         )

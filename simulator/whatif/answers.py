@@ -29,8 +29,9 @@ def answers(
     counted: Callable[[int], None] = lambda done: None,
 ) -> tuple[Table, dict[int, str], dict[int, str]]:  # fmt: skip
     """A row of COLUMNS for each setting, NaN (regime −1) where it has no answer; why by row; and
-    why a row took a trace of its own, where there are several. `figures` makes the row of a
-    prediction where kernels are sped up one by one; `counted` is told how many are done."""
+    why a row took a trace of its own, where there are several batches or sequences. `figures`
+    makes the row of a prediction where kernels are sped up one by one; `counted` is told how many
+    are done."""
     table = np.full((len(settings), len(COLUMNS)), np.nan)
     table[:, -1] = -1
     refused: dict[int, str] = {}
@@ -57,8 +58,8 @@ def answers(
         waiting.clear()
         ops = 0
 
-    batches = len({s.ask.batch for s in settings})
-    with expecting(batches, len({s.ask.seq for s in settings})):
+    batches, seqs = (len({getattr(s.ask, axis) for s in settings}) for axis in ("batch", "seq"))
+    with expecting(batches, seqs):
         for rows in groups.values():
             first = settings[rows[0]]
             try:
@@ -67,7 +68,7 @@ def answers(
                     continue
                 known = family(first)
                 trace = traced(first) if known is None else None
-                if known is None and len(groups) > 1 and (why := why_traced(first)):
+                if known is None and batches * seqs > 1 and (why := why_traced(first)):
                     retraced.update(dict.fromkeys(rows, why))
             except InputError as error:
                 refused.update(dict.fromkeys(rows, str(error)))

@@ -84,8 +84,18 @@ def test_the_card_is_the_one_traced_for(
 ) -> None:
     assert answer(lambda _: torch.cuda.get_device_name(), gpu) == name
     assert answer(lambda _: torch.cuda.get_device_capability(), gpu) == capability
-    assert answer(lambda _: torch.cuda.is_bf16_supported(), gpu) is bf16
+    assert answer(lambda _: torch.cuda.is_bf16_supported(False), gpu) is bf16
+    assert answer(lambda _: torch.cuda.is_bf16_supported(), gpu) is True  # emulated, if need be
     assert answer(lambda _: torch.cuda.get_device_properties(0).multi_processor_count, gpu) == units
+
+
+def test_autocast_in_bf16_runs_on_a_card_without_it() -> None:
+    inputs = torch.empty(8, 4)
+    old, new = (
+        trace(Calls(lambda m, x: x @ m.w), (inputs,), gpu=name, autocast="bf16")
+        for name in ("v100", "h200")
+    )
+    assert old.names() == new.names() and old.ops[-1].outputs[0].dtype == "bfloat16"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""What a stranger may ask: odd values and combinations, answered in whole sentences."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import app
+
+
+def ridgepoint(*words: str) -> str:
+    found = CliRunner().invoke(app, words, env={"COLUMNS": "80"}, catch_exceptions=False)
+    return found.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sweep", "mlp-tiny", "--over", "fusion"),
+        ("sweep", "mlp-tiny", "--over", "precision"),
+        ("compare", "mlp-tiny", "--with", "+fuse=addmm+relu", "--with", "+fusion=compiled",
+         "--with", "+cuda_graph"),
+    ],
+)  # fmt: skip
+def test_no_figure_is_cut(words: tuple[str, ...]) -> None:
+    said = ridgepoint(*words)
+    assert "…" not in said and "traced one by one" not in said
+
+
+def test_a_goal_out_of_reach_says_what_is_reached() -> None:
+    said = ridgepoint("seek", "mlp-tiny", "--throughput", "1e12")
+    assert "no batch reaches the goal, 1e+12 samples/s: batch 1048576 has" in said
+    said = ridgepoint("seek", "mlp-tiny", "--latency", "1ns")
+    assert "a step alone within 1e-09 s: " in said and " µs alone; expected a goal" in said
+
+
+def test_a_search_as_data_says_where_it_traced() -> None:
+    (row,) = json.loads(ridgepoint("seek", "mlp-tiny", "--fits", "--json", "-"))["answers"]
+    assert (row["value"], row["beyond"]) == (2**20, None)  # a search goes no further
+    assert row["retraced"] is None and row["retraced_at"] == []
+    found = json.loads(
+        ridgepoint("compare", "mlp-tiny", "--with", "+batch=2000", "--json", "-")
+    )["scenarios"]  # fmt: skip
+    assert [each["letter"] for each in found] == ["A", "B"] and "retraced" in found[0]
+
+
+def test_advice_that_costs_time_does_not_say_that_it_gains() -> None:
+    said = " ".join(ridgepoint("advise", "mlp-tiny", "--top", "1").split())
+    assert "+precision=autocast: −" in said
+    assert "% less to do, but the step takes " in said
+    assert "+fuse=addmm+relu" in " ".join(ridgepoint("advise", "mlp-tiny", "--top", "20").split())
