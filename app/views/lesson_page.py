@@ -190,8 +190,6 @@ class LessonPage(QWidget):
         self.on.setAccessibleName(self.on.text())
         ready = attempt is not None and not lacking and (not attempt.locked or found is not None)
         self.on.setEnabled(ready)
-
-        self.on.style().polish(self.on)
         self.on.setToolTip(lacking or "Enter")
         self.hint.setText(_hint(attempt))
         self.hint.setVisible(bool(self.hint.text()))
