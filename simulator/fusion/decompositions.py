@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.node import Pending
 from simulator.records import Op, Tensor
 
 if TYPE_CHECKING:
@@ -131,7 +132,14 @@ def _whole(made: Lowering, index: int, op: Op) -> None:
         reads[picked] = min(reads[picked], target.numel * 32)
     results = [(v, t.nbytes) for v, t in
                zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip
+    held = made.pending.get(picked)
+    if held is not None:  # of what is computed where it is read, only the rows' one element
+        share = target.numel / max(op.signature["self"].numel, 1)
+        flops, instructions = round(held.flops * share), round(held.instructions * share)
+        made.pending[picked] = Pending(held.reads, held.ops, flops, instructions)
     made.reduce(index, 1, target.numel, True, reads, results, arithmetic(op.signature))
+    if held is not None:
+        made.pending[picked] = held
     node = made.nodes[-1]
     for key in node.reads:  # of what is pending too only the rows' one element
         node.reads[key] = min(node.reads[key], target.numel * 32)
