@@ -1,4 +1,5 @@
-"""Ridgepoint from a fresh clone: `python run.py` predicts a network, `python run.py test` checks.
+"""Ridgepoint from a fresh clone: `python run.py` opens the explorer, or where there is no display
+writes a report; `python run.py test` checks.
 
 Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
 `python run.py -- predict gpt2 --gpu a100`.
@@ -18,7 +19,8 @@ ENVIRONMENT = HERE / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = ENVIRONMENT / "ridgepoint-installed"
-MAIN_JOB = ["predict", "bert-base", "--gpu", "h200", "--batch", "8", "--seq", "128"]
+EXAMPLE = ["bert-base", "--gpu", "h200", "--batch", "64", "--seq", "128", "--dtype", "bf16"]
+REPORT = "report.html"
 CHECKS = (
     ("format", ["ruff", "format", "--check", "."]),
     ("lint", ["ruff", "check", "."]),
@@ -59,6 +61,17 @@ def offers_cpu_build() -> bool:
     return any(list(Path(folder).glob("torch-*+cpu-*.whl")) for folder in folders)
 
 
+def show() -> int:
+    """The example in the explorer; without a display its report, on the terminal and as a page."""
+    displays = ("DISPLAY", "WAYLAND_DISPLAY")
+    if sys.platform != "linux" or any(os.environ.get(name) for name in displays):
+        return run(BIN / "ridgepoint", "explore", *EXAMPLE)
+    status = run(BIN / "ridgepoint", "predict", *EXAMPLE, "--html", REPORT)
+    if not status:
+        print(f"There is no display for the explorer: the report is in {HERE / REPORT} too")
+    return status
+
+
 def test() -> int:
     """Format, lint, types, contracts and tests, in this order; stops at the first that fails."""
     for name, command in CHECKS:
@@ -78,7 +91,7 @@ def main() -> int:
     install()
     if arguments[:1] == ["test"]:
         return test()
-    return run(BIN / "ridgepoint", *(arguments[1:] or MAIN_JOB))
+    return run(BIN / "ridgepoint", *arguments[1:]) if arguments[1:] else show()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,7 @@
+"""Ridgepoint's app: the command, the window and the reports."""
+
+import os
+
+# Read when numpy is loaded. A prediction's matrices are small: threads would wait for each other,
+# and where other programs run too, a sweep takes three times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

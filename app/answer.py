@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from app.report import Totals, totals
 from app.scenario import Subject, worded
 from simulator.errors import InputError
-from simulator.prediction import Prediction
+from simulator.prediction import Prediction, Regime
 from simulator.regimes import Shift, next_shift
 from simulator.scenario import Scenario
 from simulator.sweep import sweep
@@ -83,7 +85,7 @@ def along_batch(scenario: Scenario, batch: int) -> Along | None:
     values = sorted({round(2 ** (i / 4)) for i in range(4 * most.bit_length()) if 2 ** (i / 4) <=
                      most} | {1, batch, most})  # fmt: skip
     found = sweep(scenario, {"batch": values})
-    regimes = [found.regime(row) for row in range(len(found))]
+    regimes: list[Regime | None] = [found.regime(row) for row in range(len(found))]
     spans: list[tuple[float, float, str]] = []
     for value, regime in zip(values, regimes, strict=True):
         if regime is None:
@@ -92,13 +94,22 @@ def along_batch(scenario: Scenario, batch: int) -> Along | None:
             spans[-1] = (spans[-1][0], value, regime)
         else:
             spans.append((spans[-1][1] if spans else value, value, regime))
-    here = regimes[values.index(batch)]
-    after = [r for v, r in zip(values, regimes, strict=True) if v > batch and r and r != here]
-    before = [r for v, r in zip(values, regimes, strict=True) if v < batch and r and r != here]
-    shift = below = None
-    try:
-        shift = next_shift(scenario, "batch", start=batch, limit=most) if after else None
-        below = next_shift(scenario, "batch", start=batch, down=True) if before else None
-    except InputError:
-        pass
-    return Along(batch, tuple(spans), shift, below)
+    known: list[tuple[int, Regime]] = [
+        (value, regime) for value, regime in zip(values, regimes, strict=True) if regime is not None
+    ]
+    return Along(batch, tuple(spans), _shift(scenario, batch, known),
+                 _shift(scenario, batch, known[::-1]))  # fmt: skip
+
+
+def _shift(scenario: Scenario, batch: int, known: Sequence[tuple[int, Regime]]) -> Shift | None:
+    """The first change of regime from a batch on, in the order of what is known; None where there
+    is none."""
+    rest = known[[value for value, _ in known].index(batch) :] if batch in dict(known) else ()
+    for (last, before), (following, after) in pairwise(rest):
+        if after != before:
+            down = following < last
+            try:
+                return next_shift(scenario, "batch", start=last, down=down, limit=following)
+            except InputError:
+                return None
+    return None

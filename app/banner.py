@@ -1,6 +1,8 @@
-"""What went wrong, said above the views, which stay."""
+"""What went wrong, or is offered, said above the views, which stay."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -8,11 +10,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
 
 
 class Banner(QFrame):
-    """One message at a time; hidden without one."""
+    """One message at a time; hidden without one. What is `about` the prediction goes when there is
+    one again."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("look", "banner")
+        self.about = ""
         self.setAccessibleName("Message")
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 8, 6)
@@ -21,23 +24,51 @@ class Banner(QFrame):
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         row.addWidget(self.label, 1)
+        self.offers = QHBoxLayout()
+        row.addLayout(self.offers)
         for words, name, clicked in (
             ("Copy", "Copy the message", self.copy), ("Dismiss", "Dismiss the message", self.hide),
         ):  # fmt: skip
-            button = QToolButton()
-            button.setText(words)
-            button.setProperty("look", "button")
-            button.setAccessibleName(name)
-            button.clicked.connect(clicked)
-            row.addWidget(button)
+            row.addWidget(_button(words, name, clicked))
         self.hide()
 
-    def say(self, words: str) -> None:
-        """Show a message."""
+    def say(self, words: str, about: str = "", wrong: bool = True,
+            offers: Mapping[str, Callable[[], object]] | None = None) -> None:  # fmt: skip
+        """Show a message, with what can be done about it, by name."""
+        self.about = about
+        self.setProperty("look", "banner" if wrong else "offer")
+        self.style().unpolish(self)
+        self.style().polish(self)
+        while self.offers.count():
+            item = self.offers.takeAt(0)
+            widget = item.widget() if item else None
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for name, done in (offers or {}).items():
+            self.offers.addWidget(_button(name, name, lambda done=done: self._take(done)))
         self.label.setText(words)
         self.setAccessibleDescription(words)
         self.show()
 
+    def clear(self, about: str) -> None:
+        """Hide what was said about something."""
+        if self.about == about:
+            self.hide()
+
     def copy(self) -> None:
         """Put the message on the clipboard."""
         QGuiApplication.clipboard().setText(self.label.text())
+
+    def _take(self, done: Callable[[], object]) -> None:
+        self.hide()
+        done()
+
+
+def _button(words: str, name: str, clicked: Callable[[], object]) -> QToolButton:
+    button = QToolButton()
+    button.setText(words)
+    button.setProperty("look", "button")
+    button.setAccessibleName(name)
+    button.clicked.connect(lambda: clicked())
+    return button

@@ -24,13 +24,15 @@ from PySide6.QtWidgets import (
 from app.theme import LABEL_PX, Theme
 from app.views.paint import Paint
 
-_EDGE = 9.0
 _MOST = 10**7
 _GROOVE_Y = 11.0
 
 
 class LogSlider(QSlider):
     """Whole numbers, evenly spaced by their ratio. Arrows go by a twentieth, pages by a double."""
+
+    edge = 9.0
+    """Pixels at each end, where the handle still is whole."""
 
     def __init__(self, theme: Theme, name: str, most: int, marks: Sequence[int]) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -42,35 +44,43 @@ class LogSlider(QSlider):
         self.setFixedHeight(40)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(220, 40)
 
     def at(self, value: float) -> float:
         """Where a value is, in pixels."""
         part = log(value / self.minimum()) / log(self.maximum() / self.minimum())
-        return _EDGE + min(1.0, max(0.0, part)) * (self.width() - 2 * _EDGE)
+        return self.edge + min(1.0, max(0.0, part)) * (self.width() - 2 * self.edge)
 
     def value_at(self, x: float) -> int:
         """The value at a place, of two digits, as far as more can hardly be pointed at."""
-        part = min(1.0, max(0.0, (x - _EDGE) / max(1.0, self.width() - 2 * _EDGE)))
+        part = min(1.0, max(0.0, (x - self.edge) / max(1.0, self.width() - 2 * self.edge)))
         exact = self.minimum() * (self.maximum() / self.minimum()) ** part
         near = [mark for mark in self.marks if abs(self.at(mark) - x) <= 3]
         return near[0] if near else round(exact)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def word(self, value: int) -> str:
+        """What stands at a mark."""
+        return f"{value:,}"
+
+    def step(self) -> int:
+        """By how much an arrow moves."""
+        return max(1, round(self.value() / 20))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint, theme = Paint(painter, self.theme), self.theme
-        at, end = self.at(self.value()), self.width() - _EDGE
+        at, end = self.at(self.value()), self.width() - self.edge
         on = self.isEnabled()
-        paint.area(QRectF(_EDGE, _GROOVE_Y - 2, end - _EDGE, 4), theme.line2, radius=2)
-        paint.area(QRectF(_EDGE, _GROOVE_Y - 2, at - _EDGE, 4), theme.b if on else theme.ink3,
-                   radius=2)  # fmt: skip
+        paint.area(QRectF(self.edge, _GROOVE_Y - 2, end - self.edge, 4), theme.line2, radius=2)
+        filled = QRectF(self.edge, _GROOVE_Y - 2, at - self.edge, 4)
+        paint.area(filled, theme.b if on else theme.ink3, radius=2)
         if self.shift is not None and self.minimum() <= self.shift <= self.maximum():
             paint.area(QRectF(self.at(self.shift) - 1, _GROOVE_Y - 7, 2, 14), theme.overhead.fill)
         for mark in self.marks:
             align = 0.0 if mark == self.minimum() else 1.0 if mark == self.maximum() else 0.5
-            x = {0.0: _EDGE - 5, 1.0: end + 5}.get(align, self.at(mark))
-            paint.text(x, 31, f"{mark:,}", theme.ink3, LABEL_PX, align=align)
+            x = {0.0: self.edge - 5, 1.0: end + 5}.get(align, self.at(mark))
+            paint.text(x, 31, self.word(mark), theme.ink3, LABEL_PX, align=align)
         painter.setBrush(QColor(theme.bg1))
         painter.setPen(QPen(QColor(theme.b if on else theme.ink3), 2.4))
         painter.drawEllipse(QPointF(at, _GROOVE_Y), 6, 6)
@@ -80,21 +90,21 @@ class LogSlider(QSlider):
             painter.drawEllipse(QPointF(at, _GROOVE_Y), 9.5, 9.5)
         painter.end()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
             self.setSliderDown(True)
             self.setValue(self.value_at(event.position().x()))
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self.isSliderDown():
             self.setValue(self.value_at(event.position().x()))
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self.setSliderDown(False)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key, value = Qt.Key(event.key()), self.value()
-        step = max(1, round(value / 20))
+        step = self.step()
         to = {
             Qt.Key.Key_Left: value - step, Qt.Key.Key_Down: value - step,
             Qt.Key.Key_Right: value + step, Qt.Key.Key_Up: value + step,
@@ -175,7 +185,7 @@ class Choice(QComboBox):
         self.setAccessibleName(name)
         self.setMaxVisibleItems(18)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

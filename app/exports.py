@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+from app.measured import rows
 from app.report import totals
 from app.scenario import Subject
+from simulator.overlay import Overlay
 from simulator.prediction import REGIMES, Kernel, Prediction
 
 FORMAT, VERSION = "ridgepoint-prediction", 1
@@ -88,9 +90,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def as_json(p: Prediction, subject: Subject) -> str:
-    """The document as text."""
-    return json_text(document(p, subject))
+def as_json(p: Prediction, subject: Subject, laid: Overlay | None = None) -> str:
+    """The document as text, with what was measured of each op where there is a measured step."""
+    measured = {"measured": rows(laid)} if laid else {}
+    return json_text(document(p, subject) | measured)
 
 
 def json_text(document: Any) -> str:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
-    QHBoxLayout,
     QLabel,
     QScrollArea,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from app.advice_panel import AdvicePanel
+from app.advising import Advising
 from app.answer import Along, batch_and_seq
+from app.applied import AppliedList
+from app.changes import with_field, with_network
 from app.controls import Choice, Number, Segments
-from app.scenario import worded
+from app.goals import Goals
 from app.session import Session
 from app.style import INSPECTOR_WIDTH
 from app.theme import Theme
@@ -39,8 +39,6 @@ _PRECISION_TIPS = {
 }  # fmt: skip
 _MODES = {"eager": "eager", "cuda_graph": "CUDA graph", "compiled": "compiled"}
 _PHASES = {"inference": "inference", "training": "training"}
-_OVER = {"dtype": ("precision",), "mode": ("mode", "cuda_graph"), "training": ("training",)}
-"""What-ifs that say the same as a field, where they are not called like it."""
 
 
 class Inspector(QScrollArea):
@@ -72,18 +70,21 @@ class Inspector(QScrollArea):
         names = {g.id: g.name for g in gpus()}
         self.gpu = self._choice("GPU", list(names), lambda v: self._field("gpu", v), names)
         self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v))
-        self.changes = QVBoxLayout()
-        self.changes.setSpacing(4)
-        self.column.addLayout(self.changes)
+        self.applied = AppliedList(session, theme)
+        self.advice = AdvicePanel(session, theme)
+        self.column.addWidget(self.applied)
+        self.column.addWidget(self.advice)
+        self.goals = Goals(session)
+        self.column.addWidget(self.goals)
         self.column.addStretch(1)
         self.show_scenario(session.state.scenario)
 
     def show_scenario(self, scenario: Scenario) -> None:
         """The values of a scenario, with its what-ifs."""
+        self.applied.show_scenario(scenario)
         try:
             found = setting(scenario)
         except RidgepointError:  # the banner says why; the values stay as they were
-            self._show_changes(scenario)
             return
         saved = scenario.trace_file is not None
         fixed = "fixed in a saved trace" if saved else ""
@@ -103,7 +104,17 @@ class Inspector(QScrollArea):
         self._select(self.gpu, found.gpu.id, found.gpu.name)
         self._select(self.host, found.host.id, found.host.id)
         self._describe(found)
-        self._show_changes(scenario)
+
+    def follow(self, advising: Advising) -> None:
+        """Show what is found to help."""
+        advising.begun.connect(self.advice.wait)
+        advising.begun.connect(self.goals.wait)
+        advising.tried.connect(self.advice.count)
+        self.advice.more_asked.connect(advising.ask_more)
+        advising.found.connect(self.advice.show_found)
+        advising.failed.connect(self.advice.fail)
+        advising.sought.connect(self.goals.show_sought)
+        self.goals.asked.connect(advising.seek)
 
     def show_along(self, along: Along | None) -> None:
         """Mark the next shift on the batch's slider."""
@@ -118,6 +129,8 @@ class Inspector(QScrollArea):
         for choice in (self.network, self.gpu, self.host):
             choice.theme = theme
             choice.update()
+        self.applied.restyle(theme)
+        self.advice.restyle(theme)
 
     def _describe(self, found: Setting) -> None:
         self.gpu.setToolTip(f"{found.gpu.name}, {found.gpu.architecture or 'unknown architecture'}")
@@ -164,50 +177,9 @@ class Inspector(QScrollArea):
             self._field(name, value, merge=name)
 
     def _field(self, name: str, value: Any, merge: str = "") -> None:
-        """A field's new value; what-ifs that said the same are gone."""
-        now = self.session.state.scenario
-        names = _OVER.get(name, (name,))
-        kept = tuple(each for each in now.whatifs if each.name not in names)
-        fields: dict[str, Any] = {name: value, "whatifs": kept}
-        if name == "training" and not value:
-            fields["optimizer"] = None
         word = value if name != "training" else "training" if value else "inference"
-        self.session.ask(replace(now, **fields), f"{name} {word}", merge)
+        changed = with_field(self.session.state.scenario, name, value)
+        self.session.ask(changed, f"{name} {word}", merge)
 
     def _network(self, name: str) -> None:
-        now = self.session.state.scenario
-        entry = CATALOGUE[name]
-        asked = replace(
-            now, network=name, batch=None, seq=None, sizes={}, data_sizes={},
-            training=now.training if entry.trains else None,
-            whatifs=tuple(w for w in now.whatifs if w.name not in ("network", "size")),
-        )  # fmt: skip
-        self.session.ask(asked, f"network {name}")
-
-    def _show_changes(self, scenario: Scenario) -> None:
-        while self.changes.count():
-            item = self.changes.takeAt(0)
-            widget = item.widget() if item else None
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        for place, applied in enumerate(scenario.whatifs):
-            row = QFrame()
-            row.setProperty("look", "plain")
-            line = QHBoxLayout(row)
-            line.setContentsMargins(0, 0, 0, 0)
-            label = QLabel(worded(applied))
-            label.setProperty("tone", "code")
-            undo = QToolButton()
-            undo.setText("Remove")
-            undo.setProperty("look", "button")
-            undo.setAccessibleName(f"Remove {worded(applied)}")
-            undo.clicked.connect(lambda _=False, at=place: self._without(at))
-            line.addWidget(label, 1)
-            line.addWidget(undo)
-            self.changes.addWidget(row)
-
-    def _without(self, place: int) -> None:
-        now = self.session.state.scenario
-        kept = now.whatifs[:place] + now.whatifs[place + 1 :]
-        self.session.ask(replace(now, whatifs=kept), f"remove {worded(now.whatifs[place])}")
+        self.session.ask(with_network(self.session.state.scenario, name), f"network {name}")

@@ -70,13 +70,21 @@ def write(option: str, target: str, text: str) -> None:
 
 
 def put(option: str, target: str, writer: Callable[[Path], object]) -> None:
-    """Let `writer` write a file beside the target, then give it the target's name."""
-    path = Path(target).resolve()
+    """Let `writer` write a file that then has the target's name. InputError where it cannot be."""
+    try:
+        whole(Path(target).resolve(), writer)
+    except OSError as error:
+        raise InputError(f"{option} {target}: cannot be written: {error.strerror}") from error
+
+
+def whole(path: Path, writer: Callable[[Path], object]) -> None:
+    """Let `writer` write a file beside this one, then give it this one's name: whoever reads has
+    the old one or the new one, also after the machine stopped. OSError where it cannot be."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
     try:
         writer(part)
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
         part.replace(path)
-    except OSError as error:
-        raise InputError(f"{option} {target}: cannot be written: {error.strerror}") from error
     finally:
         part.unlink(missing_ok=True)

@@ -10,6 +10,8 @@ from PySide6.QtGui import QIcon, QImage, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
+from app.labels import Elided
+from app.outputs import whole
 from app.style import HEAD_HEIGHT
 from app.theme import Theme
 from app.views.paint import faint
@@ -41,7 +43,7 @@ class Panel(QDockWidget):
         line.setSpacing(8)
         name = QLabel(title)
         name.setProperty("tone", "title")
-        self.subtitle = QLabel()
+        self.subtitle = Elided()
         self.subtitle.setProperty("tone", "quiet")
         self.menu = QMenu(self)
         self.float_button = self._button(
@@ -75,24 +77,33 @@ class Panel(QDockWidget):
 
     def say(self, words: str) -> None:
         """The subtitle."""
-        self.subtitle.setText(words)
+        self.subtitle.say(words)
 
 
 def export(view: View, path: Path) -> None:
     """A view as a picture: PNG at twice its size, or SVG. InputError where it cannot be written."""
     if path.suffix.lower() not in (".png", ".svg"):
         raise InputError(f"{path.name}: expected a name that ends in .png or .svg; give one")
+    try:
+        whole(path, lambda part: _drawn(view, part))
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror}: expected a folder that can be written; "
+            "choose another place"
+        ) from error
+
+
+def _drawn(view: View, path: Path) -> None:
     size = view.size()
-    part = path.with_name(f".{path.stem}.part{path.suffix.lower()}")
     if path.suffix.lower() == ".png":
         image = QImage(size * PIXEL_RATIO, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(PIXEL_RATIO)
         image.fill(view.theme.bg1)
         view.render(image, QPoint())
-        done = image.save(str(part))
+        done = image.save(str(path))
     else:
         drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-        drawing.setFileName(str(part))
+        drawing.setFileName(str(path))
         drawing.setSize(size)
         drawing.setViewBox(QRect(QPoint(), size))
         drawing.setTitle(view.title)
@@ -101,16 +112,8 @@ def export(view: View, path: Path) -> None:
         if done:
             view.render(painter, QPoint())
         painter.end()
-    try:
-        if not done:
-            raise OSError(5, "the picture could not be written")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot write {path}: {error.strerror}: expected a folder that can be written; "
-            "choose another place"
-        ) from error
+    if not done:
+        raise OSError(5, "the picture could not be written")
 
 
 def _icon(theme: Theme, name: str) -> QIcon:

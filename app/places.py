@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 from platformdirs import user_state_dir
 
+from app.outputs import whole
 from app.session import ThemeChoice
 
 FOLDER_VARIABLE = "RIDGEPOINT_STATE"
@@ -41,7 +42,7 @@ class Remembered(msgspec.Struct, forbid_unknown_fields=True):
         self.recent = [name, *(each for each in self.recent if each != name)][:_MOST_RECENT]
 
     def write(self) -> None:
-        """Remember; a folder that cannot be written costs the memory and nothing else."""
+        """Remember."""
         put(_file(), msgspec.json.format(msgspec.json.encode(self), indent=2).decode())
 
 
@@ -50,14 +51,13 @@ def _file() -> Path:
 
 
 def put(path: Path, text: str) -> None:
-    """Write a file of the state's folder whole, or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write a file of the state's folder; a folder that cannot be written costs the memory of it
+    and nothing else."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, "utf-8")
-        part.replace(path)
+        whole(path, lambda part: part.write_text(text, "utf-8"))
     except OSError:
-        part.unlink(missing_ok=True)
+        pass
 
 
 def autosave() -> Path:

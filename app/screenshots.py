@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from app.examples import FIRST
+from app.places import FOLDER_VARIABLE
 from app.session import ThemeChoice
 
 SIZES = ((1280, 800), (1920, 1080))
@@ -22,6 +23,7 @@ def main(folder: Path) -> None:
     from app.plots.drawing import application
     from app.start import opened
 
+    os.environ[FOLDER_VARIABLE] = str(folder / "state")  # not the user's own
     running = application()
     folder.mkdir(parents=True, exist_ok=True)
     window = opened(FIRST)

@@ -25,6 +25,8 @@ class Named:
 
     name: str
     scenario: Scenario
+    measured: str = ""
+    """The file of a profiler's trace of it; "" where there is none."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,13 @@ class Session(QObject):
         self.history = QUndoStack(self)
         self._drags = 0
 
-    def ask(self, scenario: Scenario, text: str, merge: str = "") -> None:
-        """Another scenario in place of the one that is worked on."""
+    def ask(self, scenario: Scenario, text: str, merge: str = "", place: int = -1) -> None:
+        """Another scenario in place of the one that is worked on, or of the one at `place`."""
         now = self.state
+        place = now.current if place < 0 else place
         sides = list(now.sides)
-        sides[now.current] = replace(sides[now.current], scenario=scenario)
-        same = _traced_alike(now.scenario, scenario)
+        same = place != now.current or _traced_alike(now.scenario, scenario)
+        sides[place] = replace(sides[place], scenario=scenario)
         picked = now.picked if same else frozenset[int]()
         self._go(replace(now, sides=tuple(sides), picked=picked), text, merge)
 
@@ -101,6 +104,13 @@ class Session(QObject):
         if place != self.state.current and 0 <= place < len(self.state.sides):
             state = replace(self.state, current=place, picked=frozenset())
             self._go(state, f"go to scenario {LETTERS[place]}")
+
+    def measure(self, path: str) -> None:
+        """Lay a profiler's trace over the side that is worked on; "" takes it away."""
+        now = self.state
+        sides = list(now.sides)
+        sides[now.current] = replace(sides[now.current], measured=path)
+        self._go(replace(now, sides=tuple(sides)), "lay a measured step over it")
 
     def pick(self, ops: frozenset[int]) -> None:
         """Choose ops, in every view."""
@@ -150,7 +160,7 @@ class _Change(QUndoCommand):
     def id(self) -> int:
         return 1 if self.key else -1
 
-    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802
+    def mergeWith(self, other: QUndoCommand) -> bool:
         if not isinstance(other, _Change) or other.key != self.key:
             return False
         self.after = other.after

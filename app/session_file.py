@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.outputs import whole
 from app.session import LETTERS, Named, State, ThemeChoice
 from simulator.errors import InputError
 from simulator.scenario import Scenario
@@ -24,6 +25,7 @@ _MAX_BYTES = 2**20
 class _Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     scenario: dict[str, Any]
+    measured: str = ""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,23 +43,24 @@ def text(state: State, docks: dict[str, str] | None = None) -> str:
     """The file's text; reading it gives an equal state, and writing that the same text."""
     body = {
         "format": FORMAT, "version": VERSION,
-        "sides": [{"name": s.name, "scenario": table(s.scenario)} for s in state.sides],
+        "sides": [_side(side) for side in state.sides],
         "current": state.current, "picked": sorted(state.picked), "theme": state.theme,
         "workspace": state.workspace, "docks": dict(sorted((docks or {}).items())),
     }  # fmt: skip
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
+def _side(side: Named) -> dict[str, Any]:
+    measured = {"measured": side.measured} if side.measured else {}
+    return {"name": side.name, "scenario": table(side.scenario), **measured}
+
+
 def save(path: Path, state: State, docks: dict[str, str] | None = None) -> None:
     """Write a session. InputError where it cannot be written."""
-    part = path.with_name(f".{path.name}.part")
+    body = text(state, docks)
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text(state, docks))
-            file.flush()
-        part.replace(path)
+        whole(path, lambda part: part.write_text(body, "utf-8"))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(
             f"cannot write the session {path}: {error.strerror}: expected a folder that can be "
             "written; choose another place"
@@ -91,7 +94,7 @@ def load(path: Path) -> tuple[State, dict[str, str]]:
             f"on: expected 1 to {len(LETTERS)}; correct the file"
         )
     try:
-        sides = tuple(Named(side.name, _scenario(side)) for side in found.sides)
+        sides = tuple(Named(side.name, _scenario(side), side.measured) for side in found.sides)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     picked = frozenset(op for op in found.picked if op >= 0)

@@ -21,7 +21,7 @@ from app.quantities import (
 )
 from app.report import causes
 from app.tables import COLOURS, cut, numbers, regime_text, table, words
-from simulator.compare import Flipped, Moved, Waterfall
+from simulator.compare import Moved, Part, Waterfall
 from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"
@@ -165,7 +165,7 @@ def moved_table(rows: Sequence[Moved], names: tuple[str, str], top: int) -> Tabl
     return shown
 
 
-def flipped_table(rows: Sequence[Flipped], names: tuple[str, str], top: int) -> Table:
+def flipped_table(rows: Sequence[Part], names: tuple[str, str], top: int) -> Table:
     """Parts whose regime is another."""
     shown = table("Regimes that flipped")
     words(shown, "part", f"in {names[0]}", "", f"in {names[1]}")
@@ -194,7 +194,9 @@ def fall_document(fall: Waterfall) -> dict[str, Any]:
     }  # fmt: skip
 
 
-STEP_COLUMNS = ("change", "period_before_s", "period_s", "change_s", "alone_s")
+STEP_COLUMNS = (
+    "change", "period_before_s", "period_s", "change_s", "alone_s", "low_s", "high_s",
+)  # fmt: skip
 
 
 def step_row(fall: Waterfall, index: int) -> dict[str, Any]:
@@ -203,6 +205,7 @@ def step_row(fall: Waterfall, index: int) -> dict[str, Any]:
     return {
         "change": step.label, "period_before_s": step.period_s - step.change_s,
         "period_s": step.period_s, "change_s": step.change_s, "alone_s": step.alone_s,
+        "low_s": step.interval_s[0], "high_s": step.interval_s[1],
     }  # fmt: skip
 
 

@@ -12,19 +12,22 @@ from app.worker import Worker
 from simulator.scenario import Scenario
 
 
-def opened(scenario: Scenario, theme: ThemeChoice = "dark") -> Window:
+def opened(scenario: Scenario, theme: ThemeChoice = "dark",
+           remembered: Remembered | None = None) -> Window:  # fmt: skip
     """A window on a scenario, with a worker of its own; not shown yet."""
     state = State((Named("Scenario A", scenario),), theme=theme)
-    return Window(Session(state), Worker())
+    return Window(Session(state), Worker(), remembered)
 
 
 def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
     """Show the window until it is closed; the exit status."""
-    running = application()
+    running = application(on_screen=True)
     QCoreApplication.setApplicationName("Ridgepoint")
     remembered = Remembered.read()
-    window = opened(scenario, theme or remembered.theme)
+    window = opened(scenario, theme or remembered.theme, remembered)
     window.resize(1600, 1000)
+    window.layout_.lay(remembered.docks)
+    window.opening.offer_recovery()
     window.show()
     try:
         return int(running.exec())

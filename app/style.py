@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPainter, QPainterPath, QPalette, QPen
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 
 from app.theme import (
     BODY_PX,
@@ -18,11 +18,11 @@ from app.theme import (
     Theme,
 )
 
-UNIT = 4
-HEAD_HEIGHT, CONTROL_HEIGHT, VERDICT_HEIGHT = 36, 28, 92
+HEAD_HEIGHT, VERDICT_HEIGHT = 36, 92
 SHELF_WIDTH, INSPECTOR_WIDTH = 216, 306
+SIDE_HEIGHT, SIDE_LOW, LOW_WINDOW = 84, 48, 900
+"""A scenario's card, and that in a window lower than the last."""
 TIME_PX = 26
-RADIUS = {"bar": 2, "chip": 4, "control": 6, "panel": 8}
 
 
 def themed(choice: str) -> Theme:
@@ -68,11 +68,12 @@ def sheet(theme: Theme) -> str:
 QMainWindow, QWidget[look="window"] {{ background: {t.bg0}; }}
 QMainWindow::separator {{ background: {t.bg0}; width: 8px; height: 8px; }}
 QMainWindow::separator:hover {{ background: {t.line}; }}
-QWidget[look="panel"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-radius: 8px; }}
-QWidget[look="head"] {{ border: 0; border-bottom: 1px solid {t.line}; background: transparent; }}
 QFrame[look="dockhead"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top-left-radius: 8px; border-top-right-radius: 8px; }}
 QFrame[look="body"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top: 0; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
 QFrame[look="banner"] {{ background: {t.danger_ground}; border: 1px solid {t.danger}; border-radius: 6px; }}
+QFrame[look="offer"] {{ background: {t.bg2}; border: 1px solid {t.line2}; border-radius: 6px; }}
+QFrame[look="card"] {{ background: {t.bg2}; border: 1px solid {t.line}; border-radius: 8px; }}
+QLabel[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
 QStatusBar {{ background: {t.bg0}; border: 0; }}
 QStatusBar::item {{ border: 0; }}
 QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
@@ -83,9 +84,7 @@ QLabel[tone="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
 QLabel[tone="title"] {{ font-weight: 600; }}
 QLabel[tone="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
 QLabel[tone="head"] {{ font-size: {HEAD_PX}px; font-weight: 600; }}
-QLabel[tone="time"] {{ font-size: {TIME_PX}px; font-weight: 600; }}
 QLabel[tone="danger"] {{ color: {t.danger}; font-size: {SUPPORT_PX}px; font-weight: 600; }}
-QLabel[tone="better"] {{ color: {t.b}; font-weight: 600; }}
 QLabel[tone="code"] {{ font-family: "{FIXED_FAMILIES[0]}", "{FIXED_FAMILIES[1]}", monospace; font-size: {SUPPORT_PX}px; color: {t.ink2}; }}
 QMenuBar {{ background: transparent; border: 0; spacing: 0; }}
 QMenuBar::item {{ background: transparent; color: {t.ink2}; padding: 5px 8px; border-radius: 4px; }}
@@ -106,6 +105,9 @@ QToolButton {{ background: transparent; border: 2px solid transparent; border-ra
 QToolButton:hover {{ background: {t.bg3}; color: {t.ink}; }}
 QToolButton:disabled {{ color: {t.line2}; }}
 QToolButton::menu-indicator {{ image: none; }}
+QToolButton[look="more"] {{ border: 1px dashed {t.line2}; border-radius: 8px; font-size: {FIGURE_PX}px; }}
+QToolButton[look="more"]:focus {{ border: 2px solid {t.focus}; }}
+QToolButton[look="quiet"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; padding: 1px 6px; }}
 QToolButton[look="tab"] {{ padding: 4px 12px; color: {t.ink2}; border: 1px solid transparent; }}
 QToolButton[look="tab"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
 QToolButton[look="tab"]:focus {{ border: 2px solid {t.focus}; padding: 3px 11px; }}
@@ -135,18 +137,4 @@ QDockWidget {{ border: 0; }}
 QDialog {{ background: {t.bg1}; border: 1px solid {t.line2}; }}
 QTableView, QTreeView {{ background: {t.bg1}; border: 0; gridline-color: {t.line}; selection-background-color: {t.bg3}; selection-color: {t.ink}; alternate-background-color: {t.bg2}; }}
 QHeaderView::section {{ background: {t.bg1}; color: {t.ink3}; border: 0; border-bottom: 1px solid {t.line}; padding: 4px 8px; font-size: {SUPPORT_PX}px; }}
-"""  # noqa: E501
-
-
-def ring(painter: QPainter, box: QRectF, theme: Theme, radius: float = 6.0) -> None:
-    """The focus ring, two pixels wide and two apart from what has the focus."""
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(theme.focus), 2.0))
-    painter.drawRoundedRect(box, radius, radius)
-
-
-def rounded(box: QRectF, radius: float) -> QPainterPath:
-    """A rectangle with round corners."""
-    path = QPainterPath()
-    path.addRoundedRect(box, radius, radius)
-    return path
+"""

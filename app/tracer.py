@@ -54,27 +54,27 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value  # pyright: ignore
 
 
+class _Counted:
+    """Says how many traces were made for a request."""
+
+    def __init__(self, number: int, say: Callable[[Said], None]) -> None:
+        self.number, self.say, self.traces = number, say, 0
+
+    def one_more(self) -> None:
+        self.traces += 1
+        self.say(Said(self.number, traces=self.traces))
+
+
 def serve(requests: BinaryIO, say: Callable[[Said], None]) -> None:
     """Answer one request after another until there are no more."""
     from simulator.whatif import tracing_ask
 
     tracing_ask.keep_on_disk()
-    made = [0]
-    number = [0]
-    run: Any = tracing_ask._run
-
-    def counted(*asked: Any) -> Any:
-        found = run(*asked)
-        made[0] += 1
-        say(Said(number[0], traces=made[0]))
-        return found
-
-    tracing_ask._run = counted
     for line in requests:
         wanted = decoded(line)
-        number[0], made[0] = wanted.number, 0
+        counted = _Counted(wanted.number, say)
         try:
-            tracing_ask.make(wanted.ask, wanted.gpu, wanted.line)
+            tracing_ask.make(wanted.ask, wanted.gpu, wanted.line, counted.one_more)
         except InputError as error:
             say(Said(wanted.number, refused=str(error)))
         except Exception as error:  # the user's network may raise anything

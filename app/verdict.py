@@ -16,7 +16,7 @@ from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Prediction
 
-_SHARES = (0.22, 0.12, 0.12, 0.145, 0.115, 0.18, 0.10)
+_SHARES = (0.23, 0.12, 0.12, 0.145, 0.115, 0.175, 0.095)
 """The columns' parts of the width: regime, time, throughput, utilisation, memory, shift, trust."""
 _PAD, _LABEL_Y, _FIGURE_Y, _BAR_Y, _SAID_Y = 14.0, 19.0, 43.0, 63.0, 77.0
 _REACH = 0.3
@@ -65,10 +65,10 @@ class VerdictBar(QWidget):
         self.theme = theme
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(1264, VERDICT_HEIGHT)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint = Paint(painter, self.theme)
         area = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
@@ -99,11 +99,13 @@ class VerdictBar(QWidget):
         paint.text(at, 26, f"{p.regime.capitalize()}-bound", ink, HEAD_PX, 600, room=room)
         self._shares(paint, QRectF(at, 45, room, 9), p)
         words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
-        if sum(width(w) + 18 for w in words) + 12 > room:
-            words = [w.partition(" ")[0] for w in words]
+        taken = sum(width(said) + 12 for said in words)
+        low = taken + 2 * 10 > room  # then the words begin below the mark
+        at = x if low else at
+        gap = min(14.0, max(5.0, ((wide if low else room) - taken) / 2))
         for regime, said in zip(REGIMES, words, strict=True):
-            paint.mark(regime, at + 5, 71, 4.2)
-            at = paint.text(at + 13, 71, said, theme.ink2, LABEL_PX).right() + 10
+            paint.mark(regime, at + 5, 75 if low else 71, 4.2)
+            at = paint.text(at + 12, 75 if low else 71, said, theme.ink2, LABEL_PX).right() + gap
 
     def _shares(self, paint: Paint, box: QRectF, p: Prediction) -> None:
         left = box.left()

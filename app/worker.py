@@ -40,6 +40,8 @@ class Job:
     background: bool
     cancelled: threading.Event = field(default_factory=threading.Event)
     told: Callable[[str], None] | None = None
+    made: set[Any] = field(default_factory=set[Any])
+    """What it waited for and was told that it is made."""
 
 
 class Worker(QObject):
@@ -62,7 +64,6 @@ class Worker(QObject):
         self.jobs: dict[str, Job] = {}
         self._refused: dict[Any, str] = {}
         self._loaded: set[Any] = set()
-        self._made: set[Any] = set()
         self._returned.connect(self._on_returned)
         self._lanes = [_Lane(self._answer, self._returned.emit) for _ in (LIVE, SLOW)]
 
@@ -133,7 +134,7 @@ class Worker(QObject):
 
             def told(reason: str) -> None:
                 job.told = None
-                self._over(need, reason)
+                self._over(job, need, reason)
                 if self.jobs.get(job.key) is job:
                     self._lanes[job.lane].put(job)
 
@@ -147,12 +148,12 @@ class Worker(QObject):
             job.failed(error)
         self.moved.emit()
 
-    def _over(self, need: UntracedError, reason: str) -> None:
-        """A request of the tracing process is over; twice for the same means that what it made
-        cannot be read here."""
+    def _over(self, job: Job, need: UntracedError, reason: str) -> None:
+        """A request of the tracing process is over. A job that is told so twice of the same could
+        not read what was made; another job may well wait for it too."""
         key = key_of(need)
-        lost = key in self._made
-        self._made.add(key)
+        lost = key in job.made
+        job.made.add(key)
         if need.line is not None:
             if reason or lost:
                 tracing_ask.give_up(need.ask, need.gpu, need.line)

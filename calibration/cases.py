@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from calibration.compiled_host_cases import BLOCKS
 from calibration.host_cases import MICRO
 from simulator.networks.catalogue import build
 
@@ -15,8 +16,8 @@ from simulator.networks.catalogue import build
 @dataclass(frozen=True)
 class Case:
     """One question put to a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
-    autocast-fp16; `phase` inference or training; `mode` eager or compiled; `sizes` override the
-    catalogue's."""
+    autocast-fp16; `phase` inference or training; `mode` eager, compiled or compiled_graphs (which
+    replays CUDA graphs); `sizes` override the catalogue's."""
 
     network: str
     precision: str
@@ -241,8 +242,41 @@ COMPILED_VALIDATION: tuple[Case, ...] = (
 )
 """Steps under `torch.compile` that are never fitted, each with its eager twin timed beside it."""
 
+_GRAPHS = "compiled_graphs"
+
+COMPILED_HOST: tuple[Case, ...] = (
+    *_compiled(
+        [c for n in (1, 10, 50, 200) for c in _infer("alternatingsums", "fp32", 4, count=n)]
+    ),
+    *_compiled([c for n in (1, 10, 50) for c in _infer("layers", "fp32", 4, count=n)]),
+    *_compiled([c for n in (4, 40, 160) for c in _infer("manyinputs", "fp32", 4, count=n)]),
+    *_compiled([c for n in (40, 160) for c in _infer("weights", "fp32", 4, count=n)]),
+    *_compiled([c for n in (2, 32) for c in _infer("nested", "fp32", 4, count=n)]),
+    *_compiled([c for n in (1, 6, 24) for c in _infer("mlpblocks", "fp32", 4, count=n)]),
+    *_compiled(_infer("attentionblocks", "bf16", 4, count=6)),
+    *_compiled(_infer("imageblocks", "fp32", 2, count=8)),
+    *_compiled(_infer("mlpblocks", "autocast", 4, count=6)),
+    *_compiled([c for n in (1, 6, 24) for c in _train("mlpblocks", "fp32", 4, by="sgd", count=n)]),
+    *_compiled([Case("mlpblocks", "fp32", "training", 4, 0, None, {"count": 6})]),
+    *_compiled(_train("attentionblocks", "bf16", 4, by="sgd", count=6)),
+    *_compiled(_train("imageblocks", "fp32", 2, by="sgd", count=8)),
+    *_compiled(_train("mlpblocks", "autocast", 4, by="sgd", count=6)),
+    *_compiled(_train("weights", "fp32", 4, by="sgd", count=100)),
+    *(
+        replace(c, mode=_GRAPHS)
+        for n in (1, 50)
+        for c in _infer("alternatingsums", "fp32", 4, count=n)
+    ),
+    *(replace(c, mode=_GRAPHS) for n in (1, 24) for c in _infer("mlpblocks", "fp32", 4, count=n)),
+    *(replace(c, mode=_GRAPHS) for c in _infer("manyinputs", "fp32", 4, count=40)),
+    *(replace(c, mode=_GRAPHS) for c in _train("mlpblocks", "fp32", 4, by="sgd", count=6)),
+)
+"""Compiled steps ruled by their host: launches, library calls, inputs, weights, modules, autograd,
+and replays of CUDA graphs."""
+
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
-          "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION}  # fmt: skip
+          "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
+          "compiled_host": COMPILED_HOST}  # fmt: skip
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -256,7 +290,7 @@ class Step:
         with torch.device(device):
             torch.set_default_dtype(dtype)
             try:
-                make = MICRO.get(case.network)
+                make = MICRO.get(case.network) or BLOCKS.get(case.network)
                 self.module: nn.Module = (
                     make(**case.sizes) if make else build(case.network, **case.sizes)
                 )
@@ -265,7 +299,10 @@ class Step:
         self.module.to(dtype)
         self.training = case.phase == "training"
         self.module.train(self.training)
-        self.run = torch.compile(self.module) if case.mode == "compiled" else self.module
+        self.run: Any = self.module
+        if case.mode != "eager":
+            graphs = "reduce-overhead" if case.mode == "compiled_graphs" else None
+            self.run = torch.compile(self.module, mode=graphs)
         with torch.device(device):
             self.inputs = self.module.example_inputs(case.batch, case.seq, self.training)  # pyright: ignore
         self.autocast = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}.get(

@@ -6,22 +6,26 @@ curve is fitted to the points that are not held out; nothing in it knows which k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from calibration.fused import VARIANTS
+from calibration.fused import VARIANTS, Traffic
 from calibration.log import read
 from calibration.outcome import Outcome
 from calibration.recordings import MEASUREMENTS
-from calibration.samples import L2_REACH, Sample, dirty
+from calibration.samples import Sample, dirty
 from calibration.sweeps import OPERATIONS, Point
-from calibration.swept import Swept, lowered
-from simulator.costs import Work
+from calibration.swept import Swept, kept, lowered
+from simulator.costs import Work, works
+from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.kinds import kind
+from simulator.fusion.work import dims
 from simulator.hardware import GPU
 from simulator.profiles import Profile
+from simulator.records import Trace
 from simulator.roofline import roofs
 from simulator.tracing import trace_call
 
@@ -39,21 +43,25 @@ class Gain:
     chain_s: float
 
 
-def fused(chain: Iterable[Work], moved_bytes: int, flops: int) -> Work:
-    """A chain as one launch: what it must move, and every instruction of it."""
-    works = list(chain)
-    reduces = any(w.family not in ("pointwise", "random", "copy", "fill") for w in works)
-    rows = max((w.dims.get("rows", 0) for w in works if w.family in ("norm", "softmax")), default=0)
-    dims = {"variant": "reduction" if reduces else "pointwise"} | ({"rows": rows} if rows else {})
-    return Work(
-        "fused", flops, moved_bytes, instructions=sum(w.instructions for w in works), dims=dims
-    )
+def fused(chain: Trace, traffic: Traffic, operands: Sequence[int]) -> Work:
+    """A chain as one launch: what it must move, and every instruction of it. `operands` are bytes
+    of what it reads and writes, those of one number an element too."""
+    ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
+    slots = sum(arithmetic(op)[1] for op in ops)
+    sums = [op for op in ops if kind(op) == "reduction"]
+    every = [work for op in sums for work in works(op) or ()]
+    rows = max((work.dims.get("rows", 0) for work in every), default=0)
+    elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
+    slots += len(operands) * elements
+    how = "reduction" if sums else "pointwise"
+    cols = elements // rows if rows else 0
+    found = dims(how, slots, rows, cols, elements, len(operands))
+    return Work("fused", traffic.flops, traffic.moved_bytes, instructions=slots, dims=found)
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
     """Every measured point of the variants that are no matrix products."""
     measured = read(path or MEASUREMENTS / gpu.id / "samples.jsonl.gz").samples
-    reach = (gpu.l2_bytes or 0) * L2_REACH
     for name, variant in VARIANTS.items():
         if variant.matrix:
             continue
@@ -62,14 +70,24 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
             one, many = measured.get(point.name, {}), measured.get(other.name, {})
             if not (one.get("kernels") and many.get("kernels")):
                 continue
-            chain = lowered(other, trace_call(other.make), many, gpu)
-            traffic = variant.traffic(**point.params)
-            work = fused([w for w, _, _ in chain.launches], traffic.moved_bytes, traffic.flops)
+            trace = trace_call(other.make)
+            chain = lowered(other, trace, many, gpu)
+            work = fused(trace, variant.traffic(**point.params), external(trace))
             yield Gain(
-                name, point, work, float(traffic.moved_bytes <= reach),
+                name, point, work, kept(work.bytes / (gpu.l2_bytes or 1)),
                 sum(s for _, s, _ in one["kernels"]), chain,
                 sum(s for _, s, _ in many["kernels"]),
             )  # fmt: skip
+
+
+def external(trace: Trace) -> list[int]:
+    """Bytes of what a call was given, and of its result."""
+    sizes: dict[int, int] = {}
+    for op in trace.ops:
+        for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
+            sizes[storage] = max(sizes.get(storage, 0), tensor.nbytes)
+    given = [size for s, size in sizes.items() if trace.storages[s].born < 0]
+    return [*given, trace.ops[-1].outputs[0].nbytes]
 
 
 def samples(found: Iterable[Gain]) -> list[Sample]:

@@ -19,6 +19,7 @@ from simulator.errors import InputError, RidgepointError
 
 PACKAGES: dict[str, str] = {
     "library": "calibration.sweeps", "cuda": "calibration.cuda", "triton": "calibration.fused",
+    "generated": "calibration.generated",
 }  # fmt: skip
 BLOCK = 20
 """Points between two looks at the reference."""
@@ -30,14 +31,18 @@ QUICK_POINTS = 600
 
 
 def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
-    """Register the points of a kind, or of all, and return their operations; what cannot be
-    imported is said and left out. InputError where that leaves nothing."""
+    """Register the points of a kind, or of all but generated kernels, which take minutes to
+    compile, and return their operations; what cannot be imported is said and left out. InputError
+    where that leaves nothing."""
     for each, package in PACKAGES.items():
+        if each == "generated" and kind != "generated":
+            continue
         try:
             importlib.import_module(package)
         except ImportError as error:
             say(f"{each} points are left out: {error}")
-    kinds = {"triton": ("triton", "chain"), None: get_args(Kind)}.get(kind, (kind,))
+    every = [each for each in get_args(Kind) if each != "generated"]
+    kinds = {"triton": ("triton", "chain"), None: every}.get(kind, (kind,))
     found = [each for each in OPERATIONS.values() if each.kind in kinds]
     if not found:
         raise InputError(

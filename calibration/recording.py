@@ -167,7 +167,7 @@ def record(case: Case, watch: Watch, whole: bool) -> dict[str, Any]:
         result |= _ops(step)
         if case.phase == "inference" and not _SYNCS & {row[0] for row in result["signatures"]}:
             result["graph"] = graph_timing(step)
-    elif case.mode == "compiled":
+    elif case.mode != "eager":
         kernels = [e for e in events if e.get("cat") in _GPU_EVENTS]
         kernels.sort(key=lambda k: k["ts"])
         result["launches"] = [[k["name"][:160], round(k["dur"] * 1000)] for k in kernels]
@@ -218,6 +218,7 @@ def main() -> None:
     parser.add_argument("--suite", choices=SUITES, default="recordings")
     parser.add_argument("--only", default="", help="regular expression on the case's name")
     parser.add_argument("--seconds", type=float, default=540.0, help="stop starting cases then")
+    parser.add_argument("--limit", type=int, help="so many cases alone")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
@@ -226,7 +227,7 @@ def main() -> None:
     with (options.folder / f"{options.suite}.jsonl").open("a") as out:
         machine = {"gpu": device.name, "driver": watch.driver, **versions()}
         out.write(json.dumps({"machine": machine, "host_index": suite(gpu=True)}) + "\n")
-        for case in SUITES[options.suite]:
+        for case in SUITES[options.suite][: options.limit]:
             if not re.search(options.only, case.name):
                 continue
             if time.perf_counter() - began > options.seconds:

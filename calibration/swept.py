@@ -61,10 +61,10 @@ def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
     launched = Launched(trace, gpu)
     found = [(launched.hot(i), launched.works(i)) for i in range(len(trace.ops))]
     touched = sum(work.bytes for _, works in found for work in works)
-    kept = _kept(min(_operands(trace), touched) / (gpu.l2_bytes or 1))
+    share = kept(min(_operands(trace), touched) / (gpu.l2_bytes or 1))
     launches: list[tuple[Work, float, float]] = []
     for cold, works in found:
-        warm = round(cold + (1 - cold) * kept, 2)
+        warm = round(cold + (1 - cold) * share, 2)
         launches += [(replace(work), warm, cold) for work in works]  # each its own record
     kernels = [
         (name, warm, warm if cold is None else cold) for name, warm, cold in sample["kernels"]
@@ -81,7 +81,7 @@ def _operands(trace: Trace) -> int:
     return sum(size.values())
 
 
-def _kept(share: float) -> float:
+def kept(share: float) -> float:
     """How much of what a call touches L2 still has when it is repeated at once, where that is so
     many times L2: all up to 0.8, nothing from 1.3 on, as measured on an H200."""
     return min(1.0, max(0.0, (1.3 - share) / 0.5))

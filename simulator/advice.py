@@ -11,9 +11,11 @@ from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
+from simulator.profiles import learned
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Predict
 from simulator.whatif import apply, parse, spelled
+from simulator.whatif.fusible import fusible
 from simulator.whatif.setting import setting
 from simulator.whatif.trials import TRIALS, By, Trial
 
@@ -87,7 +89,8 @@ def advise(
     found: list[Advice] = []
     refused: dict[str, str] = {}
     listed = tuple(trials)
-    for trial in (*listed, *_batches(scenario), *_priced(prices, listed)):
+    more = *_batches(scenario), *_fusible(base), *_priced(prices, listed)
+    for trial in (*listed, *more):
         name, arguments = parse(trial.text)
         try:
             if trial.dtypes and dtype not in trial.dtypes:
@@ -117,6 +120,12 @@ def _batches(scenario: Scenario) -> list[Trial]:
 
     how = "a larger batch shares launches and passes over weights"
     return [Trial(f"+batch={times * now}", (), how, "code") for times in (2, 4)]
+
+
+def _fusible(base: Prediction) -> list[Trial]:
+    """The adjacent ops that are most worth one kernel."""
+    found = fusible(base, learned(base.gpu.id))
+    return [Trial(f"+fuse={each.ops}", ("memory",), each.how, "code") for each in found]
 
 
 def _price(card: GPU, prices: Mapping[str, float]) -> float | None:

@@ -29,7 +29,8 @@ _ITEM_BYTES = {
     "float64": 8, "float32": 4, "tf32": 4, "float8_e4m3fn": 1, "float8_e5m2": 1, "int8": 1,
     "uint8": 1,
 }  # fmt: skip
-_SPLITS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+_SPLITS = (1.0, 2.0, 4.0, 8.0, 16.0)
+_CELLS = 1 << 14  # tiles of works that are tried at once: they fit a cache
 
 _EVICTING = 0.42
 _WRITTEN = 0.7
@@ -160,21 +161,37 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     h · w products want h + w numbers: tensor cores compute while these come, whichever takes
     longer; vector lanes take turns with loading them."""
     units = units_of(gpu)
-    batch, rows, columns, depth = (c[:, None, None] for c in of.product.T)
-    rate = (_peaks(of, gpu) * tiles.utilisation / units)[:, None, None]
-    shapes = np.array(tiles.shapes, float)
-    high, wide = shapes[:, 0, None], shapes[:, 1, None]
-    blocks = batch * np.ceil(rows / high) * np.ceil(columns / wide)
-    waves = np.ceil(blocks * _SPLITS / units)
-    steps = np.maximum(depth / _SPLITS, 1)
-    fed = steps * (high + wide) * of.item_bytes[:, None, None] / _fed_bytes_per_s(gpu, tiles)
-    slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)[:, None, None]
-    multiplied, fed = 2 * steps * high * wide / rate, fed * slower
-    beside = _on_tensor(of)[:, None, None]
-    one = np.where(beside, np.maximum(multiplied, fed), multiplied + fed)
-    total = waves * (one + tiles.wave_s) + np.where(_SPLITS > 1, tiles.split_s, 0.0)
-    total = np.where(of.whole[:, None, None] & (_SPLITS > 1), np.inf, total)
-    return _beside_memory(total.min(axis=(1, 2)), of, gpu, profile, tiles)
+    high, wide = np.array(tiles.shapes, float).T[:, :, None]
+    each = 2 * high * wide
+    rate = _peaks(of, gpu) * tiles.utilisation / units
+    slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
+    number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
+    beside = _on_tensor(of)
+    best = np.empty(len(of.flops))
+    some = max(1, _CELLS // high.size)
+    for begin in range(0, best.size, some):
+        rows = slice(begin, begin + some)
+        batch, down, across, depth = of.product[rows].T
+        multiplied, fed = each / rate[rows], (high + wide) * number[rows]
+        step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed)
+        waves = batch * np.ceil(down / high) * np.ceil(across / wide) / units
+        best[rows] = np.min(
+            [
+                np.where(
+                    of.whole[rows] & (split > 1),
+                    np.inf,
+                    np.min(
+                        np.ceil(waves * split)
+                        * (np.maximum(depth / split, 1) * step + tiles.wave_s),
+                        axis=0,
+                    )
+                    + (tiles.split_s if split > 1 else 0.0),
+                )
+                for split in _SPLITS
+            ],
+            axis=0,
+        )
+    return _beside_memory(best, of, gpu, profile, tiles)
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:

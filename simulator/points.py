@@ -17,14 +17,15 @@ from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hosts import Host
-from simulator.issued import Issued, issued
+from simulator.issued import Issued
+from simulator.lowering import Lowered as Kernels
 from simulator.prediction import REGIMES, Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.roofline import Roofs
 from simulator.simulate import check_mode, driven, nudged, shares
 from simulator.steady import alone, bounds, steady
 from simulator.symbols.family import Family
-from simulator.symbols.instances import Lowered, grid, kind_of
+from simulator.symbols.instances import Lowered, grid
 from simulator.symbols.peaks import peak_bytes
 from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
 from simulator.symbols.templates import fill
@@ -69,7 +70,7 @@ def at_points(
         return _with_compiled(family, batches, seqs, gpu, profile, drives)
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     known = grid(family, sizes)
-    lowered, table = known.on(gpu).lowered, known.roofs(gpu, profile)
+    lowered = known.on(gpu).lowered
     traffic = tensor_bytes(family, sizes)
     samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
     peak = peak_bytes(family, sizes)
@@ -79,9 +80,20 @@ def at_points(
         empty = np.full((len(samples), len(COLUMNS)), np.nan)
         empty[:, -1] = -1
         found.append((empty, {}))
+    patterns: list[tuple[Ints, Alike]] = []
     for alike in _patterns(len(samples), lowered):
-        first = int(alike[0])
-        kernels = _alike(family, (batches[first], seqs[first]), lowered, first, gpu)
+        patterns.append((alike, _alike(family, (batches[0], seqs[0]), lowered, int(alike[0]))))
+
+    def warm(rows: int) -> NDArray[np.bool_]:
+        found = np.zeros(rows, np.bool_)
+        for alike, kernels in patterns:
+            for places in _parts(alike, kernels):
+                row, hot = _reached(kernels, lowered, places, traffic, gpu, profile)
+                found[row[hot > 0]] = True
+        return found
+
+    table = known.roofs(gpu, profile, warm)
+    for alike, kernels in patterns:
         ways: list[tuple[Floats, tuple[Launches, Clock]]] = []
         for (figures, refused), drive in zip(found, drives, strict=True):
             try:
@@ -89,10 +101,9 @@ def at_points(
                 ways.append((figures, driven(kernels.issued, drive.host, profile, drive.mode)))
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
-        size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
-        for begin in range(0, alike.size, size):
-            places = alike[begin : begin + size]
-            times, busy = _timed(kernels, lowered, places, traffic[:, places], table, gpu, profile)
+        for places in _parts(alike, kernels):
+            row, hot = _reached(kernels, lowered, places, traffic, gpu, profile)
+            times, busy = _timed(kernels, row, hot, table)
             fits = peak[places] + workspace[places] <= gpu.memory_bytes
             for figures, how in ways:
                 figures[places] = _row(
@@ -146,20 +157,19 @@ def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
         yield np.flatnonzero(code == number)
 
 
-def _alike(
-    family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int, gpu: GPU
-) -> Alike:
-    """The classes of the kernels of points that launch what this one, at `place`, does."""
+def _alike(family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int) -> Alike:
+    """The classes of the kernels of points that launch what the one at `place` does. `point` is
+    any of the family."""
     places = [low.places[low.pattern[place]] for low in lowered]
-    key = "alike", tuple(places), kind_of(gpu)
+    key = "alike", tuple(places)
     if key not in family.kept:
-        family.kept[key] = _classes(family, point, places, gpu)
+        family.kept[key] = _classes(family, point, places)
     return family.kept[key]
 
 
-def _classes(
-    family: Family, point: tuple[int, int], places: list[tuple[int, ...]], gpu: GPU
-) -> Alike:
+def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...]]) -> Alike:
+    if "trace" not in family.kept:  # of what the host does, all points say the same
+        family.kept["trace"] = family.at(*point)
     count = np.array([len(p) for p in places], np.int64)
     rows = np.array(family.rows, np.int64)
     far = reuse(family, count[rows] > 0)
@@ -177,23 +187,39 @@ def _classes(
     ]
     of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
     class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
+    # For the host a kernel is the op that launches it.
+    kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
     return Alike(
-        issued(family.at(*point), gpu), far, class_of,
+        Issued(family.kept["trace"], kernels), far, class_of,
         np.bincount(class_of, minlength=len(op_class)).astype(float),
         np.array(op_class, np.int64), np.array(place, np.int64),
     )  # fmt: skip
 
 
-def _timed(
-    kernels: Alike, lowered: Sequence[Lowered], points: Ints, traffic: Floats, table: Roofs,
-    gpu: GPU, profile: Profile,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Seconds of each class, as it is and nudged [3, classes, points], and the GPU's busy time."""
+def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
+    """Points, a few at a time."""
+    size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
+    for begin in range(0, alike.size, size):
+        yield alike[begin : begin + size]
+
+
+def _reached(
+    kernels: Alike, lowered: Sequence[Lowered], points: Ints, traffic: Floats, gpu: GPU,
+    profile: Profile,
+) -> tuple[Ints, Floats]:  # fmt: skip
+    """The row of each class in the table of roofs, and what it finds in L2 [classes, points]."""
     far = kernels.reuse
-    hot = far.hot_share(traffic, (gpu.l2_bytes or 0) * profile.l2_reach)[kernels.op_class]
-    number = far.number[kernels.op_class]
-    row = np.stack([low.begin[points] for low in lowered])[number]
-    row += np.stack([low.stride[points] for low in lowered])[number] * kernels.place[:, None]
+    hot = far.hot_share(traffic[:, points], (gpu.l2_bytes or 0) * profile.l2_reach)
+    begin, stride = (
+        np.stack([column[points] for column in columns])[far.number]
+        for columns in zip(*((low.begin, low.stride) for low in lowered), strict=True)
+    )
+    row = begin[kernels.op_class] + stride[kernels.op_class] * kernels.place[:, None]
+    return row, hot[kernels.op_class]
+
+
+def _timed(kernels: Alike, row: Ints, hot: Floats, table: Roofs) -> tuple[Floats, Floats]:
+    """Seconds of each class, as it is and nudged [3, classes, points], and the GPU's busy time."""
     launched = table.of(row)
     dirty = launched.dirty(kernels.count[:, None])
     columns = Columns(row, row, *launched.parts(hot, dirty))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.along import AHEAD, Along, Figures, Watch, unwatched
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario import Scenario, Value, predict
@@ -17,7 +18,6 @@ from simulator.whatif.contours import contour
 from simulator.whatif.lines import expecting
 from simulator.whatif.setting import setting
 
-_CLOSE = 1e-4  # a crossing of a scale is found to this share of itself
 _LARGEST = 65536
 _CHEAP = ("batch", "seq", "queue_depth")
 _POINTS = 16  # that a search asks at, about
@@ -29,7 +29,9 @@ class Shift:
 
     `last` is the last value found in the regime `before`, `first` the first one in `after`: whole
     numbers are neighbours, scales differ by a ten-thousandth. Without a change up to the axis's
-    end `first` and `after` are None, and `reason` says where the search stopped.
+    end `first` and `after` are None, and `reason` says where the search stopped. `tried` are the
+    figures that the search saw, and `retraced` says at which values, and why, it took a trace that
+    no family of traces spared.
     """
 
     axis: str
@@ -39,6 +41,8 @@ class Shift:
     first: float | None = None
     after: Regime | None = None
     reason: str = ""
+    tried: Mapping[float, Figures] = field(default_factory=dict[float, Figures], compare=False)
+    retraced: Mapping[float, str] = field(default_factory=dict[float, str], compare=False)
 
     @property
     def sentence(self) -> str:
@@ -53,12 +57,14 @@ class Shift:
 
 def next_shift(
     scenario: Scenario, along: str, *, start: float | None = None, down: bool = False,
-    limit: float | None = None, answer: Predict = predict,
+    limit: float | None = None, answer: Predict = predict, watch: Watch = unwatched,
 ) -> Shift:  # fmt: skip
     """The first change of regime from `start` on (by default: where the scenario is).
 
-    Steps of a factor of two bracket the change, bisection finds it: a regime that comes and goes
-    within one step can be passed over. InputError for an axis without numbers.
+    Steps of a factor of two bracket the change, and what is between is narrowed down: a regime
+    that comes and goes within one step can be passed over. Values that need no trace are asked
+    many at once, and the two beside the change each by a prediction. `watch` is told what was
+    tried. InputError for an axis without numbers.
     """
     line = axis(scenario, along)
     if line.kind == "choice":
@@ -67,36 +73,51 @@ def next_shift(
     if line.kind == "whole":
         here = int(here)
     limit = limit or _limit(line, here, down)
-
-    def regime(value: float) -> Regime:
-        return answer(line.at(scenario, _value(line, value))).regime
-
     with expecting(_POINTS if along == "batch" else 1, _POINTS if along == "seq" else 1):
-        return _next_shift(line, here, down, limit, regime)
+        shift = _next_shift(Along(scenario, line, answer, watch), here, down, limit)
+        if shift is None:  # equal shares, to the last digit
+            shift = _next_shift(
+                Along(scenario, line, answer, watch, one_by_one=True), here, down, limit
+            )
+    assert shift is not None
+    return shift
 
 
-def _next_shift(
-    line: Axis, here: float, down: bool, limit: float, regime: Callable[[float], Regime]
-) -> Shift:
-    along, before = line.name, regime(here)
-    last, factor = here, 0.5 if down else 2.0
-    while True:
-        following = _step(line, last, factor, limit)
-        if following == last:
-            return Shift(along, here, last, before, reason=f"searched to {last:g}")
+def _next_shift(line: Along, here: float, down: bool, limit: float) -> Shift | None:
+    """None where predictions don't show what was found at once."""
+    steps = list(_steps(line.line, here, 0.5 if down else 2.0, limit))
+    line.look([here, *steps[:AHEAD]])
+    before, last = line.at(here).regime, here
+
+    def shift(last: float, first: float | None = None, reason: str = "") -> Shift:
+        after = None if first is None else line.at(first).regime
+        return Shift(line.line.name, here, last, before, first, after, reason, line.tried,
+                     line.retraced)  # fmt: skip
+
+    for place, following in enumerate(steps):
+        if place % AHEAD == 0:
+            line.look(steps[place : place + AHEAD])
         try:
-            found = regime(following)
+            found = line.at(following).regime
         except InputError as error:
-            inner = _end(line, last, following, regime)
-            if inner != last and regime(inner) != before:
+            inner = _last_answered(line, last, following)
+            if inner != last and line.at(inner).regime != before:
                 following = inner
                 break
-            return Shift(along, here, inner, before, reason=str(error))
+            return shift(inner, reason=str(error))
         if found != before:
             break
         last = following
-    last, first = _bisect(line, last, following, regime, before)
-    return Shift(along, here, last, before, first, regime(first))
+    else:
+        return shift(last, reason=f"searched to {last:g}")
+    last, first = line.end(
+        last, following, lambda f: f.regime == before,
+        lambda f: f[before] - max(f[r] for r in REGIMES if r != before),
+    )  # fmt: skip
+    after = line.at(first).regime
+    if (line.confirmed(last).regime, line.confirmed(first).regime) != (before, after):
+        return None
+    return shift(last, first)
 
 
 def _limit(line: Axis, here: float, down: bool) -> float:
@@ -123,43 +144,28 @@ def _start(scenario: Scenario, line: Axis) -> float:
     return float(sizes(setting(scenario)).get(line.name, max(line.low, 1)))
 
 
-def _value(line: Axis, value: float) -> Value:
-    return int(value) if line.kind == "whole" else float(value)
+def _steps(line: Axis, at: float, factor: float, limit: float) -> Iterator[float]:
+    """Values by equal factors, up or down to the limit."""
+    while True:
+        following = max(at * factor, limit) if factor < 1 else min(at * factor, limit)
+        if line.kind == "whole":
+            following = int(following) if factor < 1 else int(np.ceil(following))
+        if (following >= at) if factor < 1 else (following <= at):
+            return
+        yield following
+        at = following
 
 
-def _step(line: Axis, at: float, factor: float, limit: float) -> float:
-    following = max(at * factor, limit) if factor < 1 else min(at * factor, limit)
-    if line.kind == "whole":
-        following = int(following) if factor < 1 else int(np.ceil(following))
-    return following if (following < at) == (factor < 1) else at
-
-
-def _end(line: Axis, good: float, bad: float, regime: Callable[[float], Regime]) -> float:
+def _last_answered(line: Along, good: float, bad: float) -> float:
     """The last value near `bad` that has an answer."""
-    while abs(bad - good) > (1 if line.kind == "whole" else _CLOSE * abs(good)):
-        middle = _middle(line, good, bad)
+    while not line.adjoin(good, bad):
+        middle = line.middle(good, bad)
         try:
-            regime(middle)
+            line.at(middle)
             good = middle
         except InputError:
             bad = middle
     return good
-
-
-def _middle(line: Axis, a: float, b: float) -> float:
-    return (int(a) + int(b)) // 2 if line.kind == "whole" else float(np.sqrt(a * b))
-
-
-def _bisect(
-    line: Axis, last: float, first: float, regime: Callable[[float], Regime], before: Regime
-) -> tuple[float, float]:
-    while abs(first - last) > (1 if line.kind == "whole" else _CLOSE * abs(last)):
-        middle = _middle(line, last, first)
-        if regime(middle) == before:
-            last = middle
-        else:
-            first = middle
-    return last, first
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
+from simulator.neighbours import Neighbours
 from simulator.varying import anywhere, in_column
 
 Floats = NDArray[np.float64]
 
 _NEAREST = 48
-_AT_ONCE = 256  # points and their distances to all
 _SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
 _KEPT = 50_000
 _TILES = ((128, 128), (128, 256), (64, 64))
@@ -47,12 +47,15 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     spread: float
     noise: float
 
-    def of(self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None) -> Floats:
+    def of(
+        self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None,
+        warm: NDArray[np.bool_] | None = None,
+    ) -> Floats:  # fmt: skip
         """Mean from DRAM, and from L2, of each work, [works, 2]; of works at so many points each, a
-        row for each point. Those at one point are kept, since the next question is often about the
-        same ones."""
+        row for each point, from L2 where it is `warm`. Those at one point are kept, since the next
+        question is often about the same ones."""
         if counts is not None:
-            return self._means(coordinates(works, 0, self.features, units, counts))
+            return self._means(coordinates(works, 0, self.features, units, counts), warm)
         told = units if any(name.startswith("waves of") for name in self.features) else 0
         keys = [(told, msgspec.msgpack.encode(work)) for work in works]
         kept = self._kept
@@ -69,16 +72,21 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     def _kept(self) -> dict[tuple[int, bytes], Floats]:
         return {}
 
-    def _means(self, cold: Floats) -> Floats:
-        """From DRAM and from L2 [points, 2]; each distinct point is asked for once."""
-        first, of = _distinct(cold)
-        cold = cold[first]
-        means = self.at(cold)
+    def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
+        """From DRAM and, where it is `warm`, from L2 [points, 2]."""
+        means = self._at_distinct(cold)
         both = np.stack([means, means], axis=1)
         if "hot" in self.features:
-            cold[:, self.features.index("hot")] = 1
-            both[:, 1] = self.at(cold)
-        return both[of]
+            some = slice(None) if warm is None else warm
+            there = cold[some]
+            there[:, self.features.index("hot")] = 1
+            both[some, 1] = self._at_distinct(there)
+        return both
+
+    def _at_distinct(self, coordinates: Floats) -> Floats:
+        """`at`, of which each distinct point is asked for once."""
+        first, of = _distinct(coordinates)
+        return self.at(coordinates[first])[of] if first.size else np.zeros(0)
 
     def at(self, coordinates: Floats) -> Floats:
         """Mean of log(time / physics) at these points, [points, features].
@@ -86,27 +94,14 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         Each is told by its nearest measured points alone, as in Vecchia's approximation: those
         behind them add next to nothing.
         """
-        asked = coordinates / np.array(self.lengths)
-        mean = np.empty(len(asked))
-        for begin in range(0, len(asked), _AT_ONCE):
-            some = slice(begin, begin + _AT_ONCE)
-            near, to = self._nearest(asked[some])
-            mean[some] = np.einsum("pn,pn->p", to, self._weights(near))
-        return mean
-
-    def _nearest(self, asked: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """The nearest points by number, and their covariances with what is asked."""
-        further = np.column_stack([-2 * asked, np.ones(len(asked))]) @ self._with_norms
-        count = min(_NEAREST, further.shape[1])
-        near = np.sort(np.argpartition(further, count - 1, axis=1)[:, :count], axis=1)
-        squares = np.take_along_axis(further, near, axis=1) + np.sum(asked**2, axis=1)[:, None]
-        return near, self.spread**2 * _falling(squares)
+        near, far = self._neighbours.of(coordinates / np.array(self.lengths))
+        return np.einsum("pn,pn->p", self.spread**2 * np.exp(-far), self._weights(near))
 
     def _weights(self, near: NDArray[np.int64]) -> Floats:
         """What each of the nearest points counts, [asked, nearest]: the inverse of the covariance
         between them times their values. Shapes that are near to each other have the same
         neighbours, and what was found for those is kept."""
-        kept, points, values = self._solved, *self._table
+        kept, points, values = self._solved, self._neighbours.points, np.array(self.values)
         keys = [row.tobytes() for row in near.astype(np.int32)]
         new = {key: row for key, row in zip(keys, near, strict=True) if key not in kept}
         if new:
@@ -117,7 +112,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
             around = points[sets]
             own = np.sum(around**2, axis=2)
             between = own[:, :, None] + own[:, None, :] - 2 * around @ around.transpose(0, 2, 1)
-            covariance = self.spread**2 * _falling(between)
+            covariance = self.spread**2 * np.exp(-np.sqrt(np.maximum(between, 0)))
             covariance += self.noise**2 * np.eye(sets.shape[1])
             kept.update(zip(new, np.linalg.solve(covariance, values[sets][..., None])[..., 0],
                             strict=True))  # fmt: skip
@@ -128,13 +123,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return {}
 
     @cached_property
-    def _table(self) -> tuple[Floats, Floats]:
-        return np.array(self.points) / np.array(self.lengths), np.array(self.values)
-
-    @cached_property
-    def _with_norms(self) -> Floats:
-        points, _ = self._table
-        return np.column_stack([points, np.sum(points**2, axis=1)]).T.copy()
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(np.array(self.points) / np.array(self.lengths), _NEAREST)
 
 
 def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -148,10 +138,6 @@ def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             first.append(place)
         of[place] = number
     return np.array(first, np.int64), of
-
-
-def _falling(squares: Floats) -> Floats:
-    return np.exp(-np.sqrt(np.maximum(squares, 0)))
 
 
 def coordinates(

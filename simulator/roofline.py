@@ -78,8 +78,11 @@ class Ruled(NamedTuple):
     points: int = 1
 
 
-def roofs_of(ruled: Sequence[Ruled], gpu: GPU, profile: Profile) -> Roofs:
-    """The roofline of each work, a row for each of its points."""
+def roofs_of(
+    ruled: Sequence[Ruled], gpu: GPU, profile: Profile, warm: NDArray[np.bool_] | None = None
+) -> Roofs:
+    """The roofline of each work, a row for each of its points. Only rows that are `warm` find
+    anything in L2: `hot_log` holds for those."""
     counts = [each.points for each in ruled]
     begins = np.cumsum([0, *counts])
     found = np.zeros((begins[-1], len(fields(Roofs))))
@@ -97,7 +100,8 @@ def roofs_of(ruled: Sequence[Ruled], gpu: GPU, profile: Profile) -> Roofs:
         found[row, 9] = stacked([work.write_bytes for work in works], many)
         residual = profile.residuals.get(name)
         if residual and alike:
-            found[row, 6:8] = _measured(of, times, gpu, profile, residual)
+            some = None if warm is None else warm[row]
+            found[row, 6:8] = _measured(of, times, gpu, profile, residual, some)
     return Roofs(*found.T)
 
 
@@ -111,14 +115,17 @@ def _measured_on(gpu_id: str) -> GPU | None:
     return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
 
 
-def _measured(of: Group, times: Floats, gpu: GPU, profile: Profile, residual: Residual) -> Floats:
+def _measured(
+    of: Group, times: Floats, gpu: GPU, profile: Profile, residual: Residual,
+    warm: NDArray[np.bool_] | None,
+) -> Floats:  # fmt: skip
     """Columns `cold_log` and `hot_log`. No residual makes a kernel faster than its
     engine's peak, or slower from L2 than from DRAM."""
     compute, cold, hot, fixed, latency, _ = times.T
     from_dram = np.maximum(compute, cold) + fixed + latency
     from_l2 = np.maximum(compute, hot) + fixed
     units = gpu.units or profile.units
-    cold_log, hot_log = residual.of(of.works, units, of.counts).T
+    cold_log, hot_log = residual.of(of.works, units, of.counts, warm).T
     floor = stacked([_floor_s(work, gpu) for work in of.works], of.counts)
     least = np.maximum(floor, of.bytes / gpu.bandwidth_bytes_per_s)
     with np.errstate(divide="ignore"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
+from simulator.along import Along, Figures, Holds, Margin, Watch, unwatched
 from simulator.errors import InputError
 from simulator.fusion import LEVELS
 from simulator.prediction import Prediction
@@ -12,9 +13,12 @@ from simulator.regimes import next_shift
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Predict, axis
 from simulator.whatif import apply
+from simulator.whatif.answers import why_traced
 from simulator.whatif.lines import expecting
+from simulator.whatif.setting import setting
 
 _LARGEST = 1 << 20
+_BATCHES = [1 << n for n in range(_LARGEST.bit_length())]
 _POINTS = 16  # batches that a search asks at, about
 
 
@@ -23,8 +27,8 @@ class Sought:
     """An answer: `axis` at `value` reaches the goal, `beyond` (None: there is none) does not.
 
     `scenario` is the scenario there and `prediction` its forward run, in which the goal was seen
-    to hold. `retraced` says why its trace was made anew, where no family of traces answers; else
-    "".
+    to hold. `tried` are the figures that the search saw; `traced` says at which values, and why, it
+    took a trace that no family of traces spared, and `retraced` why the answer did, or is "".
     """
 
     goal: str
@@ -34,50 +38,74 @@ class Sought:
     scenario: Scenario
     prediction: Prediction
     sentence: str
+    tried: Mapping[float, Figures] = field(default_factory=dict[float, Figures], compare=False)
+    traced: Mapping[float, str] = field(default_factory=dict[float, str], compare=False)
 
     @property
     def retraced(self) -> str:
-        from simulator.whatif.setting import setting
-        from simulator.whatif.tracing_ask import reason_to_trace
-
-        found = setting(self.scenario)
-        return reason_to_trace(found.ask, found.gpu) or ""
+        return why_traced(setting(self.scenario)) or ""
 
 
-def largest_batch(scenario: Scenario, answer: Predict = predict) -> Sought:
-    """The largest batch that fits in the GPU's memory, workspaces of libraries included."""
-    return _last(scenario, "the batch fits", lambda p: p.fits, answer, _memory)
+@dataclass(frozen=True)
+class _Goal:
+    """What is wanted of a batch, how far from it figures are (0: there), and what to say of one."""
+
+    text: str
+    holds: Holds
+    margin: Margin
+    says: Callable[[Prediction], str]
 
 
-def batch_for_latency(scenario: Scenario, seconds: float, answer: Predict = predict) -> Sought:
+def largest_batch(
+    scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The largest batch that fits in the GPU's memory, workspaces of libraries included. `watch`,
+    here and below, is told what was tried."""
+    room = setting(scenario).gpu.memory_bytes
+    goal = _Goal("the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"],
+                 _memory)  # fmt: skip
+    return _sought(_last, scenario, goal, answer, watch)
+
+
+def batch_for_latency(
+    scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
     """The largest batch whose step alone takes no longer than this."""
     _positive("latency", seconds, "seconds")
-    goal = f"a step alone within {seconds:g} s"
-    return _last(scenario, goal, lambda p: p.latency_s <= seconds, answer, _latency)
+    goal = _Goal(f"a step alone within {seconds:g} s", lambda f: f["latency_s"] <= seconds,
+                 lambda f: seconds - f["latency_s"], _latency)  # fmt: skip
+    return _sought(_last, scenario, goal, answer, watch)
 
 
 def batch_for_throughput(
-    scenario: Scenario, samples_per_s: float, answer: Predict = predict
+    scenario: Scenario, samples_per_s: float, answer: Predict = predict, watch: Watch = unwatched
 ) -> Sought:
     """The smallest batch that reaches so many samples a second, and fits."""
     _positive("throughput", samples_per_s, "samples a second")
-    goal = f"{samples_per_s:g} samples/s"
-    return _first(scenario, goal, lambda p: _rate(p) >= samples_per_s, answer, _throughput)
-
-
-def batch_out_of_overhead(scenario: Scenario, answer: Predict = predict) -> Sought:
-    """The smallest batch that is not ruled by overhead."""
-    return _first(
-        scenario, "out of the overhead regime", lambda p: p.regime != "overhead", answer,
-        lambda p: f"{p.regime}-bound",
+    goal = _Goal(
+        f"{samples_per_s:g} samples/s", lambda f: f["samples_per_s"] >= samples_per_s,
+        lambda f: f["samples_per_s"] - samples_per_s, _throughput,
     )  # fmt: skip
+    return _sought(_first, scenario, goal, answer, watch)
+
+
+def batch_out_of_overhead(
+    scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The smallest batch that is not ruled by overhead."""
+    goal = _Goal(
+        "out of the overhead regime", lambda f: f.regime != "overhead",
+        lambda f: max(f["compute"], f["memory"]) - f["overhead"], lambda p: f"{p.regime}-bound",
+    )  # fmt: skip
+    return _sought(_first, scenario, goal, answer, watch)
 
 
 def flip(
-    scenario: Scenario, along: str = "bandwidth", *, down: bool = False, answer: Predict = predict
-) -> Sought:
+    scenario: Scenario, along: str = "bandwidth", *, down: bool = False, answer: Predict = predict,
+    watch: Watch = unwatched,
+) -> Sought:  # fmt: skip
     """The factor of bandwidth, a peak, or the host's speed at which the regime flips."""
-    shift = next_shift(scenario, along, down=down, answer=answer)
+    shift = next_shift(scenario, along, down=down, answer=answer, watch=watch)
     if shift.first is None:
         raise InputError(f"no flip: {shift.sentence}; expected a change of regime; try {_OTHER}")
     there = axis(scenario, along).at(scenario, shift.first)
@@ -85,30 +113,38 @@ def flip(
     if found.regime != shift.after:
         raise AssertionError("a shift that its forward run does not show")
     goal = f"the regime flips along {along}"
-    return Sought(goal, along, shift.first, shift.last, there, found, shift.sentence)
+    return Sought(goal, along, shift.first, shift.last, there, found, shift.sentence, shift.tried,
+                  shift.retraced)  # fmt: skip
 
 
-def fusion_for_time(scenario: Scenario, seconds: float, answer: Predict = predict) -> Sought:
+def fusion_for_time(
+    scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
     """The least fusion whose steps, back to back, take no longer than this each. `value` counts
     the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
     _positive("time", seconds, "seconds")
-    return _level(scenario, f"a step within {seconds:g} s", seconds, answer)
+    return _level(scenario, f"a step within {seconds:g} s", seconds, answer, watch)
 
 
-def fusion_for_speedup(scenario: Scenario, times: float, answer: Predict = predict) -> Sought:
+def fusion_for_speedup(
+    scenario: Scenario, times: float, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
     """The least fusion that is this many times as fast as no fusion, steps back to back."""
     _positive("speed-up", times, "times")
     unfused = answer(apply(scenario, "fusion", {"level": "none"}))
-    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, answer)
+    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, answer, watch)
 
 
-def _level(scenario: Scenario, goal: str, seconds: float, answer: Predict) -> Sought:
+def _level(scenario: Scenario, goal: str, seconds: float, answer: Predict, watch: Watch) -> Sought:
     """The first level of fusion within so many seconds. A level may be slower than the one below
     it, so that they are asked in turn."""
     tried: list[str] = []
+    seen: dict[float, Figures] = {}
     for at, level in enumerate(LEVELS):
         there = apply(scenario, "fusion", {"level": level})
         p = answer(there)
+        seen[at] = Figures.of(p)
+        watch(seen)
         says = f"fusion {level}: {p.period_s:.4g} s a step"
         if p.period_s <= seconds:
             p = answer(there)
@@ -146,68 +182,65 @@ def _positive(what: str, value: float, unit: str) -> None:
         raise InputError(f"{what} is {value}: expected more than 0 {unit}")
 
 
-def _at(scenario: Scenario, batch: int, answer: Predict) -> tuple[Scenario, Prediction]:
-    there = axis(scenario, "batch").at(scenario, batch)
-    return there, answer(there)
-
-
-Holds = Callable[[Prediction], bool]
-Says = Callable[[Prediction], str]
-
-
 @expecting(_POINTS)
-def _last(scenario: Scenario, goal: str, holds: Holds, answer: Predict, says: Says) -> Sought:
+def _sought(
+    find: Callable[[Along, _Goal], Sought | None], scenario: Scenario, goal: _Goal,
+    answer: Predict, watch: Watch,
+) -> Sought:  # fmt: skip
+    """The answer; one batch after the other where a forward run does not show what was found of
+    many at once: the goal is met to the last digit."""
+    for one_by_one in (False, True):
+        line = Along(scenario, axis(scenario, "batch"), answer, watch, one_by_one)
+        if found := find(line, goal):
+            return found
+    raise AssertionError(f"{goal.text}: the forward run does not show it")
+
+
+def _last(line: Along, goal: _Goal) -> Sought | None:
     """The largest batch for which something holds that holds for smaller ones."""
-    there, p = _at(scenario, 1, answer)
-    if not holds(p):
+    bad = line.first(_BATCHES, lambda f: not goal.holds(f))
+    if bad == 1:
         raise InputError(
-            f"batch 1 misses the goal, {goal}: {says(p)}; expected a goal that one sample "
-            "reaches; try another GPU or precision, or recompute"
+            f"batch 1 misses the goal, {goal.text}: {goal.says(line.forward(1))}; expected a goal "
+            "that one sample reaches; try another GPU or precision, or recompute"
         )
-    good, bad = 1, 2
-    while bad <= _LARGEST:
-        if not holds(_at(scenario, bad, answer)[1]):
-            break
-        good, bad = bad, bad * 2
-    else:
-        bad = 0
-    while bad and bad - good > 1:
-        middle = (good + bad) // 2
-        if holds(_at(scenario, middle, answer)[1]):
-            good = middle
-        else:
-            bad = middle
-    there, p = _at(scenario, good, answer)
-    _verify(goal, holds(p))
-    return Sought(goal, "batch", good, bad or None, there, p, f"batch {good}: {says(p)}")
+    if bad is None:
+        return _found(line, goal, _BATCHES[-1], None)
+    return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
 
 
-@expecting(_POINTS)
-def _first(scenario: Scenario, goal: str, holds: Holds, answer: Predict, says: Says) -> Sought:
-    """The smallest batch for which something holds: the first doubling that has it, bisected."""
-    bad, good = 0, 1
-    while not holds((reached := _at(scenario, good, answer))[1]):
-        if not reached[1].fits or good >= _LARGEST:
-            raise InputError(
-                f"no batch reaches the goal, {goal}: batch {good} has {says(reached[1])}"
-                f"{'' if reached[1].fits else ' and does not fit'}; expected a lower goal; try "
-                "another GPU, precision or mode"
-            )
-        bad, good = good, good * 2
-    while good - bad > 1:
-        middle = (good + bad) // 2
-        if holds(_at(scenario, middle, answer)[1]):
-            good = middle
-        else:
-            bad = middle
-    there, p = _at(scenario, good, answer)
-    _verify(goal, holds(p))
-    if not p.fits:
+def _first(line: Along, goal: _Goal) -> Sought | None:
+    """The smallest batch for which something holds: the first doubling that has it, and down from
+    there."""
+    good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
+    if not goal.holds(line.at(good)):
+        reached = line.forward(good)
         raise InputError(
-            f"{goal}: batch {good} would have {says(p)} but does not fit ({_memory(p)}); expected "
-            "a goal within memory; try another GPU or precision"
+            f"no batch reaches the goal, {goal.text}: batch {good:.0f} has {goal.says(reached)}"
+            f"{'' if reached.fits else ' and does not fit'}; expected a lower goal; try "
+            "another GPU, precision or mode"
         )
-    return Sought(goal, "batch", good, bad or None, there, p, f"batch {good}: {says(p)}")
+    ends = (1, None) if good == 1 else line.end(good, good / 2, goal.holds, goal.margin)
+    sought = _found(line, goal, *ends)
+    if sought and not sought.prediction.fits:
+        raise InputError(
+            f"{goal.text}: batch {sought.value:.0f} would have {goal.says(sought.prediction)} but "
+            f"does not fit ({_memory(sought.prediction)}); expected a goal within memory; try "
+            "another GPU or precision"
+        )
+    return sought
+
+
+def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> Sought | None:
+    """The answer, seen to hold in a forward run of its own, and the batch beside it to miss; None
+    where it is not."""
+    p = line.forward(good)
+    if not goal.holds(line.at(good)) or (bad and goal.holds(line.confirmed(bad))):
+        return None
+    return Sought(
+        goal.text, "batch", int(good), None if bad is None else int(bad), line.there(good), p,
+        f"batch {good:.0f}: {goal.says(p)}", line.tried, line.retraced,
+    )  # fmt: skip
 
 
 def _verify(goal: str, holds: bool) -> None:

@@ -61,11 +61,13 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
         for v in (launches.tail_s, clock.latency_s, clock.gap_s)
     )
     # The host is as at one place for all where it was broadcast from one.
-    issued_s = np.broadcast_to(np.cumsum(launches.host_s, axis=-1), host.shape)
+    issued_s = np.cumsum(launches.host_s, axis=-1)
     after = np.cumsum(duration + gap, axis=-1)
     slots, step = after[..., -1:], issued_s[..., -1:] + tail
-    ahead_s = after - duration - gap - issued_s  # the GPU before a kernel, less the host
-    lead_s = -ahead_s.min(axis=-1) + latency[..., 0]
+    before = np.zeros(after.shape)  # what the GPU did before a kernel
+    before[..., 1:] = after[..., :-1]
+    ahead_s = before - issued_s
+    lead_s = latency[..., 0] - ahead_s.min(axis=-1)
     if launches.sync_after.any():
         no = np.zeros(lead, np.bool_)
         return Bounds(no, no, lead_s, slots[..., 0])
@@ -85,16 +87,19 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
     def least(values: Floats, each: Floats) -> Floats:
         """The least from each kernel on, over all steps, where they do not fall."""
         on = np.minimum.accumulate(values[..., ::-1], axis=-1)[..., ::-1]
-        return np.minimum(on, values.min(axis=-1, keepdims=True) + each)
+        return np.minimum(on, on[..., :1] + each)
 
     grows, spare = (slots - step), slack[..., 0]
-    before, later_s = ahead_s + issued_s, later(issued_s, step)
+    later_s = later(issued_s, issued_s[..., -1:] + np.asarray(launches.tail_s)[..., None]) - before
     by_gpu, by_host = grows[..., 0] >= 0, -grows[..., 0] >= _NUDGED * slots[..., 0]
     if by_gpu.any():
-        kept = later(least(ahead_s, grows), grows) - before + later_s
+        kept = later(least(ahead_s, grows), grows)
+        kept += later_s
         by_gpu = by_gpu & (kept.min(axis=-1) >= spare)
     if by_host.any():
-        by_host = by_host & ((least(later_s - before, -grows) + ahead_s).min(axis=-1) >= spare)
+        kept = least(later_s, -grows)
+        kept += ahead_s
+        by_host = by_host & (kept.min(axis=-1) >= spare)
     straight = by_gpu | by_host
     return Bounds(straight, straight | deep, lead_s, slots[..., 0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,10 @@ from simulator.errors import InputError
 from simulator.many import COLUMNS
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario import Scenario, Value, predict
-from simulator.whatif import apply
-from simulator.whatif.parameters import Parameter
-from simulator.whatif.registry import applied_to, named
+from simulator.whatif import WhatIf, apply, whatifs
+from simulator.whatif.registry import applied_to, registered
 from simulator.whatif.setting import Setting, setting
 from simulator.whatif.shape import sizes
-
-if TYPE_CHECKING:
-    from simulator.whatif import WhatIf
 
 Predict = Callable[[Scenario], Prediction]
 
@@ -46,15 +42,16 @@ class Axis:
         return applied_to(scenario, before, *self._whatif(value))
 
     def _whatif(self, value: Value) -> tuple[str, dict[str, Value]]:
-        if self.name in _known():
-            return self.name, {_first(named(self.name)).name: value}
-        return "size", {"parameter": self.name, "value": value}
+        found = _whatif_of(self.name)
+        if found is None:
+            return "size", {"parameter": self.name, "value": value}
+        return self.name, {found.parameters[0].name: value}
 
 
 def axis(scenario: Scenario, name: str) -> Axis:
     """The axis of a name; InputError where it means nothing for this network."""
-    if name in _known():
-        parameter = _first(named(name))
+    if whatif := _whatif_of(name):
+        parameter = whatif.parameters[0]
         if parameter.kind in ("number", "count") and parameter.low is not None:
             kind = "whole" if parameter.kind == "count" else "scale"
             return Axis(name, kind, parameter.low, parameter.high or np.inf, parameter.unit)
@@ -66,19 +63,14 @@ def axis(scenario: Scenario, name: str) -> Axis:
     if name in known:
         return Axis(name, "choice")
     more = f", or a size of {scenario.network}: {', '.join(known)}" if known else ""
-    raise InputError(
-        f"no axis {name!r} for {scenario.network}: expected {', '.join(sorted(_known()))}{more}"
-    )
+    others = ", ".join(sorted(w.name for w in whatifs() if _whatif_of(w.name)))
+    raise InputError(f"no axis {name!r} for {scenario.network}: expected {others}{more}")
 
 
-def _known() -> dict[str, WhatIf]:
-    from simulator.whatif import whatifs
-
-    return {w.name: w for w in whatifs() if w.parameters and w.name != "size"}
-
-
-def _first(found: WhatIf) -> Parameter:
-    return found.parameters[0]
+def _whatif_of(name: str) -> WhatIf | None:
+    """The what-if along which an axis of this name runs; a size of the network has none."""
+    found = registered(name)
+    return found if found and found.parameters and name != "size" else None
 
 
 @dataclass(frozen=True)

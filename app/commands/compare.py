@@ -131,9 +131,9 @@ def document(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject]
     return {
         "format": FORMAT, "version": VERSION,
         "scenarios": [
-            {"letter": letter, "name": side.name, **summary(p, subject)}
-            for letter, side, p, subject in zip(
-                LETTERS, sides, found.predictions, subjects, strict=False
+            {"letter": letter, "name": side.name, **summary(p, subject), "retraced": why or None}
+            for letter, side, p, subject, why in zip(
+                LETTERS, sides, found.predictions, subjects, found.retraced, strict=False
             )
         ],
         "waterfalls": [
@@ -154,6 +154,14 @@ def rows_of(found: Comparison) -> list[dict[str, Any]]:
     ]
 
 
+def retraced(found: Comparison, letters: str) -> str:
+    """Which scenarios took a trace of their own, where a family of traces answers others."""
+    why = {letter: reason for letter, reason in zip(letters, found.retraced, strict=True) if reason}
+    if not why or len(why) == len(letters):
+        return ""
+    return f"{' and '.join(why)} retraced: {'; '.join(dict.fromkeys(why.values()))}"
+
+
 def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], top: int) -> None:
     from rich.console import Console, Group
     from rich.text import Text
@@ -171,6 +179,9 @@ def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], t
     console.print()
     two = len(sides) == 2
     console.print(Group(shown.sides(tuple(letters), found.predictions, two), Text()), width=width)
+    if line := retraced(found, letters):
+        console.print(Text(line, "dim"), width=width)
+        console.print()
     for letter, fall in zip(letters[1:], found.waterfalls, strict=True):
         names = ("A", letter)
         console.print(Text(f"From A to {letter}: {shown.ratio(fall.a, fall.b)}", "bold"))

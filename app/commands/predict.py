@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +27,13 @@ def predict(
         str | None,
         typer.Option(metavar="FILE|-", help="The ops: *.rpt.json, or *.rpt for msgpack."),
     ] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="The report with its pictures.")
+    ] = None,
+    measured: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A PyTorch profiler's trace of the step, to lay over."),
+    ] = None,
     top: Top = 12,
     explain_fusion: Annotated[
         bool, typer.Option("--explain-fusion", help="What --mode compiled fuses, and what not.")
@@ -36,21 +44,26 @@ def predict(
 ) -> None:
     """How long a step takes, why, and whether it fits."""
     from app import outputs, progress, scenario
+    from simulator.overlay import overlay
+    from simulator.profiler_trace import read
 
     texts = {"--json": json, "--csv": csv, "--chrome-trace": chrome_trace,
-             "--save-trace": save_trace, "--save-scenario": save_scenario}  # fmt: skip
+             "--save-trace": save_trace, "--save-scenario": save_scenario,
+             "--html": html}  # fmt: skip
     outputs.check_all(texts, {})
     wanted = asked.scenario
     for option, given in (("--explain-fusion", explain_fusion), ("--exact", exact)):
         if given:
             _need_compiled(option, wanted)
+    profiled = read(measured) if measured else None
     with progress.shown() as step:
         found = scenario.subject(wanted, step)
         p = (scenario.predict_exactly if exact else scenario.predict)(wanted, found, step)
+    laid = overlay(p, profiled) if profiled else None
     if json:
         from app.exports import as_json
 
-        outputs.write("--json", json, as_json(p, found))
+        outputs.write("--json", json, as_json(p, found, laid))
     if csv:
         from app.exports import as_csv
 
@@ -59,6 +72,11 @@ def predict(
         from app.chrome_trace import as_text
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
+    if html:
+        from app.command_line import as_command
+        from app.html.page import as_html
+
+        outputs.write("--html", html, as_html(p, found, as_command(wanted)))
     if save_trace:
         write_trace("--save-trace", save_trace, found.trace)
     write_scenario(save_scenario, wanted)
@@ -69,6 +87,10 @@ def predict(
 
         console = Console(highlight=False)
         show(console, p, found, top)
+        if laid:
+            from app.measured import show as show_measured
+
+            show_measured(console, laid, top)
         if explain_fusion:
             from app.fusion import show as show_fusion
 
@@ -109,7 +131,6 @@ def trace(
 
 def write_trace(option: str, target: str, trace: Trace) -> None:
     """A trace to a file, or as JSON to standard output."""
-    from pathlib import Path
     from tempfile import TemporaryDirectory
 
     from app import outputs

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,33 +16,33 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.progress import Step
-    from simulator.prediction import Prediction
+    from simulator.along import Figures, Watch
     from simulator.scenario import Scenario
     from simulator.seek import Sought
-    from simulator.sweep import Predict
 
 FORMAT, VERSION = "ridgepoint-seek", 1
 
 
 @dataclass
 class Search:
-    """One goal: its question, what was tried on the way ((value, prediction) each), and the
-    answer, or the reason why there is none. `wanted` is the goal's figure, in SI units."""
+    """One goal: its question, what was tried on the way ((value, figures) each), and the answer,
+    or the reason why there is none. `wanted` is the goal's figure, in SI units."""
 
     kind: str
     question: str
     axis: str
     wanted: float | None
-    run: Callable[[Predict], Sought]
-    tried: list[tuple[float, Prediction]] = field(default_factory=list)
+    run: Callable[[Watch], Sought]
+    tried: list[tuple[float, Figures]] = field(default_factory=list)
     sought: Sought | None = None
     reason: str = ""
 
     @property
     def retraced(self) -> str:
-        """Why the answer's own trace was made, where the points of the axis are traces."""
-        moves = self.axis in ("batch", "seq")
-        return self.sought.retraced if self.sought and moves else ""
+        """At which values the search took traces that no family spared, and why; or ""."""
+        from app.commands.sweep import retraced_at
+
+        return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 
 @expanded
@@ -106,7 +107,7 @@ def seek(
         from app.plots.drawing import draw
         from app.plots.seek import SeekPicture
 
-        draw(written, lambda theme: SeekPicture(theme, searches, heading))
+        draw(written, lambda theme: SeekPicture(theme, searches, heading, base))
     if searches[0].sought:
         from app.commands.predict import write_scenario
 
@@ -123,47 +124,41 @@ def searches_of(
     """The goals of a command line; without one, those that need no figure."""
     from app.quantities import count_of, seconds
     from simulator import seek as seeking
-    from simulator.sweep import axis
+    from simulator.sweep import axis as axis_of
 
     found: list[Search] = []
     asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
-    def add(kind: str, question: str, wanted: float | None, run: Callable[[Predict], Sought],
-            axis: str = "batch") -> None:  # fmt: skip
-        found.append(Search(kind, question, axis, wanted, run))
+    def add(kind: str, question: str, wanted: float | None, run: Callable[..., Sought],
+            *goal: float, axis: str = "batch", **more: Any) -> None:  # fmt: skip
+        seek = partial(run, scenario, *goal, **more)
+        found.append(Search(kind, question, axis, wanted, lambda watch: seek(watch=watch)))
 
     if fits or asked_none:
-        add("fits", "Largest batch that fits", None, partial(seeking.largest_batch, scenario))
+        add("fits", "Largest batch that fits", None, seeking.largest_batch)
     if out_of_overhead or asked_none:
-        run = partial(seeking.batch_out_of_overhead, scenario)
-        add("overhead", "Smallest batch out of overhead", None, run)
+        add("overhead", "Smallest batch out of overhead", None, seeking.batch_out_of_overhead)
     if latency:
         limit = time_s(latency)
-        run = partial(seeking.batch_for_latency, scenario, limit)
-        add("latency", f"Largest batch within {seconds(limit)}", limit, run)
+        question = f"Largest batch within {seconds(limit)}"
+        add("latency", question, limit, seeking.batch_for_latency, limit)
     if throughput:
         rate = per_s(throughput)
-        run = partial(seeking.batch_for_throughput, scenario, rate)
-        add("throughput", f"Smallest batch for {count_of(rate, 'samples/s')}", rate, run)
+        question = f"Smallest batch for {count_of(rate, 'samples/s')}"
+        add("throughput", question, rate, seeking.batch_for_throughput, rate)
     if fusion and (times := _figure(fusion, _TIMES, {"": 1.0})):
-        run = partial(seeking.fusion_for_speedup, scenario, times)
-        add("fusion", f"Least fusion for {times:g}×", times, run, "fusion")
+        run = seeking.fusion_for_speedup
+        add("fusion", f"Least fusion for {times:g}×", times, run, times, axis="fusion")
     elif fusion:
         limit = time_s(fusion, "--fusion", "20ms, or a factor such as 1.5x")
-        run = partial(seeking.fusion_for_time, scenario, limit)
-        add("fusion", f"Least fusion within {seconds(limit)}", limit, run, "fusion")
+        run = seeking.fusion_for_time
+        add("fusion", f"Least fusion within {seconds(limit)}", limit, run, limit, axis="fusion")
     for name in flip or (["bandwidth", "host_speed"] if asked_none else []):
         name = name.removeprefix("+").replace("-", "_")
-        axis(scenario, name)  # a mistyped name is answered before anything slow
+        axis_of(scenario, name)  # a mistyped name is answered before anything slow
         question = f"Regime flips along {name}{' (downwards)' if down else ''}"
-        add("flip", question, None, _flip(scenario, name, down), name)
+        add("flip", question, None, seeking.flip, axis=name, along=name, down=down)
     return found
-
-
-def _flip(scenario: Scenario, name: str, down: bool) -> Callable[[Predict], Sought]:
-    from simulator import seek as seeking
-
-    return lambda answer: seeking.flip(scenario, name, down=down, answer=answer)
 
 
 _TIMES = re.compile(r"\s*([\d.]+)\s*()[x×]\s*")
@@ -203,23 +198,22 @@ def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float 
 
 def _run(search: Search, step: Step) -> None:
     """Seek, and keep what was tried. A goal without an answer keeps the reason."""
-    from app.axes import value_on
-    from app.progress import counted
 
-    predict = counted(step, f"points: {search.question}")
+    def watch(tried: Mapping[float, Figures]) -> None:
+        search.tried = _near(search.axis, tried)
+        step(f"predicting {len(tried):,} points: {search.question}")
 
-    def answer(scenario: Scenario) -> Prediction:
-        found = predict(scenario)
-        value = value_on(scenario, search.axis)
-        if value is not None:
-            search.tried.append((value, found))
-        return found
-
+    step(search.question)
     try:
-        search.sought = search.run(answer)
+        search.sought = search.run(watch)
     except InputError as error:
         search.reason = str(error)
-    search.tried = sorted(dict(search.tried).items())
+
+
+def _near(axis: str, tried: Mapping[float, Figures]) -> list[tuple[float, Figures]]:
+    """What to show of what was tried: a little beyond what fits, and no levels of fusion."""
+    most = min((value for value, each in tried.items() if not each.fits), default=inf)
+    return sorted((v, f) for v, f in tried.items() if v <= 2 * most and axis != "fusion")
 
 
 def entry(search: Search) -> dict[str, Any]:
@@ -236,6 +230,7 @@ def entry(search: Search) -> dict[str, Any]:
         "memory_bytes": p and p.peak_memory_bytes + p.workspace_bytes,
         "fits": p and p.fits, "reason": search.reason or None,
         "retraced": search.retraced or None,
+        "retraced_at": sorted(sought.traced) if sought else [],
     }  # fmt: skip
 
 
@@ -296,7 +291,7 @@ def _show(searches: list[Search], heading: str) -> None:
         if search.sought:
             line = f"{search.question}: {search.sought.sentence}"
             if search.retraced:
-                line += f"; traced there, since {search.retraced}"
+                line += f"; {search.retraced}"
             console.print(Text(line, "dim"), width=width)
         else:
             line = Text(f"{search.question}: ").append(search.reason, "yellow")

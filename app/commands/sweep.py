@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,13 +16,15 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     from app.axes import Line
     from app.progress import Step
-    from simulator.prediction import Prediction
+    from simulator.along import Figures, Watch
     from simulator.regimes import Shift
     from simulator.scenario import Scenario
-    from simulator.sweep import Predict, Sweep
+    from simulator.sweep import Sweep
 
 FORMAT, VERSION = "ridgepoint-sweep", 1
 MOST_VARIANTS = 3
+_NAMED = 6  # values that are named one by one
+_WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 
 Over = Annotated[
     str,
@@ -33,14 +37,14 @@ Over = Annotated[
 
 @dataclass(frozen=True)
 class Swept:
-    """A scenario along an axis, and its variants; `shifts` are the first one's, and `tried` what
-    was predicted on the way to them."""
+    """A scenario along an axis, and its variants; `shifts` are the first one's, and `tried` the
+    figures that were seen on the way to them."""
 
     line: Line
     names: tuple[str, ...]
     sweeps: tuple[Sweep, ...]
     shifts: tuple[Shift, ...]
-    tried: tuple[tuple[float, Prediction], ...] = ()
+    tried: tuple[tuple[float, Figures], ...] = ()
 
 
 @expanded
@@ -82,12 +86,9 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
 
 def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
     """Predict it all. InputError where no point has an answer."""
-    from app import progress
-    from app.axes import value_on
     from simulator.sweep import sweep as run
 
     total = len(axis.values) * len(variants)
-    answer = progress.counted(step, "more points")
 
     def all_of(number: int, scenario: Scenario) -> Sweep:
         before = number * len(axis.values)
@@ -101,20 +102,13 @@ def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: N
         if len(each.refused) == len(each):
             raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
     first = next(iter(variants.values()))
-    tried: list[tuple[float, Prediction]] = []
-
-    def kept(scenario: Scenario) -> Prediction:
-        p = answer(scenario)
-        if (value := value_on(scenario, axis.name)) is not None:
-            tried.append((value, p))
-        return p
-
-    changes = shifts(first, axis, found[0], kept)
-    return Swept(axis, tuple(variants), found, changes, tuple(tried))
+    changes = shifts(first, axis, found[0], lambda tried: step("looking for the shifts"))
+    tried = {value: figures for shift in changes for value, figures in shift.tried.items()}
+    return Swept(axis, tuple(variants), found, changes, tuple(sorted(tried.items())))
 
 
-def shifts(scenario: Scenario, axis: Line, found: Sweep, answer: Predict) -> tuple[Shift, ...]:
-    """Where the regime changes between neighbouring points, found by bisection."""
+def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
+    """Where the regime changes between neighbouring points; `watch` is told what was tried."""
     from simulator.regimes import next_shift
 
     if not axis.numeric:
@@ -126,7 +120,7 @@ def shifts(scenario: Scenario, axis: Line, found: Sweep, answer: Predict) -> tup
             ends = [
                 v for v in (axis.values[left], axis.values[right]) if isinstance(v, int | float)
             ]
-            shift = next_shift(scenario, axis.name, start=ends[0], limit=ends[1], answer=answer)
+            shift = next_shift(scenario, axis.name, start=ends[0], limit=ends[1], watch=watch)
             if shift.after is not None:
                 rows.append(shift)
     return tuple(rows)
@@ -149,7 +143,7 @@ def document(found: Swept, heading: str) -> dict[str, Any]:
         "variants": {name: rows_of(found, i) for i, name in enumerate(found.names)},
         "shifts": [
             {"last": s.last, "before": s.before, "first": s.first, "after": s.after,
-             "sentence": s.sentence}
+             "sentence": s.sentence, "retraced": retraced_at(s.axis, s.retraced) or None}
             for s in found.shifts
         ],
     }  # fmt: skip
@@ -176,6 +170,8 @@ def _show(found: Swept, heading: str) -> None:
         line = Text(shift.sentence)
         for regime in REGIMES:
             line.highlight_words([f"{regime}-bound"], COLOURS[regime])
+        if said := retraced_at(shift.axis, shift.retraced):
+            line.append(f" ({said})", "dim")
         console.print(line, width=width)
     if found.line.numeric and not found.shifts:
         console.print(Text("no regime shift in this range", "dim"))
@@ -220,3 +216,18 @@ def retraced(found: Sweep) -> str:
         return ""
     why = "; ".join(list(dict.fromkeys(found.retraced.values()))[:2])
     return f"{len(found.retraced)} of {len(found)} points traced one by one: {why}"
+
+
+def retraced_at(axis: str, why: Mapping[float, str]) -> str:
+    """ "retraced at batch 1 and 24: the family ...": where a search took traces of its own, and
+    why; "" where it took none."""
+    if not why:
+        return ""
+    from app.quantities import plain
+
+    values = [plain(value) for value in sorted(why)]
+    if len(values) > _NAMED:
+        values = [*values[: _NAMED - 1], f"{len(values) - _NAMED + 1} more"]
+    named = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+    reasons = dict.fromkeys(_WHERE.sub("", reason) for reason in why.values())
+    return f"retraced at {axis} {named}: {'; '.join(list(reasons)[:2])}"

@@ -1,4 +1,5 @@
-"""Families of traces that the explorer opens with: its first prediction needs no torch.
+"""Families of traces that the explorer opens with: its first prediction, and its lessons, need no
+torch.
 
 `python -m app.examples` makes them again, which a change of tracing or of a network asks for.
 """
@@ -25,12 +26,35 @@ _TRAINING = ("fp32", "bf16", "autocast")
 NETWORKS = ("bert-base", "gpt2", "llama3-8b", "llama3-8b-decode", "resnet50", "vit-b16")
 
 
-def scenarios() -> Iterator[Scenario]:
+def asks() -> Iterator[tuple[Ask, GPU]]:
     """One for each file."""
+    made: set[Path] = set()
+    for scenario in (*_usual(), *_of_lessons()):
+        found = setting(scenario)
+        ask = replace(found.ask, batch=None, seq=None)
+        if file(ask) not in made:
+            made.add(file(ask))
+            yield ask, found.gpu
+
+
+def _usual() -> Iterator[Scenario]:
     for name in NETWORKS:
         yield from (Scenario(name, dtype=dtype) for dtype in _INFERENCE)
         if CATALOGUE[name].trains and name != "llama3-8b":  # half a megabyte
             yield from (Scenario(name, dtype=dtype, training=True) for dtype in _TRAINING)
+
+
+def _of_lessons() -> Iterator[Scenario]:
+    """Every scenario that a packaged lesson asks of a network."""
+    from app.lessons import packaged
+    from simulator.sweep import axis
+
+    for lesson in packaged():
+        yield from (side.scenario for side in lesson.sides)
+        if lesson.line is not None and lesson.line.name not in ("batch", "seq"):
+            first = lesson.sides[0].scenario
+            along = axis(first, lesson.line.name)
+            yield from (along.at(first, value) for value in lesson.line.values)
 
 
 def line(ask: Ask) -> Line:
@@ -41,17 +65,21 @@ def line(ask: Ask) -> Line:
 def file(ask: Ask) -> Path:
     """Where the families of an ask lie, or would."""
     phase = "training" if ask.training else "inference"
-    return FOLDER / f"{ask.network}.{ask.dtype}.{phase}.families"
+    own = [f"{name}={value}" for name, value in ask.sizes] + [ask.sdpa or ""]
+    parts = [ask.network, *filter(None, own), ask.dtype, phase, "families"]
+    return FOLDER / ".".join(parts)
 
 
 def load(ask: Ask, gpu: GPU) -> bool:
     """Take the packaged families of an ask; False where there are none for it."""
-    usual = setting(Scenario(ask.network, dtype=ask.dtype, training=ask.training)) if (
-        ask.network in NETWORKS) else None  # fmt: skip
-    if usual is None or not file(ask).is_file():
+    known = ask.network in CATALOGUE and all(isinstance(value, int) for _, value in ask.sizes)
+    if not known or not file(ask).is_file():
         return False
-    plain = replace(ask, batch=None, seq=None)
-    if plain != usual.ask or seen(ask.network, gpu) != seen(ask.network, usual.gpu):
+    scenario = Scenario(ask.network, dtype=ask.dtype, training=ask.training, sizes=dict(ask.sizes))
+    usual, plain = setting(scenario), replace(ask, batch=None, seq=None)
+    if plain != replace(usual.ask, sdpa=ask.sdpa):
+        return False
+    if seen(ask.network, gpu) != seen(ask.network, usual.gpu):
         return False
     try:
         give(plain, gpu, line(ask), file(ask))

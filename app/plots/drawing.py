@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from app.options import Written
 
 
-def application() -> Any:
-    """The Qt application; one without a screen where there is none yet."""
+def application(on_screen: bool = False) -> Any:
+    """The Qt application; where there is none yet, a new one, without a screen unless told."""
     from PySide6.QtWidgets import QApplication
 
-    if QApplication.instance() is None:
+    if QApplication.instance() is None and not on_screen:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
 

@@ -26,7 +26,7 @@ class Stroke(pg.GraphicsObject):
         if dashed:
             self.pen.setDashPattern([3.0, 2.0])
 
-    def boundingRect(self) -> QRectF:  # noqa: N802
+    def boundingRect(self) -> QRectF:
         return self.path.boundingRect()
 
     def paint(self, painter: QPainter, option: Any = None, widget: Any = None) -> None:
@@ -53,13 +53,13 @@ class Rule(pg.GraphicsObject):
         self.at, self.upright = at, upright
         self.stroke = Stroke(QPainterPath(), colour, width, dashed)
 
-    def boundingRect(self) -> QRectF:  # noqa: N802
+    def boundingRect(self) -> QRectF:
         view = self.viewRect() or QRectF()
         if self.upright:
             return QRectF(self.at, view.top(), 0.0, view.height())
         return QRectF(view.left(), self.at, view.width(), 0.0)
 
-    def viewTransformChanged(self) -> None:  # noqa: N802
+    def viewTransformChanged(self) -> None:
         self.prepareGeometryChange()
 
     def paint(self, painter: QPainter, option: Any = None, widget: Any = None) -> None:

@@ -37,7 +37,7 @@ class Area(pg.GraphicsObject):
         self.theme, self.kind, self.path, self.edge = theme, kind, path, edge
         self.strength = strength
 
-    def boundingRect(self) -> QRectF:  # noqa: N802
+    def boundingRect(self) -> QRectF:
         return self.path.boundingRect()
 
     def paint(self, painter: QPainter, option: Any = None, widget: Any = None) -> None:
@@ -66,7 +66,7 @@ class Mark(pg.GraphicsObject):
         self.setFlag(self.GraphicsItemFlag.ItemIgnoresTransformations)
         self.setZValue(20)
 
-    def boundingRect(self) -> QRectF:  # noqa: N802
+    def boundingRect(self) -> QRectF:
         reach = 2 * self.radius + 2
         return QRectF(-reach, -reach, 2 * reach, 2 * reach)
 

@@ -171,7 +171,7 @@ class Line(pg.GraphicsWidget):
         self.text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         self.setFixedHeight(metrics.height() + 3)
 
-    def boundingRect(self) -> QRectF:  # noqa: N802
+    def boundingRect(self) -> QRectF:
         return QRectF(0, 0, self.size().width(), self.size().height())
 
     def paint(self, painter: QPainter, option: Any = None, widget: Any = None) -> None:
@@ -198,7 +198,7 @@ class Pill(pg.GraphicsObject):
         self.setFlag(self.GraphicsItemFlag.ItemIgnoresTransformations)
         self.setZValue(30)
 
-    def boundingRect(self) -> QRectF:  # noqa: N802
+    def boundingRect(self) -> QRectF:
         return self.box
 
     def paint(self, painter: QPainter, option: Any = None, widget: Any = None) -> None:

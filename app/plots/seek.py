@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 class SeekPicture(Picture):
     """A plot a goal, below each other."""
 
-    def __init__(self, theme: Theme, searches: list[Search], heading: str) -> None:
+    def __init__(
+        self, theme: Theme, searches: list[Search], heading: str, base: Prediction
+    ) -> None:
         self.SIZE = (900, 90 + sum(250 if len(s.tried) > 1 else 60 for s in searches))
+        self.base = base
         super().__init__(theme, heading, "Marks: what was predicted on the way to the answer")
         for search in searches:
             from app.commands.seek import shown_value
@@ -53,7 +56,7 @@ class SeekPicture(Picture):
         self.ticks(plot, "bottom", ticks)
         self.axis_title(plot, "bottom", search.axis.replace("_", " "))
         if search.kind in ("overhead", "flip"):
-            shares = [[p.shares[r] for r in REGIMES] for _, p in search.tried]
+            shares = [[f[r] for r in REGIMES] for _, f in search.tried]
             stacked(self, plot, xs, shares)
             plot.setYRange(0, 1, padding=0)
             self.ticks(plot, "left", [(v, percent(v)) for v in (0.0, 0.5, 1.0)], grid=False)
@@ -66,7 +69,7 @@ class SeekPicture(Picture):
 
     def _values(self, plot: Any, search: Search, xs: list[float]) -> None:
         """Memory, latency or throughput by what was tried, and the goal as a line."""
-        title, values, goal, text = _quantity(search)
+        title, values, goal, text = _quantity(search, self.base)
         known = [v for v in (*values, goal) if v > 0]
         low, high = place(min(known)) - 0.4, place(max(known)) + 0.6
         plot.setYRange(low, high, padding=0)
@@ -76,28 +79,24 @@ class SeekPicture(Picture):
         self.axis_title(plot, "left", title)
         points = list(zip(xs, map(place, values), strict=True))
         plot.addItem(self.line(points, self.theme.ink, CURVE_WIDTH))
-        for (x, y), (_, p) in zip(points, search.tried, strict=True):
-            plot.addItem(Mark(self.theme, p.regime, x, y, 4.0, "", not p.fits))
+        for (x, y), (_, f) in zip(points, search.tried, strict=True):
+            plot.addItem(Mark(self.theme, f.regime, x, y, 4.0, "", not f.fits))
         plot.addItem(Rule(place(goal), False, self.theme.c, 1.8, True), ignoreBounds=True)
         self.pill(plot, text, xs[0], place(goal), self.theme.c, (0.0, 1.1), 600, SUPPORT_PX)
 
 
-def _quantity(search: Search) -> tuple[str, list[float], float, str]:
+def _quantity(search: Search, base: Prediction) -> tuple[str, list[float], float, str]:
     """What is sought, as a title, its values, the goal and its text."""
-    found = [p for _, p in search.tried]
+    found = [f for _, f in search.tried]
+    goal = search.wanted or 1.0
     if search.kind == "latency":
-        goal = search.wanted or 1.0
-        return "Step alone", [p.latency_s for p in found], goal, seconds(goal)
+        return "Step alone", [f["latency_s"] for f in found], goal, seconds(goal)
     if search.kind == "throughput":
-        goal = search.wanted or 1.0
-        return "Throughput", [_rate(p) for p in found], goal, count_of(goal, "samples/s")
-    goal = float(found[0].gpu.memory_bytes)
-    needs = [float(p.peak_memory_bytes + p.workspace_bytes) for p in found]
-    return "Memory", needs, goal, f"{found[0].gpu.name}: {trimmed(data(goal))}"
-
-
-def _rate(p: Prediction) -> float:
-    return p.trace.samples / p.period_s if p.period_s else 1.0
+        rates = [f["samples_per_s"] for f in found]
+        return "Throughput", rates, goal, count_of(goal, "samples/s")
+    room = float(base.gpu.memory_bytes)
+    needs = [f["peak_memory_bytes"] + base.workspace_bytes for f in found]
+    return "Memory", needs, room, f"{base.gpu.name}: {trimmed(data(room))}"
 
 
 def _named(search: Search, value: float) -> str:

@@ -13,7 +13,6 @@ from app.plots.shares import stacked
 from app.quantities import number, plain, seconds_unit
 from app.theme import CURVE_WIDTH, SECOND_WIDTH, SUPPORT_PX, Theme
 from simulator.prediction import REGIMES
-from simulator.sweep import COLUMNS, figures
 
 if TYPE_CHECKING:
     from app.commands.sweep import Swept
@@ -88,8 +87,7 @@ class SweepPicture(Picture):
         known = [(self.places[i], place(float(column[i]) / self.unit_s))
                 for i in range(len(sweep)) if i not in sweep.refused and column[i] > 0]  # fmt: skip
         if refined and sweep is self.found.sweeps[0]:
-            at = COLUMNS.index(name)
-            more = [(place(v), place(figures(p)[at] / self.unit_s)) for v, p in self.found.tried]
+            more = [(place(v), place(f[name] / self.unit_s)) for v, f in self.found.tried]
             known = sorted(dict([*known, *more]).items())
         return known
 
@@ -154,7 +152,7 @@ class SweepPicture(Picture):
         sweep, plot = self.found.sweeps[0], self.below
         rows = [i for i in range(len(sweep)) if i not in sweep.refused]
         known = {self.places[i]: [float(sweep.columns[r][i]) for r in REGIMES] for i in rows}
-        known |= {place(v): [p.shares[r] for r in REGIMES] for v, p in self.found.tried}
+        known |= {place(v): [f[r] for r in REGIMES] for v, f in self.found.tried}
         xs = sorted(known)
         bars = not self.found.line.numeric or len(rows) < 2
         stacked(self, plot, xs, [known[x] for x in xs], bars)

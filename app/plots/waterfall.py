@@ -28,11 +28,9 @@ class Falls:
                  colours: tuple[str, str]) -> None:  # fmt: skip
         self.picture, self.plot, self.fall = picture, plot, fall
         self.theme = picture.theme
-        tops = [fall.a.period_s, fall.b.period_s, fall.a.interval_s[1], fall.b.interval_s[1],
-                *(s.period_s for s in fall.steps)]  # fmt: skip
-        tops += [fall.a.period_s + s.alone_s for s in fall.steps if s.alone_s is not None]
-        self.scale_s, self.unit = seconds_unit(max(tops))
-        self.high = 1.12 * max(tops) / self.scale_s
+        top_s = highest_s(fall)
+        self.scale_s, self.unit = seconds_unit(top_s)
+        self.high = 1.12 * top_s / self.scale_s
         last = len(fall.steps) + 1
         plot.setXRange(-0.6, last + 0.6, padding=0)
         plot.setYRange(0, self.high, padding=0)
@@ -40,7 +38,7 @@ class Falls:
         picture.axis_title(plot, "left", f"Time a step, {self.unit}")
         ends = ((0.0, names[0], fall.a), (float(last), names[1], fall.b))
         labels = [(at, f"{name}\n{p.regime}-bound") for at, name, p in ends]
-        labels += [(i + 1.0, _short(s.label)) for i, s in enumerate(fall.steps)]
+        labels += [(i + 1.0, broken(s.label)) for i, s in enumerate(fall.steps)]
         picture.ticks(plot, "bottom", sorted(labels), grid=False)
         plot.getAxis("bottom").setHeight(38)
         self._end(0, fall.a, colours[0])
@@ -105,7 +103,15 @@ class Falls:
             self.plot.addItem(ring)
 
 
-def _short(text: str) -> str:
+def highest_s(fall: Waterfall) -> float:
+    """The longest time that is drawn."""
+    tops = [fall.a.period_s, fall.b.period_s, fall.a.interval_s[1], fall.b.interval_s[1],
+            *(s.period_s for s in fall.steps)]  # fmt: skip
+    tops += [fall.a.period_s + s.alone_s for s in fall.steps if s.alone_s is not None]
+    return max(tops)
+
+
+def broken(text: str) -> str:
     """A label of a bar: what-ifs with several arguments break before the second."""
     text = text.replace(",", ",\n", 1) if len(text) > 22 else text
     return text.replace(" → ", "\n→ ") if len(text) > 18 else text

@@ -107,7 +107,7 @@ class Canvas(QWidget):
             self.over = what
             self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint = Paint(painter, self.theme)
         painter.fillRect(self.rect(), QColor(self.theme.bg1))
@@ -119,17 +119,17 @@ class Canvas(QWidget):
             paint.ring(QRectF(self.rect()).adjusted(1, 1, -1, -1))
         painter.end()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self.at = event.position()
         found = self.hit(self.at)
         if found is not None or self.over is not None:
             self.over = found
             self.update()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         self.at = event.position()
         if event.button() == Qt.MouseButton.LeftButton:
             self.pressed_on.emit(self.hit(self.at))
 
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+    def leaveEvent(self, event: QEvent) -> None:
         self.show_over(None)

@@ -133,7 +133,7 @@ class MemoryCanvas(Canvas):
         x, y = self.scales(p)
         return QPointF(x.at(self.over), y.at(float(p.memory.bytes_at[self.over])))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}
         p = self.prediction
         if p is not None and p.memory.bytes_at.size and Qt.Key(event.key()) in steps:

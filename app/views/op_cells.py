@@ -83,7 +83,7 @@ class OpCells(QStyledItemDelegate):
                 paint.area(QRectF(left, top, max(wide, 0.6), 8), regime)
             left += wide
 
-    def sizeHint(self, option: QStyleOptionViewItem,  # noqa: N802
+    def sizeHint(self, option: QStyleOptionViewItem,
                  index: QModelIndex | QPersistentModelIndex) -> QSize:  # fmt: skip
         return QSize(60, 24)
 
@@ -100,7 +100,7 @@ class OpHeads(QHeaderView):
         self.setFixedHeight(_HEAD_PX)
         self.setMinimumSectionSize(48)
 
-    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:  # noqa: N802, N803
+    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
         theme, box = self.theme, QRectF(rect)
         painter.save()
         painter.fillRect(box, QColor(theme.bg1))

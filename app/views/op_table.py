@@ -54,7 +54,7 @@ class Table(QTableView):
         self.verticalHeader().setDefaultSectionSize(_ROW_PX)
         self.verticalHeader().setMinimumSectionSize(_ROW_PX)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self.of.copy()
         elif event.key() == Qt.Key.Key_Escape:
@@ -232,6 +232,6 @@ class OpTable(View):
         for n, pixels in wide.items():
             self.table.setColumnWidth(n, pixels)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+    def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._widths()

@@ -188,6 +188,12 @@ def faint(colour: str, opacity: float) -> QColor:
     return found
 
 
+def pattern_brushes(theme: Theme, kind: str, ratio: float) -> tuple[QBrush, ...]:
+    """What is laid over each other to fill an area of a kind at full strength: the ground, then
+    the pattern."""
+    return _brushes(theme, kind, 1.0, ratio)
+
+
 @lru_cache(maxsize=256)
 def _brushes(theme: Theme, kind: str, strength: float, ratio: float) -> tuple[QBrush, ...]:
     """What is laid over each other to fill an area."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.quantities import data, number, percent, scaled, seconds
 from app.theme import Theme
 from app.views.launches import Alike, alike
 from app.views.roofline_canvas import RooflineCanvas
 from app.views.roofline_scene import overhead_parts
-from app.views.strip import Strip
-from app.views.view import Side, View
+from app.views.strip_view import StripView
+from app.views.view import Side
 
 _USUAL = 40
 _HEADS = ["Launches", "Op", "Shape", "Dtype", "Count", "Time in all", "Share of busy", "Regime",
           "FLOP per byte", "FLOP/s", "Of roof", "Roof"]  # fmt: skip
 
 
-class Roofline(View):
+class Roofline(StripView):
     """Marks are launches alike: area is the share of the GPU's busy time. Click isolates one,
     arrows go from one to the next, the wheel and + − zoom, F shows everything."""
 
@@ -30,19 +30,11 @@ class Roofline(View):
         super().__init__(theme, parent)
         self.found: list[Alike] = []
         self.wanted = _USUAL
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        self.strip = Strip(theme)
         self.legend = self.strip.legend(theme)
         self.strip.stretch()
         self.said = self.strip.label()
         self.heaviest = self.strip.slider("How many of the heaviest launches are shown", self._cut)
-        self.canvas = RooflineCanvas(theme)
-        self.canvas.pressed_on.connect(self._pressed)
-        column.addWidget(self.strip)
-        column.addWidget(self.canvas, 1)
-        self.setFocusProxy(self.canvas)
+        self.canvas = self.below(RooflineCanvas(theme), self._pressed)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction
@@ -58,11 +50,6 @@ class Roofline(View):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
-
-    def restyle(self, theme: Theme) -> None:
-        super().restyle(theme)
-        self.strip.restyle(theme)
-        self.canvas.restyle(theme)
 
     def subtitle(self) -> str:
         return "area is share of time"

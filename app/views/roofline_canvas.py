@@ -42,7 +42,7 @@ class RooflineCanvas(Canvas):
         self.ends: Ends | None = None
         self.zoomed = False
         self.dragged: QPointF | None = None
-        self.setMinimumSize(320, 200)
+        self.setMinimumSize(320, 162)
 
     def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
         """Draw these."""
@@ -248,7 +248,7 @@ class RooflineCanvas(Canvas):
     def card_at(self) -> QPointF:
         return self.place(self.over) if isinstance(self.over, Alike) else self.at
 
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+    def wheelEvent(self, event: QWheelEvent) -> None:
         if self.plot.contains(event.position()):
             self.zoom(event.position(), 1.2 ** (event.angleDelta().y() / 120))
 
@@ -267,12 +267,12 @@ class RooflineCanvas(Canvas):
             self.zoomed = True
             self.update()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         super().mousePressEvent(event)
         if self.hit(event.position()) is None and self.plot.contains(event.position()):
             self.dragged = event.position()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self.dragged is not None and self.ends is not None:
             away = event.position() - self.dragged
             self.dragged = event.position()
@@ -281,13 +281,13 @@ class RooflineCanvas(Canvas):
             return
         super().mouseMoveEvent(event)
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self.dragged = None
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.fit()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key, marks = event.key(), self.marks()
         middle = self.plot.center()
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}

@@ -40,7 +40,7 @@ class Strip(QWidget):
     def restyle(self, theme: Theme) -> None:
         """Another theme."""
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setStyleSheet(_sheet(theme))
+        self.setStyleSheet(sheet(theme))
         for legend in self.findChildren(Legend):
             legend.theme = theme
             legend.update()
@@ -149,10 +149,10 @@ class Legend(QWidget):
             return list(REGIMES)
         return [f"{100 * self.shares[r]:.0f}% {r}" for r in REGIMES]
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(round(sum(width(w, LABEL_PX, 500) + 30 for w in self.words())), 20)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint = Paint(painter, self.theme)
         words = self.words()
@@ -167,7 +167,8 @@ class Legend(QWidget):
         painter.end()
 
 
-def _sheet(theme: Theme) -> str:
+def sheet(theme: Theme) -> str:
+    """The style of controls that stand in a view."""
     return f"""
     Strip, QWidget#segments {{ background: {theme.bg1}; }}
     QWidget#segments {{ background: {theme.bg0}; border-radius: 6px; }}

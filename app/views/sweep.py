@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.quantities import between, count_of, data, percent, plain, seconds
 from app.theme import Theme
-from app.views.strip import Strip
+from app.views.strip_view import StripView
 from app.views.sweep_canvas import SweepCanvas
 from app.views.sweep_curves import NAMES, CancelledError, Curves, curves, lacking, moved
-from app.views.view import Question, Side, View
+from app.views.view import Question, Side
 from simulator.prediction import REGIMES
 
 
-class Sweep(View):
+class Sweep(StripView):
     """A step's time along an axis. A click, or arrows and Enter, ask for the scenario at a point;
     the switch above changes the axis."""
 
@@ -26,18 +26,10 @@ class Sweep(View):
         self.axis = "batch"
         self.sides: tuple[Side, ...] = ()
         self.current = 0
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        self.strip = Strip(theme)
         self.switch = self.strip.segments("Axis", ("Batch", "Sequence"), self._along)
         self.strip.stretch()
         self.said = self.strip.label("band: 80% interval")
-        self.canvas = SweepCanvas(theme)
-        self.canvas.pressed_on.connect(self._pressed)
-        column.addWidget(self.strip)
-        column.addWidget(self.canvas, 1)
-        self.setFocusProxy(self.canvas)
+        self.canvas = self.below(SweepCanvas(theme), self._pressed)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """The curves so far stay, paler, until those of these sides are there."""
@@ -68,11 +60,6 @@ class Sweep(View):
             sentences = [s.sentence for s in found.shifts] or ["no regime shift in this range"]
             self.canvas.setAccessibleDescription("; ".join([*sentences, *found.notes]))
             self.said.setToolTip("\n".join([*sentences, *found.notes]))
-
-    def restyle(self, theme: Theme) -> None:
-        super().restyle(theme)
-        self.strip.restyle(theme)
-        self.canvas.restyle(theme)
 
     def subtitle(self) -> str:
         return f"time and shares over {NAMES[self.axis].lower()}"

@@ -14,7 +14,7 @@ from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
 from app.views.paint import Paint, Points, face, pill_box, width
 from app.views.scale import Scale
-from app.views.sweep_curves import NAMES, Curve, Curves
+from app.views.sweep_curves import Curve, Curves, axis_name, axis_title, value_words, within_words
 from app.views.sweep_lines import at_line, points, ring, take
 from simulator.prediction import REGIMES
 
@@ -23,13 +23,15 @@ _BAND, _STALE = 0.16, 0.6
 
 
 class SweepCanvas(Canvas):
-    """`over` is a point of the current side's curve, as its place in `values`."""
+    """`over` is a point of the current side's curve, as its place in `values`; `head` a title and a
+    quieter one above the plot, where several stand together."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Sweep: time and shares of time along an axis")
         self.found: Curves | None = None
+        self.head: tuple[str, str] = ("", "")
         self.stale = False
-        self.setMinimumSize(300, 220)
+        self.setMinimumSize(300, 184)
 
     def show_curves(self, found: Curves) -> None:
         """Draw these."""
@@ -74,6 +76,10 @@ class SweepCanvas(Canvas):
     # painting
 
     def draw(self, paint: Paint) -> None:
+        x = _LEFT
+        for words, colour, weight in zip(self.head, (self.theme.ink, self.theme.ink3), (600, 400),
+                                         strict=True):  # fmt: skip
+            x = paint.text(x, 10, words, colour, SUPPORT_PX, weight).right() + 8
         found, first = self.found, self.first
         if found is None:
             paint.text(self.width() / 2, self.height() / 2, "Predicting along the axis …",
@@ -107,7 +113,7 @@ class SweepCanvas(Canvas):
         area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
         paint.painter.setFont(face(SUPPORT_PX)[0])
         paint.painter.setPen(QColor(self.theme.ink2))
-        words = f"No sweep over {NAMES[found.axis].lower()}.\n{found.refused}"
+        words = f"No sweep over {within_words(axis_name(found.axis))}.\n{found.refused}"
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         paint.painter.drawText(area, int(flags), words)
 
@@ -127,7 +133,7 @@ class SweepCanvas(Canvas):
             at = below.bottom() - share * below.height()
             paint.text(below.left() - 8, at, name, theme.ink3, align=1.0)
         foot = below.bottom() + 13
-        here = plain(first.here)
+        here = value_words(first.here)
         taken = QRectF()
         if x.low <= first.here <= x.high:
             taken = paint.text(self._inside(x.at(first.here), width(here, LABEL_PX, 600)), foot,
@@ -140,18 +146,13 @@ class SweepCanvas(Canvas):
             wide = width(name)
             if not taken.intersects(QRectF(at - wide / 2, foot - 6, wide, 12)):
                 paint.text(self._inside(at, wide), foot, name, theme.ink3, align=0.5)
-        paint.text(top.center().x(), foot + 18, self._axis_name(), theme.ink3, align=0.5)
+        line = self.found.line if self.found else None
+        words = axis_title(line.name, line.unit) if line else ""
+        paint.text(top.center().x(), foot + 18, words, theme.ink3, align=0.5)
 
     def _inside(self, middle: float, wide: float) -> float:
         """The middle of a text that is to stay within the canvas."""
         return min(max(middle, wide / 2 + 2), self.width() - wide / 2 - 2)
-
-    def _axis_name(self) -> str:
-        found = self.found
-        if found is None or found.line is None:
-            return ""
-        unit = {"batch": "samples", "seq": "tokens"}[found.axis]
-        return f"{NAMES[found.axis]}, {unit}"
 
     def _unfit(self, paint: Paint, found: Curves, x: Scale, labels: Labels) -> None:
         """From where on the GPU's memory is too small."""
@@ -256,7 +257,8 @@ class SweepCanvas(Canvas):
             if shift.first is None or shift.after is None:
                 continue
             at = x.at(shift.first)
-            for words in (f"{shift.after}-bound from {plain(shift.first)}", plain(shift.first)):
+            first = value_words(shift.first)
+            for words in (f"{shift.after}-bound from {first}", first):
                 wide = pill_box(0, 0, words, weight=600).width()
                 centre = min(max(at, top.left() + wide / 2), top.right() - wide / 2)
                 box = pill_box(centre, middle, words, weight=600)
@@ -272,10 +274,10 @@ class SweepCanvas(Canvas):
         _, below = self.halves
         for index in reversed(range(len(found.curves))):
             curve = found.curves[index]
-            p = curve.side.prediction
             if not x.low <= curve.here <= x.high:
                 continue
-            at = QPointF(x.at(curve.here), y.at(p.period_s))
+            time, low, high = curve.here_s()
+            at = QPointF(x.at(curve.here), y.at(time))
             labels.take(QRectF(at.x() - 7, at.y() - 7, 14, 14))
             if index:
                 paint.mark(None, at.x(), at.y(), 4.6, self._colour(index, curve), True, wide=1.8)
@@ -283,7 +285,7 @@ class SweepCanvas(Canvas):
             paint.line([(at.x(), _TOP), (at.x(), below.bottom())], theme.ink, 1.4, casing=theme.bg1)
             labels.take(QRectF(at.x() - 2, _TOP, 4, self.halves[0].height()))
             paint.mark(None, at.x(), at.y(), 5.6, theme.bg1, wide=2.2)
-            words = f"{seconds(p.period_s)}, {between(*p.interval_s, p.period_s)}"
+            words = f"{seconds(time)}, {between(low, high, time)}"
             box = pill_box(0, 0, words, weight=600)
             room = labels.beside(at.x(), at.y(), 8, box.width(), box.height())
             if room:
@@ -320,7 +322,9 @@ class SweepCanvas(Canvas):
             ("Shares", shares), ("Memory", data(figure["peak_memory_bytes"]) + fits),
         ]  # fmt: skip
         regime = first.regime(row)
-        return Card(f"{NAMES[found.axis]} {plain(value)}", tuple(rows), f"{regime}-bound", regime)
+        return Card(
+            f"{axis_name(found.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime
+        )
 
     def card_at(self) -> QPointF:
         """Beside the point, at the top, where lines that rise leave room."""
@@ -336,7 +340,7 @@ class SweepCanvas(Canvas):
         at = self.along.at(float(first.values[row]))
         return QPointF(at, self.upward.at(float(first.columns["period_s"][row])))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         first, key = self.first, Qt.Key(event.key())
         if first is None or self.stale:
             super().keyPressEvent(event)

@@ -9,16 +9,21 @@ from itertools import pairwise
 import numpy as np
 
 from app.axes import Line
+from app.quantities import number, plain
 from app.views.scale import Floats
 from app.views.view import Side
+from simulator.along import Figures
 from simulator.errors import InputError
-from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.prediction import REGIMES, Regime
 from simulator.regimes import Shift
 from simulator.scenario import Scenario, Value
 
 NAMES = {"batch": "Batch", "seq": "Sequence length"}
 """The axes, with what they are called."""
 
+_UNITS = {"batch": "samples", "seq": "tokens"}
+_CALLED = {**NAMES, "gpu": "GPU"}
+_FIELDS = ("batch", "seq", "gpu", "mode")  # what a scenario without what-ifs says of itself
 _PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a trace of its own
 
 
@@ -41,6 +46,14 @@ class Curve:
         mine, theirs = self.columns["period_s"], other.columns["period_s"]
         shared, here, there = np.intersect1d(self.values, other.values, return_indices=True)
         return shared.size > 1 and bool(np.array_equal(mine[here], theirs[there]))
+
+    def here_s(self) -> tuple[float, float, float]:
+        """The time where the side is, and its 80% interval."""
+        at = self.row(self.here)
+        if at is None:
+            return self.side.prediction.period_s, *self.side.prediction.interval_s
+        period, low, high = (float(self.columns[n][at]) for n in ("period_s", "low_s", "high_s"))
+        return period, low, high
 
     def row(self, value: float) -> int | None:
         """The point at a value."""
@@ -74,6 +87,29 @@ class CancelledError(Exception):
     """Nobody waits for the answer any more."""
 
 
+def axis_name(name: str) -> str:
+    """What an axis is called: "Sequence length", "Host speed"."""
+    return _CALLED.get(name, name.replace("_", " ").capitalize())
+
+
+def value_words(value: Value) -> str:
+    """A value of an axis: "4,096", "0.241", "eager"."""
+    if isinstance(value, int | float):
+        return plain(value) if float(value).is_integer() else number(value)
+    return str(value)
+
+
+def within_words(name: str) -> str:
+    """A name of an axis within a sentence: "sequence length", "GPU"."""
+    return name if name.isupper() else name.lower()
+
+
+def axis_title(name: str, unit: str = "") -> str:
+    """An axis with its unit: "Batch, samples"."""
+    unit = _UNITS.get(name, unit)
+    return axis_name(name) + (f", {unit}" if unit else "")
+
+
 def lacking(scenario: Scenario, axis: str) -> str:
     """Why a network has no such axis, as far as the catalogue knows; "" where it may have it."""
     from simulator.networks.catalogue import CATALOGUE
@@ -105,8 +141,8 @@ def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
     from simulator.sweep import axis as axis_of
 
     kept = tuple(a for a in scenario.whatifs if a.name != axis)
-    if not kept:
-        return replace(scenario, whatifs=(), **{axis: int(value)})  # pyright: ignore
+    if not kept and axis in _FIELDS:
+        return replace(scenario, whatifs=(), **{axis: value})  # pyright: ignore
     return axis_of(scenario, axis).at(replace(scenario, whatifs=kept), value)
 
 
@@ -157,8 +193,8 @@ def curves(
 
 
 def _curve(side: Side, here: float, line: Line, sweep: object,
-           tried: tuple[tuple[float, Prediction], ...]) -> Curve:  # fmt: skip
-    from simulator.sweep import COLUMNS, Sweep, figures
+           tried: tuple[tuple[float, Figures], ...]) -> Curve:  # fmt: skip
+    from simulator.sweep import COLUMNS, Sweep
 
     assert isinstance(sweep, Sweep)
     known = {
@@ -166,7 +202,7 @@ def _curve(side: Side, here: float, line: Line, sweep: object,
         for i, v in enumerate(line.values)
         if i not in sweep.refused and isinstance(v, int | float)
     }
-    known |= {value: figures(p) for value, p in tried}
+    known |= {value: list(each.row) for value, each in tried}
     values = sorted(known)
     table = np.array([known[v] for v in values])
     return Curve(side, here, np.array(values), {n: table[:, i] for i, n in enumerate(COLUMNS)})

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.quantities import number, seconds, seconds_unit
 from app.theme import Theme
-from app.views.strip import Strip
+from app.views.strip_view import StripView
 from app.views.timeline_canvas import Spot, TimelineCanvas
 from app.views.timeline_lanes import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
-from app.views.view import Side, View
+from app.views.view import Side
 from simulator.prediction import REGIMES, Prediction
 
 _HEADS = ["Kernel", "Name", "Op", "Module", "Phase", "Bound by", "Launched", "Started", "Time",
           "GPU idle before", "Idle for"]  # fmt: skip
 
 
-class Timeline(View):
+class Timeline(StripView):
     """One step alone, from an idle GPU. W S zoom, A D pan, F shows the whole step; `.` and `,` (or
     arrows) go to the next and previous slice, up and down from a kernel to its launch; Enter or a
     click picks; the wheel zooms, a drag selects a span and sums it."""
@@ -26,19 +26,11 @@ class Timeline(View):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        self.strip = Strip(theme)
         self.said = self.strip.label()
         self.strip.stretch()
-        self.canvas = TimelineCanvas(theme)
-        self.canvas.pressed_on.connect(self._pressed)
+        self.canvas = self.below(TimelineCanvas(theme), self._pressed)
         self.strip.label("W S zoom, A D pan, drag to sum")
         self.strip.button("F fit", "Show the whole step", self.canvas.fit)
-        column.addWidget(self.strip)
-        column.addWidget(self.canvas, 1)
-        self.setFocusProxy(self.canvas)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction
@@ -52,11 +44,6 @@ class Timeline(View):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.choose(ops)
         self.canvas.reveal()
-
-    def restyle(self, theme: Theme) -> None:
-        super().restyle(theme)
-        self.strip.restyle(theme)
-        self.canvas.restyle(theme)
 
     def subtitle(self) -> str:
         return idle_words(self.canvas.lanes.prediction) if self.canvas.lanes else ""

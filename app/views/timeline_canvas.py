@@ -54,7 +54,7 @@ class TimelineCanvas(Canvas):
         self.area: tuple[float, float] | None = None
         self.begun: QPointF | None = None
         self.moving = False
-        self.setMinimumSize(360, 200)
+        self.setMinimumSize(360, 162)
 
     def set(self, lanes: Lanes) -> None:
         """Draw these; a window of the same step stays."""
@@ -262,7 +262,7 @@ class TimelineCanvas(Canvas):
                 self._be_on(Spot(name, place))
                 return
 
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+    def wheelEvent(self, event: QWheelEvent) -> None:
         turned = event.angleDelta()
         if turned.x() or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.pan(-(turned.x() or turned.y()) / 1200)
@@ -271,7 +271,7 @@ class TimelineCanvas(Canvas):
             self.zoom(at, 1.2 ** (turned.y() / 120))
         event.accept()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         self.at = event.position()
         if event.button() == Qt.MouseButton.LeftButton:
             self.begun = self.at
@@ -279,7 +279,7 @@ class TimelineCanvas(Canvas):
             if self.moving:
                 self._centre(self.at.x())
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self.begun is None:
             super().mouseMoveEvent(event)
             return
@@ -292,7 +292,7 @@ class TimelineCanvas(Canvas):
             self.area, self.over = (ends[0], ends[1]), None
             self.update()
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         begun, self.begun = self.begun, None
         if begun is None or self.moving:
             return
@@ -302,7 +302,7 @@ class TimelineCanvas(Canvas):
                 self.update()
             self.pressed_on.emit(self.hit(begun))
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.fit()
 
     def _centre(self, pixel: float) -> None:
@@ -310,7 +310,7 @@ class TimelineCanvas(Canvas):
         middle = self.whole.value(pixel)
         self.look(middle - half, middle + half)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
         inside = self.scale.begin <= self.at.x() <= self.scale.end
         middle = self.at.x() if inside else (self.scale.begin + self.scale.end) / 2

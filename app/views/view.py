@@ -19,12 +19,14 @@ Question = Callable[[Callable[[], bool]], Any]
 
 @dataclass(frozen=True)
 class Side:
-    """A scenario and its answer; the first side is the baseline."""
+    """A scenario and its answer; the first side is the baseline. `measured` is the file of a
+    profiler's trace of it, "" where there is none."""
 
     letter: str
     name: str
     scenario: Scenario
     prediction: Prediction
+    measured: str = ""
 
 
 class View(QWidget):
@@ -41,6 +43,8 @@ class View(QWidget):
     """frozenset[int]: the ops that the user chose here."""
     asked = Signal(object)
     """Scenario: what the user wants to see instead of the current side."""
+    added = Signal(str, object)
+    """Name and Scenario of a side that the user wants beside those that there are."""
     wondered = Signal()
     """The question of this view is another one now, such as after a change of its axis: ask
     `question` again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.quantities import percent, seconds
 from app.report import causes
@@ -12,8 +12,8 @@ from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.module_tree import Part, module_tree
 from app.views.paint import Paint, width
-from app.views.strip import Strip
-from app.views.view import Side, View
+from app.views.strip_view import StripView
+from app.views.view import Side
 from simulator.prediction import REGIMES, Prediction
 
 _SIDE, _TOP, _GAP = 12.0, 6.0, 2.0
@@ -162,7 +162,7 @@ class IcicleCanvas(Canvas):
             return self.at
         return QPointF(box.left() + min(60.0, box.width() / 2), box.bottom() - 6)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key, part = Qt.Key(event.key()), self.over or self.shown
         if key in (Qt.Key.Key_Escape, Qt.Key.Key_Backspace) and self.shown is not None:
             self.pressed_on.emit(self.shown.parent or self.root)
@@ -194,7 +194,7 @@ class IcicleCanvas(Canvas):
         return places[min(max(places.index(part) + step, 0), len(places) - 1)]
 
 
-class WhereTimeGoes(View):
+class WhereTimeGoes(StripView):
     """Modules as wide as their share of the step; waiting stands beside them. A click or Enter
     zooms and picks, Backspace and Escape go up, arrows move."""
 
@@ -202,20 +202,12 @@ class WhereTimeGoes(View):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        self.strip = Strip(theme)
         self.alike = self.strip.segments(
             "Members of a list", ["layers together", "each layer"], lambda _: self._build()
         )
         self.strip.stretch()
         self.legend = self.strip.legend(theme)
-        self.canvas = IcicleCanvas(theme)
-        self.canvas.pressed_on.connect(self._pressed)
-        column.addWidget(self.strip)
-        column.addWidget(self.canvas, 1)
-        self.setFocusProxy(self.canvas)
+        self.canvas = self.below(IcicleCanvas(theme), self._pressed)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.canvas.prediction = sides[current].prediction
@@ -225,11 +217,6 @@ class WhereTimeGoes(View):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
-
-    def restyle(self, theme: Theme) -> None:
-        super().restyle(theme)
-        self.strip.restyle(theme)
-        self.canvas.restyle(theme)
 
     def subtitle(self) -> str:
         p = self.canvas.prediction

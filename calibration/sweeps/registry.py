@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["library", "cuda", "triton", "chain"]
+Kind = Literal["library", "cuda", "triton", "chain", "generated"]
 Call = Callable[[], object]
 Params = dict[str, Any]
 HELD_OUT = 0.2

@@ -17,6 +17,7 @@ from simulator.costs.launches import (
 from simulator.costs.reductions import total
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
+from simulator.varying import at_each
 
 _NONE, _MEAN = 0, 1  # at::Reduction
 _SPECIAL = 10
@@ -156,11 +157,16 @@ def nll_loss_forward(op: Signature) -> Work:
 def _one_block(way: str, x: Tensor, rows: int, read: int, write: int) -> Work:
     """A reduced loss is one block, a thread to about 16 rows, 1,024 of them at most
     (ATen/native/cuda/LossNLL.cu, `nll_loss_threads`)."""
-    threads = min(max(1 << round(log2(max(rows / 16, 1))), 32), 1024)
+    threads = _threads(rows)
     dims = {"variant": way, "picks": rows, "rows": 1, "width": x.numel // max(rows, 1),
             "steps": -(-rows // threads), "threads": threads, "itemsize": x.itemsize}  # fmt: skip
     return Work("nll", 2 * rows, read, write, dtype=lanes(x.dtype), instructions=8 * rows,
                 dims=dims)  # fmt: skip
+
+
+@at_each
+def _threads(rows: int) -> int:
+    return min(max(1 << round(log2(max(rows / 16, 1))), 32), 1024)
 
 
 @cost("aten.nll_loss_backward.default", "aten.nll_loss2d_backward.default")

@@ -1,27 +1,90 @@
-"""What a generated kernel computes for an op: as eager kernels do, but for what it does anew for
-each element."""
+"""What a generated kernel computes for an op: FLOPs as eager kernels do them, but other
+instructions, since values stay in registers and functions are Triton's.
+
+The slots were counted in the machine code that Triton's compiler and ptxas make for compute
+capability 9.0, as the difference between two and four of a function in a row. A special function
+(MUFU) keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 where that is more.
+"""
 
 from __future__ import annotations
 
-from simulator.costs import works
+from simulator.costs import Work
+from simulator.fusion.costed import costed
 from simulator.records import Signature
 
-_NORMALIZED = (7, 34)
-"""FLOPs and instructions of an inference batch norm an element: x − mean, var + ε, square root of
-6, reciprocal of 8, ·, ·weight, + bias are 19; five loads with their addresses and the channel's
-number 14; a store. Eager kernels find the channel's factors once."""
+SLOTS: dict[str, int] = {
+    "exp": 8, "exp2": 8, "expm1": 25, "log": 25, "log2": 25, "log1p": 29, "sin": 40, "cos": 40,
+    "sigmoid": 16, "silu": 16, "tanh": 17, "erf": 28, "erfc": 30, "gelu": 32, "softplus": 41,
+    "mish": 55, "hardswish": 5, "sqrt": 8, "rsqrt": 8, "reciprocal": 8, "div": 8,
+    "relu": 1, "where": 2, "leaky_relu": 3, "elu": 26,
+    "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 22, "gelu_backward": 41,
+    "threshold_backward": 2, "hardswish_backward": 7, "softplus_backward": 20,
+}  # fmt: skip
+"""An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
+A sine is counted without the path for large angles, 124 slots in all."""
 
-_PHILOX = 140
-"""Instructions of a random number: ten rounds of four multiplies at half the rate, four exclusive
-ors and two additions. Eager kernels share a round's four numbers among four elements."""
+_TANH_GELU = {"gelu": 23, "gelu_backward": 33}
+_POW = 74
+
+_NORMALIZED = (7, 19)
+"""FLOPs and slots of an inference batch norm an element: x − mean, var + ε, square root of 8,
+reciprocal of 8, three more. Eager kernels find the channel's factors once."""
+
+_PHILOX = 80
+"""Slots of a random number: ten rounds, 55 instructions, of which 20 wide multiplies at half the
+rate. Eager kernels share a round's four numbers among four elements."""
+
+ROWS: dict[str, tuple[int, int]] = {
+    # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
+    # along, each maximum so far costs two more exps and choices between, and the exp comes anew
+    "_softmax": (20, 50), "_log_softmax": (14, 36),
+    "_softmax_backward_data": (4, 6), "_log_softmax_backward_data": (12, 14),
+    # two sums, then (x − mean)·scale·weight + bias; walking along Welford's step has a division
+    "native_layer_norm": (9, 24), "native_group_norm": (9, 24), "_fused_rms_norm": (6, 7),
+}  # fmt: skip
+"""An element's slots where its row stays in registers, and where the kernel walks along it."""
+
+PERSISTENT = 1024
+"""Elements of a row that one kernel keeps in registers; a longer one it walks along, more than once
+where what comes after the sum reads it again (torch/_inductor/choices.py,
+`should_use_persistent_reduction`)."""
+
+_APPLIED = 5  # of a norm's slots: subtract, scale, weight, bias
+
+_REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward",
+             "weight_gradient", "norm_input_gradient"}  # fmt: skip
 
 
 def arithmetic(op: Signature) -> tuple[int, int]:
-    """FLOPs and instructions of an op in a generated kernel."""
-    found = works(op) or ()
-    flops, instructions = sum(w.flops for w in found), sum(w.instructions for w in found)
+    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted."""
+    found = costed(op) or ()
+    flops = sum(w.flops for w in found)
+    name = op.name.split(".")[1]
+    if name in ROWS and found:  # however many kernels it is in eager mode
+        return flops, max(_slots(op, work) for work in found)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
-    if any(w.family == "random" for w in found):
-        instructions += _PHILOX * op.out.numel
-    return flops, instructions
+    return flops, sum(_slots(op, work) for work in found)
+
+
+def applied(op: Signature) -> int:
+    """Of a norm's slots those that come after its statistics."""
+    return _APPLIED * op.outputs[0].numel
+
+
+def _slots(op: Signature, work: Work) -> int:
+    name = op.name.split(".")[1].removesuffix("_")
+    if work.family in _REDUCING:
+        if name in ROWS:
+            return ROWS[name][work.dims.get("cols", 0) > PERSISTENT] * op.inputs[0].numel
+        return work.instructions
+    elements = op.outputs[0].numel if op.outputs else 0
+    if work.family == "random":
+        return (_PHILOX + 2) * elements
+    if op.arg("approximate", "none") == "tanh" and name in _TANH_GELU:
+        return _TANH_GELU[name] * elements
+    if name == "pow" and work.flops:
+        return (_POW if work.instructions > 30 * elements else work.flops // elements) * elements
+    if name == "div" and op.name.endswith("Scalar"):
+        return elements
+    return SLOTS[name] * elements if name in SLOTS else max(work.flops, elements)

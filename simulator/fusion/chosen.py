@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from simulator.costs import works
 from simulator.errors import InputError
 from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.costed import costed
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.dependencies import Needs, needs, way_round
 from simulator.fusion.epilogue import is_product, with_epilogue
@@ -17,6 +17,7 @@ from simulator.fusion.kinds import kind, why_not
 from simulator.fusion.lowering import Lowering
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group, together
+from simulator.fusion.work import arguments
 from simulator.hardware import GPU
 from simulator.hosts import syncs
 from simulator.records import Op, Signature, Tensor, Trace
@@ -44,10 +45,13 @@ class Chosen:
         self.trace = trace
         self.flow: Dataflow = dataflow(trace)
         self._signatures: dict[str, Signature] = {}
+        self._known: dict[tuple[int, ...], Kernel] = {}
 
     @cached_property
     def needed(self) -> Needs:
-        return needs(self.trace, self.flow)
+        if "needs" not in self.trace.kept:
+            self.trace.kept["needs"] = needs(self.trace, self.flow)
+        return self.trace.kept["needs"]
 
     @cached_property
     def _fetched(self) -> set[Value]:
@@ -65,6 +69,11 @@ class Chosen:
     def kernel(self, indices: Iterable[int]) -> Kernel:
         """The kernel that a set would be. InputError, with the reason, where it cannot be one."""
         members = self.computing(indices)
+        if members not in self._known:
+            self._known[members] = self._checked(members)
+        return self._known[members]
+
+    def _checked(self, members: tuple[int, ...]) -> Kernel:
         if len(members) < 2:
             only = f" {self.said(members[0])}" if members else ""
             raise InputError(
@@ -100,7 +109,7 @@ class Chosen:
             )
         for index in members:
             op = self.trace.ops[index]
-            if syncs(op.signature) or (works(op.signature) and "nonzero" in op.name):
+            if syncs(op.signature) or (costed(op.signature) and "nonzero" in op.name):
                 raise InputError(
                     f"{self.said(index)} depends on data: what follows has a size that the host "
                     "waits for; leave it out"
@@ -187,8 +196,7 @@ class Chosen:
             storages = (*own.storages[: len(own.inputs)], *storages)
         else:
             sums = next((node for node in nodes if node.kind == "reduction"), None)
-            rows = sums.rows if sums is not None and sums.inner else 0
-            args = {"flops": work[0], "instructions": work[1], "rows": rows, "ops": names}
+            args = arguments(nodes, len(ins) + len(outs), work, names)
             signature = Signature(
                 f"fused.{'pointwise' if sums is None else 'reduction'}.default", ins, outs,
                 ("reads",) * len(ins), args,
@@ -209,7 +217,7 @@ class Chosen:
         rows that are looked up."""
         return sum(
             work.read_bytes for index in members if value in self.flow.reads[index]
-            for work in works(self.trace.ops[index].signature) or ()
+            for work in costed(self.trace.ops[index].signature) or ()
         )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simulator.costs import works
-from simulator.records import Op, Trace
+from simulator.fusion.costed import costed
+from simulator.records import Signature, Trace
 
 Value = tuple[int, int]
 """A storage, and how often it was written before."""
@@ -30,14 +30,22 @@ class Dataflow:
 
 
 def dataflow(trace: Trace) -> Dataflow:
-    """The values of a trace."""
+    """The values of a trace; kept with it."""
+    if "dataflow" not in trace.kept:
+        trace.kept["dataflow"] = _dataflow(trace)
+    return trace.kept["dataflow"]
+
+
+def _dataflow(trace: Trace) -> Dataflow:
     found = Dataflow()
+    distinct, rows = trace.signatures
+    computing = [_computes(signature) for signature in distinct]
     version: dict[int, int] = {}
     maker: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
         inputs = len(op.inputs)
         reads = tuple((s, version.get(s, 0)) for s in op.storages[:inputs])
-        computes = _computes(op)
+        computes = computing[rows[index]]
         made = op.storages[inputs:]
         if computes:
             for storage in dict.fromkeys(made):
@@ -55,11 +63,11 @@ def dataflow(trace: Trace) -> Dataflow:
     return found
 
 
-def _computes(op: Op) -> bool:
+def _computes(op: Signature) -> bool:
     tensors = (*op.inputs, *op.outputs)
     if not op.outputs or all(t.device == "cpu" for t in tensors):
         return False
-    return works(op.signature) != ()
+    return costed(op) != ()
 
 
 def _keep(trace: Trace, found: Dataflow, version: dict[int, int], maker: dict[Value, int]) -> None:

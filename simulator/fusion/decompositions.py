@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.fusion.arithmetic import arithmetic
-from simulator.fusion.node import Pending
+from simulator.fusion.arithmetic import applied, arithmetic
 from simulator.records import Op, Tensor
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ def decompose(made: Lowering, index: int, op: Op) -> None:
         _batch_norm(made, index, op)
     elif "softmax" in name:
         _softmax(made, index, op)
+    elif name == "cumsum":
+        _scan(made, index, op)
     elif name == "nll_loss_forward":
         _whole(made, index, op)
     else:
@@ -42,10 +43,13 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     rows = max(op.outputs[1].numel, 1)
     results = [(value, t.nbytes) for value, t in zip(statistics, op.outputs[1:], strict=True)]
     moments = "rms" not in op.name
-    made.reduce(index, rows, source.numel // rows, True, made.inputs(index, op, "input"), results,
-                arithmetic(op.signature), moments)  # fmt: skip
+    inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
+    flops, instructions = arithmetic(op.signature)
+    after = applied(op.signature)
+    made.reduce(index, rows, source.numel // rows, inner, made.inputs(index, op, "input"), results,
+                (flops, max(instructions - after, source.numel)), moments)  # fmt: skip
     reads = made.inputs(index, op) | dict(results)
-    made.make(index, reads, [(out, op.outputs[0])], 0, 0)
+    made.make(index, reads, [(out, op.outputs[0])], 0, after)
 
 
 def _norm_backward(made: Lowering, index: int, op: Op) -> None:
@@ -123,24 +127,32 @@ def _softmax(made: Lowering, index: int, op: Op) -> None:
     made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
 
 
+def _scan(made: Lowering, index: int, op: Op) -> None:
+    """Running sums, each along its line in one kernel; a result for each element."""
+    source, out = op.inputs[0], op.outputs[0]
+    cols = source.shape[op.signature.arg("dim", -1)] if source.shape else 1
+    node = made.node("reduction", source.numel // max(cols, 1), cols, True,
+                     made.inputs(index, op), (index,), *arithmetic(op.signature))  # fmt: skip
+    node.writes[made.flow.makes[index][0]] = out.nbytes
+    made.nodes.append(node)
+
+
 def _whole(made: Lowering, index: int, op: Op) -> None:
     """A loss: one element looked up a row, all summed up."""
     target = op.signature["target"]
     reads = made.inputs(index, op)
     picked = made.flow.reads[index][op.signature.names.index("self")]
-    if picked not in made.pending:
+    if picked in reads and picked not in made.pending:
         reads[picked] = min(reads[picked], target.numel * 32)
     results = [(v, t.nbytes) for v, t in
                zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip
-    held = made.pending.get(picked)
-    if held is not None:  # of what is computed where it is read, only the rows' one element
-        share = target.numel / max(op.signature["self"].numel, 1)
-        flops, instructions = round(held.flops * share), round(held.instructions * share)
-        made.pending[picked] = Pending(held.reads, held.ops, flops, instructions)
     made.reduce(index, 1, target.numel, True, reads, results, arithmetic(op.signature))
-    if held is not None:
-        made.pending[picked] = held
     node = made.nodes[-1]
+    whole = max(op.signature["self"].numel, 1)
+    if picked in made.pending:  # and computed for these alone
+        held = made.pending[picked]
+        node.flops -= held.flops - held.flops * target.numel // whole
+        node.instructions -= held.instructions - held.instructions * target.numel // whole
     for key in node.reads:  # of what is pending too only the rows' one element
         node.reads[key] = min(node.reads[key], target.numel * 32)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from simulator.costs import Work, cost, works
+from simulator.fusion.costed import costed
 from simulator.records import Op, Signature, Tensor
 
 _OWN = ("product", "out", "regions", "flops", "instructions", "ops")
@@ -38,7 +39,7 @@ def product(op: Signature) -> tuple[Work, ...]:
 
 def is_product(op: Op) -> bool:
     """Is it one product or convolution whose kernel can have an epilogue?"""
-    found = works(op.signature)
+    found = costed(op.signature)
     return bool(found) and len(op.outputs) == 1 and found[-1].family in ("gemm", "conv")
 
 

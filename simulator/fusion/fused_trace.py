@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from simulator.fusion.access import region_of, value_of
 from simulator.fusion.epilogue import with_epilogue
 from simulator.fusion.node import Key
 from simulator.fusion.scheduling import Group
+from simulator.fusion.work import arguments
 from simulator.records import Op, Signature, Storage, Tensor, Trace
 
 
@@ -41,7 +43,7 @@ class _Building:
         for number, group in enumerate(groups):
             for node in group.nodes:
                 for key in node.reads:
-                    self.readers.setdefault(key, set()).add(number)
+                    self.readers.setdefault(value_of(key), set()).add(number)
 
     def build(self, rest: list[int]) -> Fused:
         from_outside = {s for i in rest for s in self.trace.ops[i].storages}
@@ -102,7 +104,8 @@ class _Building:
             return False
         storage = self.trace.storages[key[0]]
         unread = key not in self.readers
-        return storage.role != "activation" or key[0] in from_outside or unread
+        lasts = storage.role != "activation" or storage.freed is None
+        return lasts or key[0] in from_outside or unread
 
     def _storage(self, key: Key) -> int:
         if isinstance(key, tuple):
@@ -115,12 +118,8 @@ class _Building:
         ops = dict.fromkeys(op for node in group.nodes for op in node.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
         reduction = group.reduces
-        args = {
-            "flops": sum(node.flops for node in group.nodes),
-            "instructions": sum(node.instructions for node in group.nodes),
-            "rows": reduction.rows if reduction is not None and reduction.inner else 0,
-            "ops": names,
-        }
+        work = sum(node.flops for node in group.nodes), sum(n.instructions for n in group.nodes)
+        args = arguments(group.nodes, len(reads) + len(writes), work, names)
         kind = "pointwise" if reduction is None else "reduction"
         key = kind, reads, writes, tuple(args.values())
         if key not in self.signatures:
@@ -162,8 +161,9 @@ def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:
     writes: dict[Key, int] = {}
     for node in group.nodes:
         for key, size in node.reads.items():
-            if key not in writes and size:
-                reads[key] = max(reads.get(key, 0), size)
+            if value_of(key) not in writes and size:
+                region = region_of(key)
+                reads[region] = max(reads.get(region, 0), size)
         for key, size in node.writes.items():
             writes[key] = max(writes.get(key, 0), size)
     return reads, writes

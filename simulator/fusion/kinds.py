@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from simulator.costs import works
+from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 OpKind = Literal["pointwise", "reduction", "library", "none"]
@@ -20,13 +20,14 @@ _NAMED: dict[str, OpKind] = {
     "aten.native_group_norm.default": "reduction",
     "aten.native_group_norm_backward.default": "reduction",
     "aten._adaptive_avg_pool2d.default": "pointwise",
+    "aten.cumsum.default": "reduction",
     "aten.scatter_add.default": "library",
     "aten.embedding_bag.default": "library",
     "aten._embedding_bag.default": "library",
 }
 _LIBRARY = ("scaled_dot_product", "_rnn", "convolution", "mm.", "bmm", "_foreach_", "_fused_adam",
             "_fused_sgd", "sort", "topk", "nonzero", "multinomial", "masked_select",
-            "unique", "cumsum", "index_put", "upsample_bicubic")  # fmt: skip
+            "unique", "index_put", "upsample_bicubic")  # fmt: skip
 
 
 def kind(op: Signature) -> OpKind:
@@ -35,7 +36,7 @@ def kind(op: Signature) -> OpKind:
         return _NAMED[op.name]
     if any(part in op.name for part in _LIBRARY):
         return "library"
-    found = works(op)
+    found = costed(op)
     if found is None:
         return "library"
     families = {work.family for work in found}
@@ -57,6 +58,6 @@ def why_not(op: Signature) -> str:
         return "a matrix product is cuBLAS's"
     if "_foreach_" in name or "_fused_" in name:
         return "the optimizer is not in the compiled module"
-    if works(op) is None:
+    if costed(op) is None:
         return "an op without a cost function"
     return "no loop over elements and no reduction that a generated kernel runs"

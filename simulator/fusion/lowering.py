@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import count
 
+from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import kind
 from simulator.fusion.library_calls import LibraryCalls
 from simulator.fusion.node import Key, Node, Pending
+from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.reductions import parts
+from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
 
+_JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
-_PARTIAL_BYTES = 4  # sums are kept in fp32
+_SUM_BYTES = 4  # sums are kept in fp32
 
 
 class Lowering:
@@ -35,9 +39,10 @@ class Lowering:
     ) -> None:  # fmt: skip
         self.only = only
         self.inductor = inductor and only is None
-        self.loops: set[Value] = set()
+        self.made: dict[Value, Tensor] = {}  # by loops
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
+        self.offsets = offsets(trace, self.flow.computes) if self.inductor else []
         self.nodes: list[Node] = []
         self.pending: dict[Key, Pending] = {}
         self.kinds: dict[int, str] = {}
@@ -88,6 +93,10 @@ class Lowering:
         if op.name == "aten.embedding_dense_backward.default":
             self._scatter(index, op, reads)
             return
+        many = len(op.inputs) > _JOINED and op.name in ("aten.cat.default", "aten.stack.default")
+        if many and self.inductor:
+            self._concat(index, op)
+            return
         if "max_pool2d" in op.name or "avg_pool" in op.name:
             for value in self.flow.reads[index]:
                 self.store(value)
@@ -95,16 +104,39 @@ class Lowering:
                   flops, instructions)  # fmt: skip
 
     def _scatter(self, index: int, op: Op, reads: dict[Key, int]) -> None:
-        """Zeros, then sums into the rows that were looked up, atomically."""
+        """Zeros, then sums into the rows that were looked up, atomically; in full precision, from
+        which a loop makes the gradient (`embedding_dense_backward` of torch/_decomp)."""
         value, table = self.flow.makes[index][0], op.outputs[0]
         source = op.inputs[0]
-        self.nodes.append(Node("pointwise", table.numel, writes={value: table.nbytes},
+        wide = self.inductor and table.itemsize < _SUM_BYTES
+        held: Key = next(self.number) if wide else value
+        item = _SUM_BYTES if wide else table.itemsize
+        self.nodes.append(Node("pointwise", table.numel, writes={held: table.numel * item},
                                ops=(index,), instructions=table.numel))  # fmt: skip
         node = self.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-        node.writes[value] = source.nbytes
-        node.reads[value] = 0
+        node.writes[held] = source.numel * item
+        node.reads[held] = 0
         node.atomic = True
         self.nodes.append(node)
+        if wide:
+            self.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
+
+    def _concat(self, index: int, op: Op) -> None:
+        """Each part by a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
+        before: Key | None = None
+        for place, (value, tensor) in enumerate(
+            zip(self.flow.reads[index], op.inputs, strict=True)
+        ):
+            reads = {self._key(index, op, place, value): tensor.nbytes}
+            node = self.node("pointwise", tensor.numel, 1, True, reads, (index,), 0, tensor.numel)
+            last = place == len(op.inputs) - 1
+            key = self.flow.makes[index][0] if last else next(self.number)
+            node.writes[key] = tensor.nbytes
+            node.alone = True
+            if before is not None:
+                node.reads[before] = 0  # whoever reads the last part needs all
+            self.nodes.append(node)
+            before = key
 
     def reduce(
         self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
@@ -114,10 +146,11 @@ class Lowering:
         each step is split anew and carries three numbers; of sums the second is the last, one
         kernel a result."""
         ops = (index,)
+        inner = inner and not self._outer(rows * cols, reads)
         split = parts(rows, cols, inner, self.gpu)
         while split > 1:
             partial: list[tuple[Key, int]] = [
-                (next(self.number), rows * split * _PARTIAL_BYTES)
+                (next(self.number), rows * split * _SUM_BYTES)
                 for _ in range(3 if moments else len(results))
             ]
             node = self.node("reduction", rows * split, -(-cols // split), inner, reads, ops, *work)
@@ -138,22 +171,42 @@ class Lowering:
         node.writes |= dict(results)
         self.nodes.append(node)
 
+    def _outer(self, elements: int, reads: dict[Key, int]) -> bool:
+        """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
+        ir.py)?"""
+        found = [strides_apart(key) for key, size in self._through(reads)[0].items()
+                 if size >= elements]  # fmt: skip
+        return any(found) and 2 * sum(found) >= len(found)
+
     # -- values -----------------------------------------------------------------------------------
 
     def inputs(self, index: int, op: Op, *names: str) -> dict[Key, int]:
         """Bytes that reading an op's inputs (those of these names) touches, by value."""
         reads: dict[Key, int] = {}
         rows = op.outputs[0].nbytes if "embedding" in op.name and op.outputs else None
-        for value, tensor, name in zip(
-            self.flow.reads[index], op.inputs, op.signature.names, strict=True
+        for place, (value, tensor, name) in enumerate(
+            zip(self.flow.reads[index], op.inputs, op.signature.names, strict=True)
         ):
             if (names and name not in names) or tensor.device == "cpu":
                 continue
-            size = tensor.nbytes
+            size = touched_bytes(tensor)
             if rows is not None and name == "weight":
                 size = min(size, rows)
-            reads[value] = max(reads.get(value, 0), size)
+            key = self._key(index, op, place, value)
+            reads[key] = max(reads.get(key, 0), size)
         return reads
+
+    def _key(self, index: int, op: Op, place: int, value: Value) -> Key:
+        """How an op reads its input number `place`."""
+        if not self.inductor:
+            return value
+        tensor = op.inputs[place]
+        if value in self.made:
+            tensor = relaid(tensor, self.made[value])
+        how = way(op, place, tensor, self.kind(index) == "pointwise")
+        if "batch_norm" in op.name or (self.calls.channels_last and tensor.dense):
+            how = ()  # images lie in the order that suits their reader
+        return read(value, self.offsets[index][place], how)
 
     def make(
         self, index: int, reads: dict[Key, int], results: Iterable[tuple[Value, Tensor]],
@@ -163,7 +216,7 @@ class Lowering:
         shared, ops = self._through(reads)
         stored: dict[Value, int] = {}
         numel = 0
-        held = [self.pending[key] for key in reads if key in self.pending]
+        held = self._held(reads)
         flops += sum(each.flops for each in held)
         instructions += sum(each.instructions for each in held)
         ops = (*ops, index)
@@ -171,7 +224,7 @@ class Lowering:
             users = self.flow.users.get(value, [])
             if not users and value not in self.flow.kept:
                 continue
-            self.loops.add(value)
+            self.made[value] = tensor
             self.pending[value] = Pending(shared, ops, flops, instructions)
             numel = max(numel, tensor.numel)
             if self._must_store(value, users, shared, ops):
@@ -188,11 +241,29 @@ class Lowering:
     ) -> bool:
         if value in self.flow.kept or len(reads) > _READS:
             return True
-        kinds = [self.kind(user) for user in users]
+        kinds = [self._reader(user, value) for user in users]
         if "library" in kinds:
             return True
-        often = len(users) > 1 or "reduction" in kinds
+        parts = sum(self._parts(user, value) for user in users)
+        often = parts > 1 or "reduction" in kinds
         return often and (len(reads) > _READS_IF_SHARED or len(ops) > _OPS)
+
+    def _reader(self, user: int, value: Value) -> str:
+        """What reads a value: of a convolution's bias it is a loop."""
+        op = self.trace.ops[user]
+        if self.inductor and op.name == "aten.convolution.default" and "bias" in op.signature.names:
+            reads = self.flow.reads[user]
+            if reads[op.signature.names.index("bias")] == value and reads.count(value) == 1:
+                return "pointwise"
+        return self.kind(user)
+
+    def _parts(self, user: int, value: Value) -> int:
+        """In how many ways an op reads a value."""
+        places = [i for i, read in enumerate(self.flow.reads[user]) if read == value]
+        if len(places) < 2 or not self.inductor:
+            return 1
+        op = self.trace.ops[user]
+        return len({(self.offsets[user][i], op.inputs[i].shape) for i in places})
 
     def store(self, value: Key) -> None:
         """Store a value that was to be computed where it is read."""
@@ -209,18 +280,24 @@ class Lowering:
         found: dict[Key, int] = {}
         ops: dict[int, None] = {}
         for value, size in reads.items():
-            held = self.pending.get(value)
-            for key, amount in ({value: size} if held is None else held.reads).items():
+            held = self.pending.get(value_of(value))
+            for inner, amount in ({value: size} if held is None else held.reads).items():
+                through = held is not None and isinstance(value, Part)
+                key = read(inner, 0, (value.offset, *value.way)) if through else inner
                 found[key] = max(found.get(key, 0), amount)
             ops |= dict.fromkeys(held.ops if held else ())
         return found, tuple(ops)
+
+    def _held(self, reads: Iterable[Key]) -> list[Pending]:
+        values = dict.fromkeys(map(value_of, reads))
+        return [self.pending[value] for value in values if value in self.pending]
 
     def node(
         self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
         ops: tuple[int, ...], flops: int, instructions: int,
     ) -> Node:  # fmt: skip
         shared, before = self._through(reads)
-        held = [self.pending[k] for k in reads if k in self.pending]
+        held = self._held(reads)
         return Node(
             "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
             (*before, *ops), flops + sum(h.flops for h in held),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from simulator.fusion.access import Part, value_of
 from simulator.fusion.node import Key, Node
 
 _NODES = 64  # of one kernel at most (config.max_fusion_size)
@@ -40,14 +41,17 @@ def groups(
     readers: dict[Key, list[Group]] = {}
     found: list[Group] = []
     for place, node in enumerate(nodes):
-        sources = {made[key] for key in node.reads if key in made}
+        values = {value_of(key) for key in node.reads}
+        sources = {made[value] for value in values if value in made}
+        elsewhere = {made[value_of(key)] for key in node.reads
+                     if isinstance(key, Part) and value_of(key) in made}  # fmt: skip
         group = None
         if node.kind != "library" and not node.alone:
             near = set(sources)
             if siblings:
                 for key in node.reads:
                     near.update(g for g in readers.get(key, ()) if place - g.last <= _APART)
-            group = _best(node, near, sources, phases, after)
+            group = _best(node, near - elsewhere, sources, phases, after)
         if group is None:
             group = Group([], place, place)
             found.append(group)

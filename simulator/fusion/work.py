@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from simulator.costs import Work, cost
+from simulator.fusion.arithmetic import PERSISTENT
+from simulator.fusion.node import Node
 from simulator.records import Signature
+
+
+def arguments(
+    nodes: Sequence[Node], operands: int, work: tuple[int, int], ops: str
+) -> dict[str, Any]:
+    """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic, to which
+    come a load or store of each of so many `operands` for each element."""
+    sums = next((node for node in nodes if node.kind == "reduction"), None)
+    elements = max((node.elements for node in nodes), default=0)
+    return {
+        "flops": work[0],
+        "instructions": work[1] + operands * elements,
+        "rows": sums.rows if sums is not None and sums.inner else 0,
+        "ops": ops,
+        "elements": elements,
+        "cols": sums.cols if sums is not None else 0,
+        "operands": operands,
+    }
 
 
 @cost("fused.pointwise.default", "fused.reduction.default")
 def fused(op: Signature) -> Work:
     """One launch: each value from outside read once, each that others need written once."""
-    rows = op.arg("rows", 0)
-    dims = {"variant": op.name.split(".")[1]} | ({"rows": rows} if rows else {})
     return Work(
         "fused", op.arg("flops", 0), op.read_bytes, op.write_bytes,
-        instructions=op.arg("instructions", 0), dims=dims,
+        instructions=op.arg("instructions", 0),
+        dims=dims(
+            op.name.split(".")[1], op.arg("instructions", 0), op.arg("rows", 0), op.arg("cols", 0),
+            op.arg("elements", 0), op.arg("operands", 0),
+        ),
     )  # fmt: skip
+
+
+def dims(
+    kind: str, instructions: int, rows: int, cols: int, elements: int, operands: int
+) -> dict[str, Any]:
+    """How a fused kernel is told from others. The elements of a result lie in one of so many
+    `rows`, or, where there are none, across rows; `steps` are the instructions of one element,
+    which wait for each other."""
+    found: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
+    if rows:
+        found["rows"] = rows
+    if cols:
+        found |= {"cols": cols, "looped": bool(rows) and cols > PERSISTENT}
+    if elements:
+        found |= {"elements": elements, "steps": -(-instructions // elements)}
+    return found | {"operands": operands}

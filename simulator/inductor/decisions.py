@@ -23,6 +23,7 @@ def decide(gpu: GPU, profile: Profile, sdpa: str | None = None) -> None:
     """Constants are folded on the CPU, products are padded where their predicted times say so, and
     attention takes the backend that it takes on this card, or the one that is asked for."""
     _fold_on_cpu()
+    _lay_convolutions()
     _pad_by_prediction(gpu, profile)
     if sdpa is not None:
         FOREVER.enter_context(forced_attention(sdpa))
@@ -38,6 +39,21 @@ def _attend(gpu: GPU) -> None:
 
     for key in (torch._C.DispatchKey.AutogradCUDA, torch._C.DispatchKey.CUDA):
         aten.scaled_dot_product_attention.default.py_impl(key)(chosen)
+
+
+def _lay_convolutions() -> None:
+    """A build without cuDNN lays what a convolution makes, gradients too, row-major; cuDNN keeps
+    the layout of the image or of the weight (`cudnn_conv_suggest_memory_format` of ATen/native/
+    ConvUtils.h)."""
+
+    def last(x: torch.Tensor) -> bool:
+        return x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
+
+    def layout(x: torch.Tensor, weight: torch.Tensor, backend: Any) -> torch.memory_format:
+        turned = x.dim() == 4 and (last(x) or last(weight))
+        return torch.channels_last if turned else torch.contiguous_format
+
+    torch._C._conv_determine_backend_memory_format = layout
 
 
 def _fold_on_cpu() -> None:

@@ -89,9 +89,15 @@ def _shared(major: int, minor: int) -> int:
 
 
 def _tflops(gpu: GPU, dtype: str) -> float:
+    """Of a card that is not in its table by its full name torch asks Triton, which wants kHz and is
+    given MHz: a thousandth (`max_clock_rate` of torch/_utils_internal.py and
+    `get_max_tensorcore_tflops` of triton/testing.py). So an H200 pads 1024·8192 by 8192·10."""
     name = _DTYPES.get(dtype, dtype)
     engine = "vector" if name in ("fp32", "fp64") else "tensor"
-    return (gpu.peak(engine, name) or gpu.peak("vector", "fp32") or 0.0) / 1e12
+    table: Any = import_module("torch._inductor.analysis.device_info")
+    known = table.lookup_device_info(f"NVIDIA {gpu.name}") is not None
+    peak = gpu.peak(engine, name) or gpu.peak("vector", "fp32") or 0.0
+    return peak / (1e12 if known else 1e15)
 
 
 def _triton(gpu: GPU) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -173,6 +174,8 @@ class _Graph:
             kept = [d for d in loop.read_writes.writes if self._leaves(d.name, loops)]
             for number, size in self._touched(kept).items():
                 writes[number] = max(writes.get(number, 0), size)
+        for number in reads.keys() & writes.keys():  # sums into it touch what they add to
+            reads[number] = min(reads[number], writes[number])
         flops = instructions = 0
         for loop in loops:
             f, i = steps(_ops(loop))
@@ -262,7 +265,11 @@ class _Graph:
         path = list(stack.values())[-1][0] if stack else ""
         came = node.meta.get("from_node")
         source = came[0].name if came else str(node.meta.get("seq_nr", ""))
-        key = str(original), _module(path), self.phase, source
+        if node.target is original:  # it was not taken apart: it is a call of its own
+            source = node.name
+        again = node.meta.get("partitioner_tag") == "is_forward"  # in the backward pass too
+        phase: Phase = "forward" if again else self.phase
+        key = str(original), _module(path), phase, source
         return self.reading.origins.setdefault(key, len(self.reading.origins))
 
 
@@ -276,7 +283,7 @@ def _own_node(kernel: Any) -> Any:
 
 
 def _module(path: str) -> str:
-    return path.removeprefix("L['self']").removeprefix(".")
+    return re.sub(r"^L\['\w+'\]\.?", "", path)  # self, or fn where Dynamo wraps the module
 
 
 def _ops(loop: Any) -> list[tuple[str, str]]:

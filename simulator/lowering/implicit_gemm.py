@@ -156,7 +156,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
     }[direction]
     (x, grad), weight = images(op), op["weight"]
     if grad is None:
-        sources, target = (x, weight), op.out
+        sources, target = (x, weight), _result(op)
     else:
         sources, target = ((grad, x), weight) if direction == "wgrad" else ((grad, weight), x)
     blocks = groups * ceil(rows / 128) * ceil(columns / 128)
@@ -169,6 +169,14 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
         strided=prod(d["stride"]) > 1,
         few=d["cin"] < _FEW,
     )  # fmt: skip
+
+
+def _result(op: Signature) -> Tensor:
+    """What a convolution makes; of one with an epilogue, what it makes before."""
+    if op.name != "fused.product.default":
+        return op.out
+    shape, dtype, stride = op.arg("out")
+    return Tensor(tuple(shape), dtype, tuple(stride))
 
 
 def _part(tensor: Tensor, groups: int, *, outer: bool) -> Tensor:

@@ -60,6 +60,8 @@ _LLAMA: dict[str, dict[str, Any]] = {
 _ENTRIES = (
     _entry("chain", "chain:Chain", "cos of cos: a chain of pointwise ops", 1, trains=False,
            n=2, elements=1 << 24),
+    _entry("multiply-adds", "multiply_adds:MultiplyAdds", "a chain of multiply-adds: intensity by"
+           " its length", 1, trains=False, n=1, elements=1 << 24),
     _entry("mlp-tiny", "mlp:Mlp", "eight narrow linear layers: all overhead", 32,
            width=128, depth=8),
     _entry("mlp-wide", "mlp:Mlp", "four wide linear layers: all matrix products", 1024,

@@ -7,6 +7,7 @@ card, host or mode at the same ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -78,12 +79,14 @@ class Grid:
             self.kinds[kind] = _kind(self.family, self.sizes, gpu)
         return self.kinds[kind]
 
-    def roofs(self, gpu: GPU, profile: Profile) -> Roofs:
-        """The table whose rows `Lowered` names."""
+    def roofs(self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]) -> Roofs:
+        """The table whose rows `Lowered` names; `warm` says which of so many find anything in
+        L2."""
         for card, known, table in self.tables:
             if card is gpu and known is profile:
                 return table
-        found = roofs_of(self.on(gpu).ruled, gpu, profile)
+        ruled = self.on(gpu).ruled
+        found = roofs_of(ruled, gpu, profile, warm(sum(each.points for each in ruled)))
         self.tables.append((gpu, profile, found))
         del self.tables[:-_TABLES]
         return found

@@ -27,8 +27,8 @@ _READ, _WRITE, _FIRST = 0, 1, 2
 class Reuse:
     """Ops of a program by what they find in L2: `op_class` [ops] (−1 where nothing is launched),
     `number` the signature of each class. One row for the accesses of a class that are alike: which
-    class, how many, which tensor of the family, how it reaches its storage, and a row of `between`
-    [rows, signatures]. `held` counts the tensors of each signature [signatures, tensors]."""
+    class, how many, which tensor of the family, how it reaches its storage, and a row of `between`,
+    which counts the tensors that were moved since [rows, tensors]."""
 
     op_class: Ints
     number: Ints
@@ -38,17 +38,17 @@ class Reuse:
     how: Ints
     row: Ints
     between: Floats
-    held: Floats
 
     def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
         """The share of the bytes of each class that an L2 of this size serves [classes, points],
         where the family's tensors have these [tensors, points]."""
         sizes = tensor_bytes[self.tensor]
-        distance = (self.between @ (self.held @ tensor_bytes))[self.row] + sizes
-        distance[self.how == _WRITE] = sizes[self.how == _WRITE]
-        distance[self.how == _FIRST] = np.inf
+        distance = np.where(
+            (self.how == _READ)[:, None], (self.between @ tensor_bytes)[self.row] + sizes, sizes
+        )
+        served = (distance <= l2_bytes) & (self.how != _FIRST)[:, None]
         total = sizes * self.count[:, None]
-        hot = np.where(distance <= l2_bytes, total, 0.0)
+        hot = total * served
         rows = np.bincount(self.of_class, minlength=len(self.number))
         found = np.zeros((len(self.number), sizes.shape[1]))
         some = np.flatnonzero(rows)
@@ -125,7 +125,7 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     of_class, times, tensor, means, row = np.array(alike, np.int64).reshape(-1, 5).T
     return Reuse(
         op_class, number, of_class, times.astype(float), tensor, means, row,
-        distinct.astype(float), held.astype(float),
+        (distinct @ held).astype(float),
     )  # fmt: skip
 
 

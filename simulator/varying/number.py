@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.varying.as_one import AsOne
 from simulator.varying.path import Path
 
 _LONG = 2**63
@@ -22,64 +23,15 @@ _EXACT = 2**53  # integers up to here are floats too
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
-class Varying:
-    """A number at every point of a path. Comparisons answer for the points on it; what insists on
-    a plain number (`range`, a key, an index) gets that of its first point, and the points with
-    another number leave it."""
+class Varying(AsOne):
+    """A number at every point of a path. Comparisons answer for the points on it."""
 
-    __slots__ = ("most", "path", "values")
+    __slots__ = ("most",)
+    __hash__ = AsOne.__hash__  # which `__eq__` would take away
 
     def __init__(self, values: NDArray[Any], path: Path, most: int | None = None) -> None:
-        self.values = values
-        self.path = path
+        super().__init__(values, path)
         self.most = _most(values) if most is None else most
-
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
-        """What asks whether this is an int or a float is told so."""
-        return float if self.values.dtype == np.float64 else int
-
-    # As one plain number.
-
-    def one(self) -> Any:
-        """The number of the first point; points with another leave the path."""
-        return self.path.one(self.values)
-
-    def __bool__(self) -> bool:
-        return self.path.truth(self.values != 0)
-
-    def __hash__(self) -> int:
-        return hash(self.one())
-
-    def __index__(self) -> int:
-        return operator.index(self.one())
-
-    def __int__(self) -> int:
-        return int(self.one())
-
-    def __trunc__(self) -> int:
-        return int(self.one())
-
-    def __float__(self) -> float:
-        return float(self.one())
-
-    def __complex__(self) -> complex:
-        return complex(self.one())
-
-    def __str__(self) -> str:
-        return str(self.one())
-
-    def __repr__(self) -> str:
-        return repr(self.one())
-
-    def __format__(self, form: str) -> str:
-        return format(self.one(), form)
-
-    def __reduce__(self) -> Any:
-        return type(self.one()), (self.one(),)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
-        return np.array(self.one(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
         """numpy's functions of numbers go point by point; beside an array it is one number."""
@@ -90,10 +42,6 @@ class Varying:
         if found.dtype == np.bool_:
             return self.path.truth(found)
         return Varying(found if found.dtype == np.int64 else found.astype(float), self.path)
-
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else plain numbers have, such as `is_integer`."""
-        return getattr(self.one(), name)
 
     # Arithmetic.
 

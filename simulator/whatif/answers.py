@@ -16,7 +16,7 @@ from simulator.profiles import Profile
 from simulator.symbols.family import Family
 from simulator.whatif.answer import as_fused, learned, solved
 from simulator.whatif.lines import expecting
-from simulator.whatif.setting import FamilyEdit, Rates, Setting
+from simulator.whatif.setting import Rates, Setting
 from simulator.whatif.tracing_ask import family, reason_to_trace, trace_key, traced
 
 _OPS_AT_ONCE = 50_000  # of the traces that are held at a time
@@ -67,8 +67,8 @@ def answers(
                     continue
                 known = family(first)
                 trace = traced(first) if known is None else None
-                if known is None and len(groups) > 1:
-                    retraced.update(dict.fromkeys(rows, _reason(first)))
+                if known is None and len(groups) > 1 and (why := why_traced(first)):
+                    retraced.update(dict.fromkeys(rows, why))
             except InputError as error:
                 refused.update(dict.fromkeys(rows, str(error)))
                 continue
@@ -99,12 +99,10 @@ def answers(
     return table, refused, retraced
 
 
-def _reason(found: Setting) -> str:
-    if not all(isinstance(edit, FamilyEdit) for edit in found.edits):
-        return "a what-if of it edits each trace"
-    if found.fusion:
-        return "each trace is fused by itself"
-    return reason_to_trace(found.ask, found.gpu) or "it was traced before"
+def why_traced(found: Setting) -> str | None:
+    """Why a trace of its own was taken; None where a family gave the trace that is edited or
+    fused, or it is a saved one."""
+    return None if found.ask.saved else reason_to_trace(found.ask, found.gpu)
 
 
 class _OfFamily(NamedTuple):

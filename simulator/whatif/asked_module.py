@@ -9,7 +9,8 @@ from typing import Any
 from unittest.mock import patch
 
 from simulator.errors import InputError
-from simulator.networks.loading import DTYPES, Loaded
+from simulator.networks.loaded import Loaded
+from simulator.networks.loading import DTYPES
 from simulator.whatif.module_pattern import block, check
 from simulator.whatif.setting import Ask
 

@@ -11,11 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from simulator.errors import InputError
-from simulator.fusion.chosen import REFERENCE, Chosen, Kernel
-from simulator.fusion.epilogue import is_product
-from simulator.fusion.lowering import Lowering
+from simulator.fusion.chains import with_epilogues
+from simulator.fusion.chosen import Chosen, Kernel
 from simulator.fusion.merging import merged
-from simulator.fusion.scheduling import groups
 from simulator.records import Trace
 from simulator.whatif.module_pattern import ALL, block
 from simulator.whatif.removing import fits_name
@@ -54,7 +52,7 @@ class FusedOps:
         kernels: list[Kernel] = []
         taken: set[int] = set()
         for choice in self.choices:
-            for kernel in _kernels(chosen, choice):
+            for kernel in kernels_of(chosen, choice):
                 if both := taken.intersection(kernel.members):
                     raise InputError(
                         f"fuse: {chosen.said(min(both))} is in two sets: expected it in one; "
@@ -68,7 +66,8 @@ class FusedOps:
             raise InputError(f"fuse: {error}") from None
 
 
-def _kernels(chosen: Chosen, choice: Choice) -> list[Kernel]:
+def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
+    """The kernels that a choice makes. InputError, with the reason, where it makes none."""
     if choice.numbers:
         return [_one(chosen, choice.numbers, choice)]
     sets = _sets(chosen.trace, choice)
@@ -91,8 +90,8 @@ def _kernels(chosen: Chosen, choice: Choice) -> list[Kernel]:
 
 def _is_module(chosen: Chosen, choice: Choice) -> bool:
     """Is what stands for ops a module pattern, as in +fuse=layers.*.up?"""
-    names = any(fits_name(part, op.name) for part in choice.ops.split("+")
-                for op in chosen.trace.ops)  # fmt: skip
+    names = any(fits_name(part, each.name) for part in choice.ops.split("+")
+                for each in chosen.trace.signatures[0])  # fmt: skip
     return choice.ops != "*" and choice.modules == ALL and not names
 
 
@@ -100,10 +99,13 @@ def _sets(trace: Trace, choice: Choice) -> dict[tuple[str, str], list[int]]:
     """The chosen ops by module and phase."""
     found: dict[tuple[str, str], list[int]] = {}
     names = choice.ops.split("+")
+    fitting = {each.name for each in trace.signatures[0]
+               if any(fits_name(name, each.name) for name in names)}  # fmt: skip
     for index, op in enumerate(trace.ops):
+        if op.name not in fitting or choice.phase not in ("both", op.phase):
+            continue
         path = block(choice.modules, op.module)
-        fits = path is not None and any(fits_name(name, op.name) for name in names)
-        if fits and choice.phase in ("both", op.phase) and path is not None:
+        if path is not None:
             found.setdefault((path, op.phase), []).append(index)
     if not found and choice.modules == ALL:  # a module pattern was given first
         return _sets(trace, Choice("*", choice.ops, choice.phase)) if choice.ops != "*" else {}
@@ -128,28 +130,11 @@ def _one(
 
 
 def _chains(chosen: Chosen, sets: dict[tuple[str, str], list[int]], choice: Choice) -> list[Kernel]:
-    """The longest chains of each set that are legal: those of the partition rule, and products with
-    what reads their results."""
-    trace = chosen.trace
+    """The longest chains of each set that are legal."""
     owner = {index: key for key, each in sets.items() for index in each}
-    kinds = dict.fromkeys(owner.values())
-    number = {key: str(at) for at, key in enumerate(kinds)}
-    marks = [number.get(owner.get(index, ("", "")), "") for index in range(len(trace.ops))]
-    nodes = Lowering(trace, REFERENCE, only=frozenset(owner), flow=chosen.flow).run()
-    found: list[set[int]] = []
-    of: dict[int, set[int]] = {}
-    for group in groups(nodes, marks, siblings=False):
-        if group.library:
-            continue
-        key = owner.get(group.nodes[-1].ops[-1])
-        members = {index for node in group.nodes for index in node.ops
-                   if owner.get(index) == key and index not in of}  # fmt: skip
-        found.append(members)
-        of.update(dict.fromkeys(members, members))
-    _with_epilogues(chosen, owner, found, of)
     kernels: list[Kernel] = []
     reason = ""
-    for members in found:
+    for members in with_epilogues(chosen, owner):
         try:
             if len(members) > 1:
                 kernels.append(chosen.kernel(members))
@@ -159,29 +144,6 @@ def _chains(chosen: Chosen, sets: dict[tuple[str, str], list[int]], choice: Choi
         reason = reason or _why_none(chosen, sets)
         raise InputError(f"fuse: no two of {choice.ops!r} can be one kernel: {reason}")
     return kernels
-
-
-def _with_epilogues(
-    chosen: Chosen, owner: dict[int, tuple[str, str]], found: list[set[int]],
-    of: dict[int, set[int]],
-) -> None:  # fmt: skip
-    """Give each chosen product the chain that reads it, where that may be its epilogue."""
-    for index in owner:
-        if not is_product(chosen.trace.ops[index]):
-            continue
-        users = chosen.flow.users.get(chosen.flow.makes[index][0], [])
-        user = next((u for u in users if owner.get(u) == owner[index]), None)
-        if user is None:
-            continue
-        chain = of.get(user, {user})
-        try:
-            chosen.kernel({index, *chain})
-        except InputError:
-            continue
-        if user not in of:
-            found.append(chain)
-            of[user] = chain
-        chain.add(index)
 
 
 def _why_none(chosen: Chosen, sets: dict[tuple[str, str], list[int]]) -> str:

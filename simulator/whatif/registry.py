@@ -108,6 +108,11 @@ def whatifs() -> tuple[WhatIf, ...]:
     return tuple(sorted(_WHATIFS.values(), key=lambda w: GROUPS.index(w.group)))
 
 
+def registered(name: str) -> WhatIf | None:
+    """The what-if of this name, if there is one."""
+    return _WHATIFS.get(name)
+
+
 def named(name: str) -> WhatIf:
     """The what-if of this name; InputError with the nearest names where there is none."""
     if name not in _WHATIFS:

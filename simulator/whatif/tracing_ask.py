@@ -8,7 +8,9 @@ from a family that was fitted (`simulator.whatif.lines`), and plain ones from di
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import nullcontext
+from contextvars import ContextVar
 from dataclasses import replace as replaced
 from functools import cache
 from hashlib import sha256
@@ -20,7 +22,7 @@ from msgspec.structs import replace
 
 from simulator.errors import InputError, UntracedError
 from simulator.hardware import GPU
-from simulator.networks.loading import Facts
+from simulator.networks.loaded import Facts
 from simulator.records import Trace
 from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
@@ -40,6 +42,8 @@ _FACTS: LeastRecent[Facts] = LeastRecent(64)
 _LOCK = RLock()
 _DISK: list[TraceCache] = []
 _ELSEWHERE: list[bool] = []
+_PROGRESS: ContextVar[Callable[[], None]] = ContextVar("progress", default=lambda: None)
+"""Told of each trace that is made while `make` runs."""
 
 FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
 
@@ -59,17 +63,23 @@ def trace_elsewhere(elsewhere: bool = True) -> None:
     _ELSEWHERE[:] = [True] if elsewhere else []
 
 
-def make(ask: Ask, gpu: GPU, line: Line | None = None) -> None:
-    """Leave the trace of an ask on disk, or the families along a line. InputError where there is
-    no trace."""
+def make(
+    ask: Ask, gpu: GPU, line: Line | None = None, progress: Callable[[], None] = lambda: None
+) -> None:
+    """Leave the trace of an ask on disk, or the families along a line; `progress` is called after
+    each trace that is made. InputError where there is no trace."""
     ask = _settled(ask)
-    if line is None:
-        plain(ask, gpu)
-        return
-    axis, _ = line  # a family along one size knows no other: its one batch is 1, its sequence None
-    batch = 1 if axis == "seq" else ask.batch or 8
-    seq = None if axis == "batch" else ask.seq or 128
-    _lines(ask, gpu).fit(line, batch, seq)
+    token = _PROGRESS.set(progress)
+    try:
+        if line is None:
+            plain(ask, gpu)
+            return
+        axis, _ = line  # along one size no other is known: its one batch is 1, its sequence None
+        batch = 1 if axis == "seq" else ask.batch or 8
+        seq = None if axis == "batch" else ask.seq or 128
+        _lines(ask, gpu).fit(line, batch, seq)
+    finally:
+        _PROGRESS.reset(token)
 
 
 def stored_families(ask: Ask, gpu: GPU, line: Line) -> Path:
@@ -282,11 +292,13 @@ def _run(ask: Ask, gpu: GPU) -> Trace:
 
     found = loaded(ask)
     with _LOCK, forced_attention(ask.sdpa) if ask.sdpa else nullcontext():
-        return trace(
+        made = trace(
             found.module, found.args, found.kwargs, gpu=gpu, autocast=AUTOCAST.get(ask.dtype),
             phase="training" if ask.training else "inference", sizes=dict(ask.data_sizes),
             optimizer=ask.optimizer,
         )  # fmt: skip
+    _PROGRESS.get()()
+    return made
 
 
 def _read(network: str) -> Trace:

@@ -175,7 +175,7 @@ UNTRIED = {
     "seq": "another question is asked", "size": "another network", "network": "another network",
     "training": "another question is asked", "freeze": "another question is asked",
     "remove": "what were free is a question about a chosen op",
-    "fuse": "a question about chosen ops; fusion tries all that a compiler fuses",
+    "fuse": "tried of the adjacent ops that save most (simulator.whatif.fusible)",
     "utilisation": "a question about a kernel that is yet to be written",
     "mode": "cuda_graph and fusion say it", "host": "one host is known; host_speed says it",
     "memory": "it changes no time; what fits is a question for seek",

@@ -58,7 +58,13 @@ def test_four_sides_and_no_fifth_one_and_not_none():
 
 def test_a_file_reads_back_byte_for_byte(tmp_path: Path):
     changed = apply(apply(START.scenario, "bandwidth", {"times": 2.0}), "cuda_graph")
-    state = State((*START.sides, Named("<b> & é", changed)), 1, frozenset([5, 2]), "system", "Map")
+    state = State(
+        (*START.sides, Named("<b> & é", changed, "t.json.gz")),
+        1,
+        frozenset([5, 2]),
+        "system",
+        "Map",
+    )
     save(tmp_path / "one.ridge", state, {"Explore": "AAEC"})
     found, docks = load(tmp_path / "one.ridge")
     assert (found, docks) == (state, {"Explore": "AAEC"})

@@ -1,6 +1,7 @@
 """Packaged families answer without torch; what is stale is dropped; a missing trace is a need."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer
 from app import examples
 from app.answer import along_batch, answered
 from app.plots.drawing import application
+from app.tracing import key_of
 from app.worker import Worker
+from simulator.errors import UntracedError
 from simulator.scenario import Scenario
 from simulator.whatif import tracing_ask
+from simulator.whatif.setting import setting
 
 
 @pytest.fixture
@@ -55,7 +59,48 @@ def test_a_refusal_comes_back_with_its_words(worker: Worker):
     assert said == ["batch is 0: expected 1 or more"]
 
 
+def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
+    found: list[object] = []
+    need = UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu)
+    worker.tracing.need = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
+    waiting: list[Callable[[str], None]] = []
+    there: list[bool] = []
+
+    def ask(cancelled: object) -> str:
+        if not there:
+            raise need
+        return "the trace"
+
+    worker._loaded.add((key_of(need)[:2], None))  # as if the packaged families knew no answer
+    for key in ("side 0", "view Sweep"):
+        worker.ask(key, ask, found.append, found.append)
+    clock = QElapsedTimer()
+    clock.start()
+    while len(waiting) < 2 and clock.elapsed() < 5000:
+        QCoreApplication.processEvents()
+        time.sleep(0.01)
+    there.append(True)
+    for told in waiting:  # one request, both are told
+        told("")
+    wait(worker)
+    assert found == ["the trace", "the trace"]
+
+
+def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
+    said: list[str] = []
+    need = UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu)
+    worker._loaded.add((key_of(need)[:2], None))
+    worker.tracing.need = lambda need, urgent, told: told("")  # pyright: ignore
+
+    def ask(cancelled: object) -> str:
+        raise need
+
+    worker.ask("side 0", ask, lambda found: None, lambda error: said.append(str(error)))
+    wait(worker)
+    assert len(said) == 1 and "could not be kept on disk: expected room in the cache" in said[0]
+
+
 def test_the_files_are_small_and_all_there():
     sizes = [path.stat().st_size for path in examples.FOLDER.glob("*.families")]
-    assert len(sizes) == len(list(examples.scenarios()))
-    assert sum(sizes) < 2**20
+    assert len(sizes) == len(list(examples.asks()))
+    assert sum(sizes) < 1.2 * 2**20

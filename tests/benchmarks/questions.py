@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from simulator.advice import advise
 from simulator.regimes import next_shift, regime_map
@@ -101,5 +101,5 @@ def points() -> Iterator[Row]:
     yield timed("llama3-8b: 1,000 points of training, again", lambda _: _swept(axes), 9, 0.25)
 
 
-def _swept(axes: dict[str, range | tuple[int, ...]]) -> str:
+def _swept(axes: Mapping[str, Sequence[int]]) -> str:
     return f"{len(sweep(LLAMA, axes).refused)} refused"

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from simulator import InputError, trace
-from simulator.networks.loading import Facts, load
+from simulator.networks.loaded import Facts
+from simulator.networks.loading import load
 
 GOOD = """
 import torch

@@ -17,6 +17,7 @@ from simulator.networks.swin import from_windows, to_windows
 # As published with the weights, unless a comment says what differs.
 PARAMETERS = {
     "chain": 0,
+    "multiply-adds": 0,
     "mlp-tiny": 133_386,  # 8·(128·128 + 128) + 128·10 + 10
     "mlp-wide": 268_550_154,  # 4·(8192·8192 + 8192) + 8192·10 + 10
     # encoder and pooler 109,482,240; transform 590,592 + norm 1,536 + bias 30,522; 2 classes 1,538
@@ -56,6 +57,7 @@ LLAMA = dict(width=64, layers=2, heads=4, kv_heads=2, hidden=96, vocab=50)
 MIXTRAL = dict(LLAMA, experts=4)
 TINY: dict[str, dict[str, Any]] = {
     "chain": dict(elements=100),
+    "multiply-adds": dict(n=3, elements=100),
     "mlp-tiny": dict(width=16, depth=2),
     "mlp-wide": dict(width=16, depth=2),
     "bert-base": dict(width=32, layers=2, heads=4, hidden=64, vocab=50, mask=True),
@@ -147,7 +149,7 @@ def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
     module = tiny(name).to(dtype).eval()
     with torch.no_grad():
         given = inputs(module, SEQ)
-        if name == "chain":  # no parameter says its dtype
+        if name in ("chain", "multiply-adds"):  # no parameter says its dtype
             given = tuple(x.to(dtype) for x in given)
         logits = module(*given)
     assert logits.dtype == dtype and logits.isfinite().all()

@@ -14,10 +14,12 @@ from simulator.many import Step, simulated
 from simulator.points import COLUMNS, Drive, at_points
 from simulator.profiles import learned
 from simulator.scenario import Scenario
+from simulator.sweep import figures as of_prediction
 from simulator.sweep import sweep
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
-from simulator.whatif import apply, tracing_ask
+from simulator.whatif import apply, parse, tracing_ask
+from simulator.whatif.answer import predicted
 from simulator.whatif.setting import setting
 from tests.simulator.whatif.conftest import asked
 
@@ -98,3 +100,31 @@ def test_a_sweep_says_which_points_were_traced() -> None:
     many = sweep(base, {"batch": [*range(2, 40)]})
     assert not many.retraced
     assert not sweep(base, {"bandwidth": [1.0, 2.0]}).retraced  # one trace for all
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "chosen"),
+    [
+        ("bert-base", dict(dtype="fp16"), "gelu+addmm"),
+        ("llama3-1b", dict(dtype="bf16"), "mul+silu"),
+        ("resnet18", dict(dtype="fp16"), "convolution+native_batch_norm+relu_"),
+    ],
+)
+def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
+    name: str, more: dict[str, Any], chosen: str
+) -> None:
+    draw = random.Random(name)
+    base = asked(name, **more)
+    for text in (f"+fuse={chosen}", "+fusion=pointwise", "+fusion=xla", "+fusion=compiled"):
+        batches = sorted(draw.sample(range(2, 200), 7))
+        found = sweep(apply(base, *parse(text)), {"batch": batches})
+        assert not found.retraced and not found.refused
+        row = draw.randrange(len(found))
+        there = setting(found.scenarios[row])
+        fresh = tracing_ask._run(there.ask, there.gpu)
+        for edit in there.edits:
+            fresh = edit(fresh)
+        assert tracing_ask.traced(there) == fresh
+        expected = of_prediction(predicted(fresh, there))
+        ours = [found.columns[column][row] for column in COLUMNS]
+        np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)

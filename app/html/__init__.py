@@ -1,0 +1,1 @@
+"""A prediction as one HTML file that opens from the disk: no script, no network, no Qt."""

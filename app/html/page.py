@@ -1,0 +1,95 @@
+"""The page: what a prediction says, in the order in which a reader asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from app import quantities as q
+from app.exports import summary
+from app.groups import kernel_groups, module_groups
+from app.html import roofline, timeline
+from app.render import assumed
+from app.report import (
+    causes,
+    idle_sentence,
+    memory_parts,
+    notes,
+    provenance,
+    title,
+    totals,
+    unmodelled,
+    verdict,
+)
+from app.scenario import Subject
+from app.theme import THEMES, Theme
+from simulator.prediction import REGIMES, Prediction
+
+_MOST_ROWS = 30
+
+
+def as_html(p: Prediction, subject: Subject, command: str) -> str:
+    """The report as one document. Names of modules and ops are data: they are escaped.
+
+    `command` is what repeats it on a terminal.
+    """
+    page = Environment(
+        loader=PackageLoader("app.html", "."), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    page.filters |= {"seconds": q.seconds, "data": q.data, "percent": q.percent}
+    return page.get_template("page.jinja").render(_contents(p, subject, command))
+
+
+def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
+    kernels, modules = kernel_groups(p), module_groups(p)
+    capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
+    return {
+        "title": title(p, subject), "verdict": verdict(p, subject), "command": command, "p": p,
+        "facts": _facts(p, subject), "regimes": REGIMES,
+        "interval": _whisker(p), "roofline": roofline.drawing(p), "timeline": timeline.drawing(p),
+        "causes": [(name, s) for name, s in causes(p) if s > 0],
+        "kernels": kernels[:_MOST_ROWS], "more_kernels": len(kernels[_MOST_ROWS:]),
+        "modules": [m for m in modules if m.share >= 0.005][:_MOST_ROWS],
+        "memory": memory_parts(p), "used": used, "capacity": capacity,
+        "missing": unmodelled(p), "assumed": assumed(p), "notes": notes(p),
+        "provenance": provenance(p),
+        "scenario": summary(p, subject)["scenario"],
+        "themes": [(name, _tokens(theme)) for name, theme in THEMES.items()],
+    }  # fmt: skip
+
+
+def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
+    """Name, figure and what stands under it."""
+    t = totals(p, subject)
+    tokens = q.count_of(t.tokens_per_s, "tokens/s") if t.tokens_per_s else ""
+    utilisation, of = (
+        (q.percent(t.utilisation), f"of {q.scaled(t.peak_flops_per_s, 'FLOP/s')} in {t.engine}")
+        if t.engine else ("none", "no matrix products")
+    )  # fmt: skip
+    return [
+        ("one step alone", q.seconds(p.latency_s), f"host work {q.seconds(p.host_s)}"),
+        ("throughput", q.count_of(t.samples_per_s, "samples/s"), tokens),
+        ("FLOP utilisation", utilisation, of),
+        ("GPU busy", q.seconds(p.gpu_busy_s), q.percent(t.busy_share) + " of the step"),
+        ("GPU idle", idle_sentence(p).partition(":")[0], "a step"),
+        ("kernels", f"{p.kernel_count:,}", f"from {len(p.trace.ops):,} ops"),
+    ]
+
+
+def _whisker(p: Prediction) -> tuple[float, float, float]:
+    """Low, point and high as shares of an axis from zero to a little beyond the interval."""
+    low, high = p.interval_s
+    most = high * 1.15 or 1.0
+    return low / most, p.period_s / most, high / most
+
+
+def _tokens(theme: Theme) -> dict[str, str]:
+    """A theme's colours as custom properties."""
+    plain = ("bg0", "bg1", "bg2", "bg3", "line", "line2", "grid", "ink", "ink2", "ink3", "danger")
+    found = {name: str(getattr(theme, name)) for name in plain}
+    for regime in REGIMES:
+        colours = theme.regime(regime)
+        found |= {regime: colours.fill, f"{regime}-ink": colours.ink}
+    return found

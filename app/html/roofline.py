@@ -1,0 +1,145 @@
+"""The roofline of a report, as places in pixels for its template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import atan2, degrees, pi, sqrt
+
+from app.quantities import number, percent, scaled, seconds
+from app.views.launches import Alike, alike
+from app.views.roofline_scene import Roof, ends, roof
+from app.views.scale import Scale
+from simulator.prediction import Prediction
+
+WIDTH, HEIGHT = 1080, 380
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 1070, 14, 336
+_LEAST_NAMED = 0.01
+_LETTER_PX = 6.4
+_LARGEST_PX2 = 3000.0
+"""The area of a mark that stands for all of the GPU's time."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A ceiling, with its name at a point and turned by so many degrees."""
+
+    kind: str
+    points: tuple[float, float, float, float]
+    words: str
+    at: tuple[float, float]
+    turn: float = 0.0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Launches alike: where, how large, of which regime; `name` is "" for most."""
+
+    regime: str
+    x: float
+    y: float
+    reach: float
+    name: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """All of it."""
+
+    lines: tuple[Line, ...]
+    marks: tuple[Mark, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    ridge: tuple[float, float, str]
+
+
+def drawing(p: Prediction) -> Drawing | None:
+    """The roofline of what computes; None where nothing does."""
+    found = [a for a in alike(p) if a.flops and a.bytes]
+    if not found:
+        return None
+    roofs = roof(p, found)
+    span = ends(found, roofs)
+    x = Scale(*span.x, _LEFT, _RIGHT, log=True)
+    y = Scale(*span.y, _BOTTOM, _TOP, log=True)
+    lines = (*_engines(roofs, x, y), *_memories(roofs, x, y))
+    written = [_box(*each.at, each.words, each.turn == 0.0) for each in lines]
+    marks = tuple(_mark(a, x, y, written) for a in found)
+    at = x.at(roofs.ridge), y.at(roofs.main.flops_per_s)
+    return Drawing(
+        lines,
+        tuple(reversed(marks)),  # the heaviest above all
+        _decades(x, False), _decades(y, True), (*at, f"ridge {number(roofs.ridge)}"),
+    )  # fmt: skip
+
+
+_Box = tuple[float, float, float, float]
+
+
+def _box(left: float, middle: float, words: str, before: bool = False) -> _Box:
+    """Where words stand: left, top, right, bottom."""
+    wide = _LETTER_PX * len(words)
+    left -= wide if before else 0.0
+    return left, middle - 8, left + wide, middle + 8
+
+
+def _named(x: float, y: float, reach: float, name: str, written: list[_Box]) -> bool:
+    """Is there room for a name right of a mark? Then it is taken."""
+    box = _box(x + 1.4 * reach + 4, y, name)
+    meets = any(
+        box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in written
+    )
+    if meets or box[2] > _RIGHT:
+        return False
+    written.append(box)
+    return True
+
+
+def _mark(a: Alike, x: Scale, y: Scale, written: list[_Box]) -> Mark:
+    told = (
+        f"{a.label}, {a.shape} {a.dtype}: {a.count:,} launches, {seconds(a.total_s)} "
+        f"({percent(a.share)} of the GPU's time), {a.regime}-bound, "
+        f"{number(a.intensity)} FLOP a byte, {scaled(a.achieved_flops_per_s, 'FLOP/s')}, "
+        f"{percent(a.of_roof)} of {a.roof}"
+    )
+    reach = max(3.5, sqrt(_LARGEST_PX2 * a.share / pi))
+    at = x.at(a.intensity), y.at(a.achieved_flops_per_s)
+    name = f"{a.label} ×{a.count}"
+    shown = a.share >= _LEAST_NAMED and _named(*at, reach, name, written)
+    return Mark(a.regime, *at, reach, name if shown else "", told)
+
+
+def _engines(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
+    lines: list[Line] = []
+    for ceiling in roofs.engines:
+        if not ceiling.used:
+            continue
+        at = y.at(ceiling.flops_per_s)
+        begin = x.at(ceiling.flops_per_s / roofs.memories[0].known_bytes_per_s)
+        kind = "compute" if ceiling == roofs.main else "compute second"
+        place = (_RIGHT - 4.0, at - 6)
+        lines.append(Line(kind, (max(begin, _LEFT), at, _RIGHT, at), ceiling.label, place))
+    return lines
+
+
+def _memories(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
+    lines: list[Line] = []
+    top = roofs.main.flops_per_s
+    for level in roofs.memories:
+        rate = level.known_bytes_per_s
+        points = (x.at(x.low), y.at(x.low * rate), x.at(top / rate), y.at(top))
+        turn = degrees(atan2(points[3] - points[1], points[2] - points[0]))
+        dram = level.level == "DRAM"
+        share = 0.62 if dram else 0.3
+        at = (points[0] + share * (points[2] - points[0]),
+              points[1] + share * (points[3] - points[1]))  # fmt: skip
+        kind = "memory" if dram else "memory second"
+        lines.append(Line(kind, points, roofs.label(level), at, turn))
+    return lines
+
+
+def _decades(scale: Scale, rates: bool) -> tuple[tuple[float, str], ...]:
+    """Ticks with their names, rates as "100 T"."""
+    return tuple(
+        (scale.at(value), scaled(value, "") if rates else words) for value, words in scale.ticks(8)
+    )

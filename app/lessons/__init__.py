@@ -1,0 +1,44 @@
+"""Lessons: questions whose answers are simulated, each a small TOML file that a teacher writes.
+
+Those of this folder come with Ridgepoint; a user's own lie in the folder `own()`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from app.lessons.lesson import Lesson
+from app.lessons.lesson_file import read
+from simulator.errors import InputError
+
+FOLDER = Path(__file__).parent
+FOLDER_VARIABLE = "RIDGEPOINT_LESSONS"
+_MOST = 200
+
+
+def own() -> Path:
+    """Where a user's lessons are; RIDGEPOINT_LESSONS names another folder."""
+    told = os.environ.get(FOLDER_VARIABLE)
+    return (
+        Path(told) if told else Path(platformdirs.user_config_dir("ridgepoint", False)) / "lessons"
+    )
+
+
+def packaged() -> tuple[Lesson, ...]:
+    """Those that come with Ridgepoint, in the order of their names."""
+    return tuple(read(path) for path in sorted(FOLDER.glob("*.toml")))
+
+
+def lessons() -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
+    """Every lesson, a user's own last, and what is wrong with those that cannot be read."""
+    found: list[Lesson] = []
+    wrong: list[str] = []
+    for path in [*sorted(FOLDER.glob("*.toml")), *sorted(own().glob("*.toml"))[:_MOST]]:
+        try:
+            found.append(read(path))
+        except InputError as error:
+            wrong.append(str(error))
+    return tuple(found), tuple(wrong)

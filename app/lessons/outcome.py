@@ -1,0 +1,212 @@
+"""What the simulator says to a lesson: its sides predicted, its axis swept, its words filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.lessons.lesson import Lesson, Line
+from app.lessons.placeholders import PLACE, SHIFT, place
+from app.lessons.words import NAMES, WORDS, Word
+from app.quantities import faster, number, plain, trimmed
+from simulator.errors import InputError
+from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.regimes import next_shift
+from simulator.scenario import Scenario, predict
+from simulator.sweep import axis, sweep
+
+Cancelled = Callable[[], bool]
+Floats = NDArray[np.float64]
+_SWEPT = {"period": "period_s", "throughput": "samples_per_s", "host": "host_s",
+          "gpu_busy": "gpu_busy_s", "compute": "compute", "bytes_share": "memory",
+          "overhead": "overhead"}  # fmt: skip
+"""Words that a sweep has as a column; the others take a prediction at each value."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Where the regime changes: at `last` it is still `before`, from `first` on `after`."""
+
+    last: float
+    first: float
+    before: Regime
+    after: Regime
+
+    @property
+    def at(self) -> float:
+        """The middle of the two, by factors."""
+        return float(np.sqrt(self.last * self.first))
+
+    @property
+    def exact(self) -> bool:
+        """Are the two neighbours?"""
+        return self.first - self.last <= 1
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A word along a line: one row a value. `low` and `high` are its 80% interval."""
+
+    values: Floats
+    figures: Floats
+    low: Floats
+    high: Floats
+    regimes: tuple[Regime, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The sides by letter, as far as they are predicted, and what the line came to."""
+
+    lesson: Lesson
+    sides: Mapping[str, Prediction]
+    curve: Curve | None = None
+    change: Change | None = None
+
+    @property
+    def word(self) -> Word:
+        """What is drawn: the word that is guessed, the rate where a shift is, else the time."""
+        return drawn(self.lesson)
+
+    @property
+    def whole(self) -> bool:
+        """Is everything answered, not the first side alone?"""
+        return len(self.sides) == len(self.lesson.sides) and (
+            self.curve is not None or self.lesson.line is None
+        )
+
+    @property
+    def right(self) -> str:
+        """The right choice: a regime, or the letter of the fastest side."""
+        if self.lesson.choose == "fastest":
+            return min(self.sides, key=lambda letter: self.sides[letter].period_s)
+        return self.sides[self.lesson.chosen_of].regime
+
+    def figure(self, letter: str) -> float:
+        """The word of a side."""
+        return self.word.of(self.sides[letter])
+
+    def at(self, value: int) -> float:
+        """The word at a value of the line."""
+        assert self.curve is not None
+        return float(self.curve.figures[int(np.flatnonzero(self.curve.values == value)[0])])
+
+    def interval(self, place: int | str) -> tuple[float, float] | None:
+        """The 80% interval of the word at a value of the line, or of a side; None where it has
+        none."""
+        if isinstance(place, str):
+            return self.word.interval(self.sides[place])
+        assert self.curve is not None
+        row = int(np.flatnonzero(self.curve.values == place)[0])
+        low, high = float(self.curve.low[row]), float(self.curve.high[row])
+        return (low, high) if low < high else None
+
+    def regime(self, said: str) -> Regime | None:
+        """A card's regime: that of a side where it is a letter."""
+        return self.sides[said].regime if said in self.sides else next(
+            (r for r in REGIMES if r == said), None)  # fmt: skip
+
+    def filled(self, text: str) -> str:
+        """A text with its placeholders filled in; those not known yet are a dash."""
+        return PLACE.sub(lambda found: self._written(found[1]), text)
+
+    def _written(self, written: str) -> str:
+        found = place(written)
+        if found is None:
+            return written
+        if found.word in SHIFT:
+            return self._of_change(found.word)
+        p, first = self.sides.get(found.side), self.sides.get("a")
+        if p is None or first is None:
+            return "–"
+        if found.word in NAMES:
+            return NAMES[found.word](p)
+        word = WORDS[found.word]
+        if found.compared == "faster":
+            return faster(word.of(first), word.of(p))
+        if found.compared == "times":
+            before = word.of(first)
+            return trimmed(number(word.of(p) / before)) if before else "–"
+        return word.text(word.of(p))
+
+    def _of_change(self, word: str) -> str:
+        change = self.change
+        if change is None:
+            return "no value" if word == "shift" else "–"
+        if word == "shift":
+            if change.exact:
+                return plain(change.last)
+            return f"{plain(change.last)} to {plain(change.first)}"
+        return f"{change.before if word == 'shift_before' else change.after}-bound"
+
+
+def drawn(lesson: Lesson) -> Word:
+    """The figure of a lesson's picture."""
+    usual = "achieved" if lesson.guess == "shift" else "period"
+    return WORDS.get(lesson.guess, WORDS[usual])
+
+
+def begun(lesson: Lesson) -> Outcome:
+    """What the question takes: the first side. UntracedError where a trace is missing."""
+    return Outcome(lesson, {"a": predict(lesson.sides[0].scenario)})
+
+
+def answered(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | None:
+    """Everything; None where nobody waits for it any more."""
+    sides: dict[str, Prediction] = {}
+    for side in lesson.sides:
+        if cancelled():
+            return None
+        sides[side.letter] = predict(side.scenario)
+    if lesson.line is None:
+        return Outcome(lesson, sides)
+    curve = _curve(lesson.sides[0].scenario, lesson.line, drawn(lesson), cancelled)
+    if curve is None:
+        return None
+    return Outcome(lesson, sides, curve, _change(lesson.sides[0].scenario, lesson.line, curve))
+
+
+def _curve(scenario: Scenario, line: Line, word: Word, cancelled: Cancelled) -> Curve | None:
+    values = np.array(line.values, np.float64)
+    if word.name in _SWEPT:
+        found = sweep(scenario, {line.name: line.values})
+        if found.refused:
+            raise InputError(next(iter(found.refused.values())))
+        figures, c = found.columns[_SWEPT[word.name]], found.columns
+        low, high = figures, figures
+        if word.follows:
+            ends = [c[name] / c["period_s"] for name in ("low_s", "high_s")]
+            bounds = [figures * e if word.follows > 0 else figures / e for e in ends]
+            low, high = np.minimum(*bounds), np.maximum(*bounds)
+        return Curve(values, figures, low, high, tuple(REGIMES[int(n)] for n in c["regime"]))
+    rows: list[tuple[float, float, float]] = []
+    bound: list[Regime] = []
+    along = axis(scenario, line.name)
+    for value in line.values:
+        if cancelled():
+            return None
+        p = predict(along.at(scenario, value))
+        figure = word.of(p)
+        rows.append((figure, *(word.interval(p) or (figure, figure))))
+        bound.append(p.regime)
+    figures, low, high = np.array(rows).T
+    return Curve(values, figures, low, high, tuple(bound))
+
+
+def _change(scenario: Scenario, line: Line, curve: Curve) -> Change | None:
+    """The first change of regime on the line: to the value along the batch and the sequence, whose
+    families answer at every one; between two of the line's values elsewhere."""
+    pairs = zip(pairwise(curve.values.tolist()), pairwise(curve.regimes), strict=True)
+    for (last, first), (before, after) in pairs:
+        if before == after:
+            continue
+        if line.name in ("batch", "seq"):
+            found = next_shift(scenario, line.name, start=last, limit=first)
+            if found.first is not None and found.after is not None:
+                return Change(found.last, found.first, found.before, found.after)
+        return Change(last, first, before, after)
+    return None

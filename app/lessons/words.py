@@ -1,0 +1,273 @@
+"""What a lesson can say and ask: a fixed vocabulary of figures, each read off a prediction.
+
+A word is one decorated function; nothing in a lesson's file is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from app.groups import short_dtype
+from app.quantities import count_of, data, number, percent, plain, scaled, seconds
+from app.report import PRODUCTS
+from simulator.engines import peak_flops_per_s
+from simulator.prediction import Prediction
+
+Figure = Callable[[Prediction], float]
+Follows = Literal[-1, 0, 1]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A figure and how it is written. `follows` is 1 where it grows with the time, -1 where it
+    falls with it, 0 where it does not depend on it: that is where its interval comes from.
+    `share` where it lies from 0 to 1."""
+
+    name: str
+    of: Figure
+    text: Callable[[float], str]
+    says: str
+    follows: Follows = 0
+    share: bool = False
+
+    def interval(self, p: Prediction) -> tuple[float, float] | None:
+        """The 80% interval of the figure; None where it does not depend on the time."""
+        if not self.follows or not p.period_s:
+            return None
+        value, bounds = self.of(p), [bound / p.period_s for bound in p.interval_s]
+        ends = [value * b if self.follows > 0 else value / b for b in bounds]
+        return min(ends), max(ends)
+
+
+WORDS: dict[str, Word] = {}
+
+
+def _word(
+    text: Callable[[float], str], follows: Follows = 0, share: bool = False
+) -> Callable[[Figure], Figure]:
+    def decorate(function: Figure) -> Figure:
+        name, says = function.__name__, (function.__doc__ or "").strip().rstrip(".")
+        WORDS[name] = Word(name, function, text, says, follows, share)
+        return function
+
+    return decorate
+
+
+def _flops(value: float) -> str:
+    return scaled(value, "FLOP")
+
+
+def _rate(value: float) -> str:
+    return scaled(value, "FLOP/s")
+
+
+def _bandwidth(value: float) -> str:
+    return scaled(value, "B/s")
+
+
+def _percent(value: float) -> str:
+    """A share with a digit after the point where it is small: "0.2%"."""
+    return f"{number(100 * value, 1 if value < 0.01 else 2)}%" if value < 0.1 else percent(value)
+
+
+@_word(seconds, 1)
+def period(p: Prediction) -> float:
+    """Time of a step."""
+    return p.period_s
+
+
+@_word(seconds, 1)
+def per_sample(p: Prediction) -> float:
+    """Time for each sample."""
+    return p.period_s / max(1, p.trace.samples)
+
+
+@_word(lambda v: count_of(v, "samples/s"), -1)
+def throughput(p: Prediction) -> float:
+    """Samples a second."""
+    return p.trace.samples / p.period_s if p.period_s else 0.0
+
+
+@_word(seconds)
+def host(p: Prediction) -> float:
+    """Work of the host in a step."""
+    return p.host_s
+
+
+@_word(seconds)
+def gpu_busy(p: Prediction) -> float:
+    """Time in a step in which a kernel runs."""
+    return p.gpu_busy_s
+
+
+@_word(seconds)
+def idle(p: Prediction) -> float:
+    """Time in a step in which the GPU waits for the host."""
+    return p.idle.host_s + p.idle.sync_s
+
+
+@_word(plain)
+def kernels(p: Prediction) -> float:
+    """Kernels of a step."""
+    return float(p.kernel_count)
+
+
+@_word(seconds)
+def each_kernel(p: Prediction) -> float:
+    """Mean time of a kernel."""
+    return p.gpu_busy_s / max(1, p.kernel_count)
+
+
+@_word(seconds)
+def each_launch(p: Prediction) -> float:
+    """Mean work of the host for a kernel."""
+    return p.host_s / max(1, p.kernel_count)
+
+
+@_word(_flops)
+def flops(p: Prediction) -> float:
+    """Arithmetic of a step."""
+    return float(p.flops)
+
+
+@_word(data)
+def traffic(p: Prediction) -> float:
+    """Bytes that the kernels of a step read and write."""
+    each = [float(w.bytes) for w in p.works]
+    return sum(each[row] for row in p.columns.work_of.tolist())
+
+
+@_word(lambda v: f"{number(v)} FLOP/B")
+def intensity(p: Prediction) -> float:
+    """FLOPs for each byte."""
+    moved = traffic(p)
+    return p.flops / moved if moved else 0.0
+
+
+@_word(_rate, -1)
+def achieved(p: Prediction) -> float:
+    """FLOPs a second."""
+    return p.flops / p.period_s if p.period_s else 0.0
+
+
+@_word(_bandwidth, -1)
+def moved(p: Prediction) -> float:
+    """Bytes a second."""
+    return traffic(p) / p.period_s if p.period_s else 0.0
+
+
+@_word(_bandwidth)
+def bandwidth(p: Prediction) -> float:
+    """Bandwidth of the GPU's memory by its data sheet."""
+    return p.gpu.bandwidth_bytes_per_s
+
+
+@_word(_rate)
+def peak(p: Prediction) -> float:
+    """Peak of the engine that does most of the FLOPs."""
+    return peak_flops_per_s(p.gpu, *_engine(p))
+
+
+@_word(lambda v: f"{number(v)} FLOP/B")
+def ridge(p: Prediction) -> float:
+    """FLOPs for each byte from which on the peak, not the memory, is the limit."""
+    return peak(p) / p.gpu.bandwidth_bytes_per_s
+
+
+@_word(seconds)
+def at_peak(p: Prediction) -> float:
+    """Time of the FLOPs, were every engine at its peak."""
+    per_engine: dict[tuple[str, str], float] = {}
+    for k in p.kernels:
+        per_engine[k.engine, k.dtype] = per_engine.get((k.engine, k.dtype), 0.0) + k.flops
+    return sum(done / peak_flops_per_s(p.gpu, *e) for e, done in per_engine.items() if done)
+
+
+@_word(_percent, -1, share=True)
+def utilisation(p: Prediction) -> float:
+    """Share of the peak that is reached."""
+    return at_peak(p) / p.period_s if p.period_s else 0.0
+
+
+@_word(data)
+def memory(p: Prediction) -> float:
+    """Memory on the GPU at the peak."""
+    return float(p.peak_memory_bytes + p.workspace_bytes)
+
+
+@_word(data)
+def weights(p: Prediction) -> float:
+    """Bytes of the weights."""
+    return float(p.weight_bytes)
+
+
+@_word(plain)
+def batch(p: Prediction) -> float:
+    """Samples of a step."""
+    return float(p.trace.samples)
+
+
+@_word(_percent, share=True)
+def compute(p: Prediction) -> float:
+    """Share of the time that compute decides."""
+    return p.shares["compute"]
+
+
+@_word(_percent, share=True)
+def bytes_share(p: Prediction) -> float:
+    """Share of the time that memory decides."""
+    return p.shares["memory"]
+
+
+@_word(_percent, share=True)
+def overhead(p: Prediction) -> float:
+    """Share of the time that overhead decides."""
+    return p.shares["overhead"]
+
+
+@_word(_percent, share=True)
+def other_flops(p: Prediction) -> float:
+    """Share of the FLOPs that is not in matrix products."""
+    return 1 - _products(p, lambda k: float(k.flops))
+
+
+@_word(_percent, share=True)
+def other_time(p: Prediction) -> float:
+    """Share of the kernels' time that is not in matrix products."""
+    return 1 - _products(p, lambda k: k.duration_s)
+
+
+def _products(p: Prediction, of: Callable[..., float]) -> float:
+    whole = sum(of(k) for k in p.kernels)
+    return sum(of(k) for k in p.kernels if k.family in PRODUCTS) / whole if whole else 0.0
+
+
+def _engine(p: Prediction) -> tuple[str, str]:
+    found: dict[tuple[str, str], int] = {}
+    for k in p.kernels:
+        found[k.engine, k.dtype] = found.get((k.engine, k.dtype), 0) + k.flops
+    return max(found, key=lambda e: found[e], default=("vector", "float32"))
+
+
+def _gpu(p: Prediction) -> str:
+    return p.gpu.name
+
+
+def _regime(p: Prediction) -> str:
+    return f"{p.regime}-bound"
+
+
+def _dtype(p: Prediction) -> str:
+    return short_dtype(_engine(p)[1])
+
+
+def _interval(p: Prediction) -> str:
+    return f"{seconds(p.interval_s[0], 2)} to {seconds(p.interval_s[1], 2)}"
+
+
+NAMES: dict[str, Callable[[Prediction], str]] = {
+    "gpu": _gpu, "regime": _regime, "dtype": _dtype, "interval": _interval,
+}  # fmt: skip
+"""Words that are no figures."""

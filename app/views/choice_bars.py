@@ -1,0 +1,86 @@
+"""The choices of an axis as bars of their times, the shortest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF
+
+from app.plots.shares import STACK
+from app.quantities import between, percent, seconds
+from app.theme import LABEL_PX, Theme
+from app.views.canvas import Card
+from app.views.paint import Paint, width
+from app.views.titled import Listed
+from simulator.prediction import REGIMES
+
+_TIME_PX, _ROW_PX = 112.0, 17.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice with the columns of simulator.sweep, or why it has none; its place on the axis."""
+
+    name: str
+    place: int
+    figures: Mapping[str, float]
+    why: str = ""
+
+
+class ChoiceBars(Listed):
+    """`here` is the place of the choice at the cursor. What has no answer stands last."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Choices", "", False, _ROW_PX)
+        self.here = -1
+
+    def show_choices(self, choices: list[Choice], here: int, title: str, about: str) -> None:
+        """Draw these."""
+        self.items = sorted(choices, key=lambda c: (bool(c.why), c.figures["period_s"]))
+        self.here, self.title, self.about, self.over = here, title, about, None
+        self.setAccessibleName(f"{title} {about}")
+        self.update()
+
+    def shown(self) -> list[tuple[Choice, QRectF]]:
+        """Those that fit, the cursor's own always among them."""
+        rows = super().shown()
+        own = next((c for c in self.items if c.place == self.here), None)
+        if rows and own is not None and all(item is not own for item, _ in rows):
+            rows[-1] = own, rows[-1][1]
+        return rows
+
+    def draw_row(self, paint: Paint, item: Choice, box: QRectF) -> None:
+        theme, y = self.theme, box.center().y()
+        names = min(0.34 * box.width(), max(width(c.name, LABEL_PX, 600) for c in self.items) + 8)
+        here = item.place == self.here
+        paint.text(box.left(), y, item.name, theme.b if here else theme.ink, LABEL_PX,
+                   600 if here else 400, room=names - 6)  # fmt: skip
+        if item.why:
+            paint.text(box.left() + names, y, item.why, theme.ink3, room=box.width() - names)
+            return
+        time = item.figures["period_s"]
+        most = max((c.figures["period_s"] for c, _ in self.shown() if not c.why), default=time)
+        room = box.width() - names - _TIME_PX
+        left, high = box.left() + names, min(12.0, box.height() - 5)
+        for regime in STACK:
+            wide = room * item.figures[regime] * time / most
+            if wide > 0.4:
+                paint.area(QRectF(left, y - high / 2, wide, high), regime)
+            left += wide
+        low, high_s = item.figures["low_s"], item.figures["high_s"]
+        words = f"{seconds(time)}, {between(low, high_s, time)}"
+        ink = theme.ink if item.figures["fits"] else theme.danger
+        paint.text(box.right(), y, words, ink, LABEL_PX, 600 if here else 400, 1.0)
+
+    def card(self) -> Card | None:
+        item = self.over
+        if item is None or item.why:
+            return None
+        found = item.figures
+        regime = REGIMES[int(found["regime"])]
+        interval = between(found["low_s"], found["high_s"], found["period_s"])
+        rows = [("Time", seconds(found["period_s"])), ("80% interval", interval)]
+        rows += [(r.capitalize(), percent(found[r])) for r in REGIMES]
+        rows.append(("Memory", "fits" if found["fits"] else "does not fit"))
+        return Card(item.name, tuple(rows), f"{regime}-bound", regime)

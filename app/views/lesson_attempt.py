@@ -1,0 +1,158 @@
+"""A learner's attempt at a lesson: what was predicted, and how near it came. No widget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite, log10
+from typing import Literal
+
+from app.lessons.lesson import Lesson
+from app.lessons.outcome import Outcome
+from app.quantities import number, plain
+
+Key = int | str
+"""Of a guess: a value of the line, a side's letter, or "shift"."""
+Step = Literal["predict", "reveal", "explain", "try"]
+STEPS: dict[Step, str] = {
+    "predict": "Predict", "reveal": "Reveal", "explain": "Explain", "try": "Try it",
+}  # fmt: skip
+NEAR = 2.0
+NEAR_SHARE = 0.1
+"""A guess is good within a factor of two, that of a share within ten points."""
+
+
+@dataclass
+class Attempt:
+    """`known` is what was simulated before the question: the first side. `guesses` are in SI;
+    `moved` are those that the learner has set."""
+
+    lesson: Lesson
+    known: Outcome
+    guesses: dict[Key, float] = field(default_factory=dict[Key, float])
+    moved: set[Key] = field(default_factory=set[Key])
+    choice: str = ""
+    step: Step = "predict"
+
+    def __post_init__(self) -> None:
+        for key in self.keys:
+            self.guesses.setdefault(key, self._beginning(key))
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """What is guessed, in order."""
+        lesson = self.lesson
+        if not lesson.guess:
+            return ()
+        if lesson.guess == "shift":
+            return ("shift",)
+        return lesson.line.markers if lesson.line else lesson.asked
+
+    @property
+    def locked(self) -> bool:
+        return self.step != "predict"
+
+    @property
+    def lacking(self) -> str:
+        """What must be done before the prediction can be locked; "" where nothing."""
+        if self.keys and not self.moved:
+            return "Drag a marker first, or move it with the arrow keys"
+        if self.lesson.choose and not self.choice:
+            return "Choose an answer first"
+        return ""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest guess."""
+        lesson = self.lesson
+        if lesson.guess == "shift" and lesson.line:
+            return float(lesson.line.values[0]), float(lesson.line.values[-1])
+        if self.known.word.share:
+            return lesson.low or 0.0, lesson.high or 1.0
+        decade = 10.0 ** int(log10(self._at_hand) // 1)
+        return lesson.low or decade / 10, lesson.high or 1000 * decade
+
+    @property
+    def _at_hand(self) -> float:
+        figure = self.known.figure("a")
+        return figure if figure > 0 and isfinite(figure) else 1.0
+
+    def _beginning(self, key: Key) -> float:
+        low, high = self.range
+        if self.known.word.share and key != "shift":
+            return (low + high) / 2
+        if key == "shift" or key == "a":
+            return (max(low, 1e-30) * high) ** 0.5
+        return min(max(self._at_hand, low), high)
+
+    def put(self, key: Key, value: float) -> None:
+        """Set a guess, inside the range; nothing happens once it is locked."""
+        if self.locked:
+            return
+        low, high = self.range
+        value = min(max(value, low), high)
+        self.guesses[key] = float(round(value)) if key == "shift" else value
+        self.moved.add(key)
+
+    def written(self, key: Key) -> str:
+        """A guess for people."""
+        value = self.guesses[key]
+        return plain(round(value)) if key == "shift" else self.known.word.text(value)
+
+    def answer(self, found: Outcome, key: Key) -> float | None:
+        """What the simulator says to a guess; None where the regime changes nowhere."""
+        if key == "shift":
+            return found.change.at if found.change else None
+        return found.at(key) if isinstance(key, int) else found.figure(key)
+
+    def near(self, found: Outcome, key: Key) -> bool:
+        """Is a guess good?"""
+        answer, guess = self.answer(found, key), self.guesses[key]
+        if answer is None:
+            return False
+        if key != "shift" and found.word.share:
+            return abs(guess - answer) <= NEAR_SHARE
+        low, high = answer, answer
+        if key == "shift" and found.change:
+            low, high = found.change.last, found.change.first
+        return low / NEAR <= guess <= high * NEAR
+
+    def good(self, found: Outcome) -> bool:
+        """Is every guess good, or where there is none, the choice right?"""
+        if not self.keys:
+            return self.choice == found.right
+        return all(self.near(found, key) for key in self.keys)
+
+    def named(self, key: Key) -> str:
+        """What a guess is about."""
+        lesson = self.lesson
+        if key == "shift":
+            return "where the regime changes"
+        if isinstance(key, int):
+            return f"{lesson.line.name if lesson.line else ''} {key}"
+        return lesson.side(key).label
+
+    @property
+    def farthest(self) -> Key | None:
+        """The guess that stands last: that of which a picture speaks."""
+        return self.keys[-1] if self.keys else None
+
+    def said(self, found: Outcome, key: Key) -> str:
+        """How far a guess was: "13 times faster", "25 points less", "as predicted"."""
+        answer, guess = self.answer(found, key), self.guesses[key]
+        if answer is None:
+            return "it changes nowhere here"
+        if key != "shift" and found.word.share:
+            points = 100 * (answer - guess)
+            if abs(points) < 1:
+                return "as you predicted"
+            return f"{abs(points):.0f} points {'more' if points > 0 else 'less'}"
+        if key == "shift" and found.change and found.change.last <= guess <= found.change.first:
+            return "as you predicted"
+        ratio = answer / guess if guess else 1.0
+        more, less = ("slower", "faster") if key != "shift" and found.word.follows == 1 else (
+            ("later", "earlier") if key == "shift" else ("more", "less"))  # fmt: skip
+        if abs(ratio - 1) < 0.03:
+            return "as you predicted"
+        if 1 / 1.5 < ratio < 1.5:
+            return f"{100 * abs(ratio - 1):.0f}% {more if ratio > 1 else less}"
+        return f"{number(max(ratio, 1 / ratio), 2)} times {more if ratio > 1 else less}"

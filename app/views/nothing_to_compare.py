@@ -1,0 +1,109 @@
+"""What stands where there is one scenario only: what a comparison says, and ways to one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.plots.picture import font
+from app.theme import BODY_PX, FIGURE_PX, SUPPORT_PX, Theme
+from app.views.view import Side
+from simulator.errors import InputError
+from simulator.scenario import Scenario, Value
+
+_ABOUT = (
+    "A comparison takes two scenarios. It shows what each change between them does to the time, "
+    "alone and after those before it; which kernels moved; and which parts changed their regime."
+)
+_WAYS: tuple[tuple[str, str, str, dict[str, Value]], ...] = (
+    ("Compare with a CUDA graph", "Graph", "mode", {"to": "cuda_graph"}),
+    ("Compare with torch.compile", "Compiled", "mode", {"to": "compiled"}),
+    ("Compare with fused AdamW", "Fused AdamW", "optimizer", {"to": "adamw_fused"}),
+    ("Compare with twice the bandwidth", "Twice the bandwidth", "bandwidth", {"times": 2.0}),
+    ("Compare with a B200", "B200", "gpu", {"to": "b200_sxm"}),
+)
+"""What a button says, what the new side is called, and the what-if that it has."""
+
+
+class NothingToCompare(QWidget):
+    """One sentence and a few buttons; `added` gives name and scenario of the side that one asks
+    for."""
+
+    added = Signal(str, object)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.side: Side | None = None
+        self.setAccessibleName("Nothing to compare yet")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 24, 24, 24)
+        column.setSpacing(12)
+        column.addStretch(1)
+        head = QLabel("Nothing to compare yet")
+        head.setFont(font(FIGURE_PX, 600))
+        head.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.about = QLabel(_ABOUT)
+        self.about.setWordWrap(True)
+        self.about.setFont(font(SUPPORT_PX))
+        self.about.setFixedSize(520, self.about.heightForWidth(520) + 24)
+        self.about.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(head)
+        column.addWidget(self.about, 0, Qt.AlignmentFlag.AlignHCenter)
+        grid = QGridLayout()
+        grid.setSpacing(8)
+        self.buttons: list[QPushButton] = []
+        for place, (words, _, _, _) in enumerate(_WAYS):
+            button = QPushButton(words)
+            button.setFont(font(BODY_PX, 600 if place == 0 else 400))
+            button.setObjectName("primary" if place == 0 else "other")
+            button.setAccessibleName(words)
+            button.clicked.connect(lambda _=False, p=place: self._ask(p))
+            grid.addWidget(button, place, 0)
+            self.buttons.append(button)
+        column.addLayout(grid)
+        column.setAlignment(grid, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)
+        self.restyle(theme)
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setStyleSheet(
+            f"NothingToCompare {{ background: {theme.bg1}; }} QLabel {{ color: {theme.ink}; }}"
+            f"QPushButton {{ background: {theme.bg3}; color: {theme.ink}; border: 1px solid "
+            f"{theme.line2}; border-radius: 6px; padding: 6px 16px; min-width: 240px; }}"
+            f"QPushButton#primary {{ background: {theme.b}; color: {theme.on_accent}; }}"
+            f"QPushButton:focus {{ border: 2px solid {theme.focus}; }}"
+            f"QPushButton:disabled {{ color: {theme.ink3}; }}"
+        )
+
+    def show_side(self, side: Side) -> None:
+        """Offer what would be another scenario than this one; the others say why not."""
+        self.side = side
+        for place, button in enumerate(self.buttons):
+            other, why = self._other(place)
+            button.setEnabled(other is not None)
+            button.setToolTip(why)
+            button.setVisible(_WAYS[place][2] != "optimizer" or side.prediction.trace.phase
+                              == "training")  # fmt: skip
+
+    def _other(self, place: int) -> tuple[Scenario | None, str]:
+        """The scenario that a button asks for, and what its tooltip says."""
+        from simulator.whatif import apply
+
+        assert self.side is not None
+        _, name, whatif, arguments = _WAYS[place]
+        try:
+            other = apply(self.side.scenario, whatif, arguments)
+        except InputError as error:
+            return None, str(error)
+        p = self.side.prediction
+        now = {"mode": p.mode, "gpu": p.gpu.id}.get(whatif)
+        if now is not None and now == arguments["to"]:
+            return None, f"{self.side.name} is that already"
+        return other, f"Adds a scenario called {name}"
+
+    def _ask(self, place: int) -> None:
+        other, _ = self._other(place) if self.side else (None, "")
+        if other is not None:
+            self.added.emit(_WAYS[place][1], other)

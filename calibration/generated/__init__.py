@@ -1,0 +1,11 @@
+"""What generated kernels are timed on: small functions as `torch.compile` compiles them.
+
+Importing the package registers them all, kind "generated".
+"""
+
+from calibration.generated import layouts, pointwise, rows, training
+
+FAMILIES = (layouts, pointwise, rows, training)
+"""The modules that register functions."""
+
+__all__ = ["FAMILIES"]

@@ -1,0 +1,71 @@
+"""Functions as `torch.compile` runs them, and registered to be timed.
+
+A function is compiled where its operands lie in memory; on meta tensors it runs op by op, so that
+the same point can be traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+import torch._dynamo.config
+from torch import Tensor
+
+from calibration.sweeps.registry import Call, Params, operation
+
+Function = Callable[..., Any]
+MOST_SHAPES = 4096
+"""Compiled versions that a process keeps of one function; the ninth would run uncompiled else."""
+
+
+def points(sizes: Iterable[Params], half: Sequence[str] = ("bf16",)) -> list[Params]:
+    """Each size in bf16, every other one in fp32 too, and one in the middle in fp16."""
+    every = list(sizes)
+    return [
+        *({"dtype": dtype, **size} for size in every for dtype in half),
+        *({"dtype": "fp32", **size} for size in every[1::2]),
+        {"dtype": "fp16", **every[len(every) // 2]},
+    ]
+
+
+def generated(
+    sizes: Callable[[], Iterable[Params]],
+) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
+    """Register a function whose kernels are generated."""
+    return operation(sizes, kind="generated")
+
+
+def compiled(function: Function, operands: Sequence[Tensor]) -> Call:
+    """The call of `function(*operands)`."""
+    run = _run(function, operands)
+    return lambda: run(*operands)
+
+
+class Trained:
+    """The call that runs `function(*operands)` forward and backward, from a random gradient to the
+    gradients of all operands that want one."""
+
+    def __init__(self, function: Function, operands: Sequence[Tensor]) -> None:
+        self.operands = operands
+        self.run = _run(function, operands)
+        with torch.no_grad():
+            self.gradient = torch.randn_like(function(*operands))
+        self.wanted = [each for each in operands if each.requires_grad]
+
+    def forward(self) -> Tensor:
+        """The forward pass alone."""
+        return self.run(*self.operands)
+
+    def __call__(self) -> object:
+        made = self.forward()  # which is a result too, or its kernel would have less to do
+        return made, torch.autograd.grad(made, self.wanted, self.gradient)
+
+
+def _run(function: Function, operands: Sequence[Tensor]) -> Function:
+    if operands[0].device.type == "meta":
+        return function
+    torch._dynamo.config.recompile_limit = MOST_SHAPES
+    torch._dynamo.config.accumulated_recompile_limit = MOST_SHAPES * 64
+    return torch.compile(function, dynamic=False)

@@ -1,0 +1,114 @@
+"""The measured kernels of compiled functions beside those that our own rules make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import geometric_mean
+
+from msgspec.structs import replace
+
+import calibration.generated as registered
+from calibration.generated.compiled import Trained
+from calibration.kernels import Kernel
+from calibration.log import read
+from calibration.recordings import MEASUREMENTS
+from calibration.samples import Sample, dirty, merged
+from calibration.sweeps.registry import Call, Point, points
+from calibration.swept import Swept, lowered
+from simulator.costs import Work
+from simulator.fusion import fused
+from simulator.hardware import GPU
+from simulator.records import Trace
+from simulator.tracing import trace_call
+
+_GENERATED = "triton_"
+_KINDS = {"poi": "pointwise", "per": "reduction", "red": "reduction"}
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A generated kernel: its point, its name, its work, and the share of its bytes in L2 and
+    seconds, warm and cold. `own` is how full of written lines the call leaves L2."""
+
+    point: Point
+    name: str
+    work: Work
+    warm: tuple[float, float]
+    cold: tuple[float, float]
+    own: float
+
+    def samples(self) -> Iterator[Sample]:
+        yield Sample(self.work, *self.warm, self.own)
+        yield Sample(self.work, *self.cold, 1.0)
+
+
+def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
+    """Every measured function, its launches as our rules fuse them."""
+    assert registered.FAMILIES
+    logs = sorted((folder or MEASUREMENTS / gpu.id).glob("generated_*.jsonl*"))
+    rounds = [read(path).samples for path in logs]
+    for point in points("generated"):
+        rows = [each[point.name]["kernels"] for each in rounds if point.name in each]
+        kernels = averaged([row for row in rows if row])
+        if kernels:
+            trace = fused(traced(point), gpu).trace
+            yield lowered(point, trace, {"kernels": kernels}, gpu)
+
+
+def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
+    """Each kernel's geometric mean over the rounds that launched what the last one did: each was
+    tuned anew, and among tiles that come near to each other took one or the other."""
+    if not rounds:
+        return []
+    names = [name for name, _, _ in rounds[-1]]
+    alike = [each for each in rounds if [name for name, _, _ in each] == names]
+    return [
+        (
+            name,
+            geometric_mean(each[i][1] for each in alike),
+            geometric_mean(each[i][2] or each[i][1] for each in alike),
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def traced(point: Point) -> Trace:
+    """A point's ops, those of its backward pass marked."""
+    trace = trace_call(point.make)
+    if not point.operation.startswith("generated_train"):
+        return trace
+
+    def forward() -> Call:
+        call = point.make()
+        assert isinstance(call, Trained)
+        return call.forward
+
+    before = len(trace_call(forward).ops)
+    after = [replace(op, phase="backward") for op in trace.ops[before:]]
+    return replace(trace, ops=[*trace.ops[:before], *after])
+
+
+def matched(call: Swept) -> list[Matched]:
+    """A call's generated kernels with their works, in launch order; none where the rules make
+    others than the compiler did."""
+    works = [each for each in call.launches if each[0].family == "fused"]
+    kernels = [each for each in call.kernels if each[0].startswith(_GENERATED)]
+    if [_kind(work) for work, _, _ in works] != [_KINDS.get(name[7:10]) for name, _, _ in kernels]:
+        return []
+    own = dirty([work for work, _, _ in call.launches])
+    return [
+        Matched(call.point, name, work, (hot, warm_s), (cold, cold_s), own)
+        for (work, hot, cold), (name, warm_s, cold_s) in zip(works, kernels, strict=True)
+    ]
+
+
+def _kind(work: Work) -> str:
+    return "pointwise" if work.dims["variant"] == "pointwise" else "reduction"
+
+
+def samples(found: Iterable[Swept]) -> list[Sample]:
+    """What the fit may see: all but the points that are held out."""
+    every = (each for call in found if not call.point.held_out for each in matched(call))
+    return merged(sample for each in every for sample in each.samples())

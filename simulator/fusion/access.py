@@ -1,0 +1,126 @@
+"""In which order and where a loop reads a value: what Inductor's `MemoryDep` says of an index.
+Loops share a read only where both read the same elements in the same order (`score_fusion_memory`
+of torch/_inductor/scheduler.py), and a loop joins the one before it only where it reads in the
+order in which that writes (`fusable_read_and_write`)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from simulator.fusion.node import Key
+from simulator.records import Op, Tensor, row_major
+
+Map = tuple[Any, ...]
+"""() for the order of memory; else what tells an order from others."""
+
+_MOVING = {
+    "roll": "self", "flip": "self", "index": "self", "index_select": "self", "gather": "self",
+    "embedding": "weight", "constant_pad_nd": "self", "reflection_pad2d": "self",
+    "upsample_nearest2d": "self", "_upsample_nearest_exact2d": "self", "repeat": "self",
+    "slice_backward": "grad_output", "select_backward": "grad_output",
+}  # fmt: skip
+"""Ops whose element is not their operand's at the same place."""
+
+
+_ONLY_SEEN = -1  # the storage of what only the compiler sees; its version is the number
+
+
+class Part(NamedTuple):
+    """A read of a value otherwise than whole and in the order of memory: from an offset, by a
+    map."""
+
+    storage: int
+    version: int
+    offset: int
+    way: Map
+
+
+def value_of(key: Key) -> Key:
+    """The value that a key is a read of."""
+    if not isinstance(key, Part):
+        return key
+    return key.version if key.storage == _ONLY_SEEN else (key.storage, key.version)
+
+
+def region_of(key: Key) -> Key:
+    """The same for all reads that begin at one place: a value, or one with the offset behind it."""
+    if not isinstance(key, Part):
+        return key
+    value = value_of(key)
+    if not key.offset:
+        return value
+    return (*value, key.offset) if isinstance(value, tuple) else value
+
+
+def read(key: Key, offset: int, way: Map) -> Key:
+    """The key of a read of what `key` reads, another offset and map on top."""
+    if not offset and not way:
+        return key
+    if isinstance(key, Part):
+        before = key
+    else:
+        storage, version = key if isinstance(key, tuple) else (_ONLY_SEEN, key)
+        before = Part(storage, version, 0, ())
+    return Part(before.storage, before.version, before.offset + offset, (*before.way, *way))
+
+
+def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
+    """How op reads its input number `place`, which lies as `tensor` says: a loop in the order of
+    its output's dimensions, a reduction in that of its input's own."""
+    name = op.name.split(".")[1]
+    if _MOVING.get(name) == op.signature.names[place]:
+        return ((name, tensor.shape),)
+    fits = loop and op.outputs and _broadcasts(tensor, op.outputs[0])
+    found = walk(tensor, op.outputs[0].shape if fits else tensor.shape)
+    return ((name, place), *found) if name == "cat" else found
+
+
+def strides_apart(key: Key) -> bool:
+    """Does a read go through memory with its last dimension apart?"""
+    pairs = [each for each in key.way if _is_pair(each)] if isinstance(key, Part) else []
+    return bool(pairs) and pairs[-1][1] != 1
+
+
+def _is_pair(each: Any) -> bool:
+    return isinstance(each, tuple) and all(isinstance(number, int) for number in each)
+
+
+def _broadcasts(tensor: Tensor, out: Tensor) -> bool:
+    return len(tensor.shape) <= len(out.shape) and all(
+        a in (1, b) for a, b in zip(reversed(tensor.shape), reversed(out.shape), strict=False)
+    )
+
+
+def walk(tensor: Tensor, shape: tuple[int, ...]) -> Map:
+    """Sizes and steps of a walk through a tensor in the order of the dimensions of `shape`, those
+    that follow one another joined; () where that is memory's own order."""
+    missing = len(shape) - len(tensor.shape)
+    found: list[tuple[int, int]] = []
+    for size, step in zip((*(1,) * missing, *tensor.shape), (*(0,) * missing, *tensor.stride),
+                          strict=True):  # fmt: skip
+        if size == 1 or step == 0:
+            continue
+        if found and found[-1][1] == size * step:
+            found[-1] = found[-1][0] * size, step
+        else:
+            found.append((size, step))
+    if not found or (len(found) == 1 and found[0][1] == 1):
+        return ()
+    return tuple(found)
+
+
+def relaid(tensor: Tensor, made: Tensor) -> Tensor:
+    """A view of what a loop made, with steps through memory that is row-major: eager kernels keep
+    the order of what they read, generated ones need not."""
+    plain = row_major(made.shape)
+    if made.stride == plain:
+        return tensor
+    dims = sorted(zip(made.stride, plain, made.shape, strict=True), reverse=True)
+
+    def step(found: int) -> int:
+        for old, new, size in dims:
+            if old and size > 1 and found >= old and found % old == 0:
+                return found // old * new
+        return found
+
+    return Tensor(tensor.shape, tensor.dtype, tuple(map(step, tensor.stride)), tensor.device)

@@ -1,0 +1,93 @@
+"""Where in its storage each operand of a trace begins, told by the views made of it: two parts of
+one buffer are not the same memory to a compiler that looks for what two loops share.
+
+A trace names storages, shapes and strides. Of several views that are alike but for their place (the
+three of `unbind`), an op takes the one that was used least, the first made of those.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from simulator.records import Op, Tensor, Trace
+
+_Form = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass
+class _View:
+    offset: int
+    uses: int = 0
+
+
+def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
+    """Elements from the beginning of its storage to each input of each op."""
+    known: dict[int, dict[_Form, list[_View]]] = defaultdict(dict)
+    found: list[tuple[int, ...]] = []
+    for index, op in enumerate(trace.ops):
+        inputs = len(op.inputs)
+        operands = zip(op.storages[:inputs], op.inputs, strict=True)
+        mine = tuple(_take(known[storage], tensor) for storage, tensor in operands)
+        found.append(mine)
+        for place, (storage, tensor) in enumerate(
+            zip(op.storages[inputs:], op.outputs, strict=True)
+        ):
+            if computes[index] or not mine:
+                continue
+            offset = mine[0] + _step(op, place)
+            _add(known[storage], tensor, offset)
+    return found
+
+
+def _take(views: dict[_Form, list[_View]], tensor: Tensor) -> int:
+    alike = views.get((tensor.shape, tensor.stride))
+    if not alike:
+        return 0
+    least = min(alike, key=lambda view: view.uses)
+    least.uses += 1
+    return least.offset
+
+
+def _add(views: dict[_Form, list[_View]], tensor: Tensor, offset: int) -> None:
+    alike = views.setdefault((tensor.shape, tensor.stride), [])
+    for view in alike:
+        if view.offset == offset:
+            view.uses = min(each.uses for each in alike) - 1  # the newest
+            return
+    alike.append(_View(offset))
+
+
+def _step(op: Op, place: int) -> int:
+    """Elements from a view's source to its output number `place`."""
+    source, args = op.inputs[0], op.signature.args
+    name = op.name.split(".")[1]
+    if name == "as_strided":
+        return int(args.get("storage_offset") or 0)
+    rank = len(source.shape)
+    dim = args.get("dim", 0)
+    if not isinstance(dim, int) or not rank:
+        return 0
+    dim %= rank
+    return source.stride[dim] * _lines(name, args, source.shape[dim], place)
+
+
+def _lines(name: str, args: dict[str, Any], size: int, place: int) -> int:
+    """How far along its dimension a view begins."""
+    if name in ("slice", "narrow"):
+        start = int(args.get("start") or 0)
+    elif name == "select":
+        start = int(args.get("index", 0))
+    elif name in ("split", "unsafe_split"):
+        start = place * int(args.get("split_size", 0))
+    elif name in ("split_with_sizes", "unsafe_split_with_sizes"):
+        start = [0, *accumulate(args.get("split_sizes", ()))][place]
+    elif name == "unbind":
+        start = place
+    elif name in ("chunk", "unsafe_chunk"):
+        start = place * -(-size // int(args.get("chunks", 1)))
+    else:
+        return 0
+    return start + size if start < 0 else min(start, size)

@@ -1,0 +1,65 @@
+"""Buffers whose lines Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
+ir.py, `mark_nodes_dislike_padding` of graph.py): a library that reads one through a view that joins
+dimensions across the gap is given a copy."""
+
+from __future__ import annotations
+
+from simulator.fusion.dataflow import Dataflow, Value
+from simulator.records import Tensor, Trace
+
+_ALIGNED_BYTES = 128  # config.padding_alignment_bytes
+_STEP = 1024  # elements: shorter lines stay (config.padding_stride_threshold)
+_WHOLE = ("convolution", "_scaled_mm")
+_ANEW = ("aten.var_mean.", "aten.sum.", "aten.mean.", "aten.prod.", "aten.any.", "aten.amin.",
+         "aten.amax.", "aten.argm", "aten.min.", "aten.max.")  # fmt: skip
+
+
+def whole(trace: Trace, flow: Dataflow) -> set[Value]:
+    """Values that stay without gaps: a convolution comes of them before a reduction does, or they
+    are what an inference returns."""
+    found: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
+    wanted: set[Value] = set()
+    for index in range(len(trace.ops) - 1, -1, -1):
+        name = trace.ops[index].name
+        makes = flow.makes[index]
+        dense = any(part in name for part in _WHOLE) or wanted.intersection(makes)
+        if dense and not name.startswith(_ANEW):
+            wanted.update(flow.reads[index])
+    return found | wanted
+
+
+def padded(made: Tensor) -> tuple[int, ...]:
+    """Steps of a row-major buffer once its lines are padded."""
+    unit = _ALIGNED_BYTES // made.itemsize
+    steps: list[int] = []
+    step = 1
+    for size in reversed(made.shape):
+        if steps and step > _STEP and step % unit:
+            step = -(-step // unit) * unit
+        steps.append(step)
+        step *= size
+    return tuple(reversed(steps))
+
+
+def joins(made: Tensor, view: Tensor) -> bool:
+    """Does a contiguous view join dimensions that lie apart in the padded buffer?"""
+    steps = padded(made)
+    runs: list[int] = []  # elements that follow one another without a gap, from the last dimension
+    following = 0
+    for size, step in zip(reversed(made.shape), reversed(steps), strict=True):
+        if size == 1:
+            continue
+        if runs and step == following:
+            runs[-1] *= size
+        else:
+            runs.append(size)
+        following = step * size
+    for size in reversed(view.shape):
+        if size == 1:
+            continue
+        if not runs or runs[0] % size:
+            return True
+        runs[0] //= size
+        if runs[0] == 1:
+            runs.pop(0)
+    return False

@@ -1,0 +1,82 @@
+"""The nearest of many points to each of some others, without looking at all of them.
+
+What is asked is parted into clusters. By the triangle inequality the `count` points nearest to any
+member of a cluster lie within d + 2·r of its centre, where r is its radius and d how far the
+centre's own `count` nearest reach. Measured shapes lie on grids, so that many are as near as each
+other: of those the first ones are taken, on every machine and in whatever company one is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_CLUSTER, _WIDE = 64, 16.0  # members at most, and along any axis
+_SAME = 1e-9  # squares of distances that differ by less, as rounding makes them, count as equal
+_CLOSE = 1e-3
+_FAR = 1e3  # and so do those from here on: with their places they stay below 2^53
+
+
+class Neighbours:
+    """`points` [points, axes], of which each asked one has its `count` nearest."""
+
+    def __init__(self, points: Floats, count: int) -> None:
+        self.points = points
+        self.count = min(count, len(points))
+        self._squares = _squares(points)
+
+    def of(self, asked: Floats) -> tuple[Ints, Floats]:
+        """The nearest by number, in order, and their distances [asked, count]."""
+        near = np.empty((len(asked), self.count), np.int64)
+        squares = np.empty(near.shape)
+        for rows in _clusters(asked):
+            near[rows], squares[rows] = self._nearest(asked[rows])
+        close = np.nonzero(squares < _CLOSE)  # a difference of large numbers: taken anew
+        squares[close] = _squares(asked[close[0]] - self.points[near[close]])
+        return near, np.sqrt(squares)
+
+    def _nearest(self, members: Floats) -> tuple[Ints, Floats]:
+        """Of one cluster, with the squares of the distances [members, count]."""
+        centre = members.mean(axis=0)
+        away = members - centre
+        squares = self._squares - self.points @ (2 * centre) + centre @ centre
+        reach = max(np.partition(squares, self.count - 1)[self.count - 1], 0.0)
+        radius = np.sqrt(_squares(away).max())
+        some = np.flatnonzero(squares <= (np.sqrt(reach) + 2 * radius) ** 2 * (1 + _SAME) + _SAME)
+        others = self.points[some] - centre
+        further = (-2 * away) @ others.T
+        further += _squares(others)
+        further += _squares(away)[:, None]
+        order = np.minimum(further, _FAR)
+        order *= 1 / _SAME
+        np.rint(order, out=order)
+        order *= some.size
+        order += np.arange(some.size)
+        chosen = np.argpartition(order, self.count - 1, axis=1)[:, : self.count]
+        chosen.sort(axis=1)
+        return some[chosen], np.take_along_axis(further, chosen, axis=1)
+
+
+def _squares(vectors: Floats) -> Floats:
+    return np.einsum("...a,...a->...", vectors, vectors)
+
+
+def _clusters(asked: Floats) -> Iterator[Ints]:
+    """Rows that are near to each other: halved along the widest axis until few are left, and no
+    centre is so far off that differences from it lose digits."""
+    waiting = [np.arange(len(asked))] if len(asked) else []
+    while waiting:
+        rows = waiting.pop()
+        members = asked[rows]
+        widths = np.ptp(members, axis=0)
+        widest = int(widths.argmax())
+        if rows.size <= _CLUSTER and widths[widest] <= _WIDE:
+            yield rows
+            continue
+        half = np.argpartition(members[:, widest], rows.size // 2)
+        waiting += [rows[half[: rows.size // 2]], rows[half[rows.size // 2 :]]]

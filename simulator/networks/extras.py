@@ -1,0 +1,121 @@
+"""Networks of the libraries that are extras: Hugging Face's configurations and timm's names."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import InputError
+from simulator.networks.loaded import (
+    DEFAULT_BATCH,
+    DEFAULT_SEQ,
+    Facts,
+    Loaded,
+    Wanted,
+    blaming,
+    check_positions,
+)
+
+
+def _extra(kind: str, package: str) -> Any:
+    """An optional package; `kind` is the extra that installs it."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{kind}: networks need {error.name}, which is not installed: "
+            f'pip install "ridgepoint[{kind}]"'
+        ) from error
+
+
+def from_timm(wanted: Wanted) -> Loaded:
+    import torch
+
+    timm = _extra("timm", "timm")
+    name = wanted.spec.removeprefix("timm:")
+    if wanted.seq is not None:
+        raise InputError(f"network {wanted.spec!r} has no sequence: leave seq out")
+    known: list[str] = timm.list_models()
+    if name.partition(".")[0] not in known:
+        near = get_close_matches(name, known, 3)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "timm.list_models()"
+        raise InputError(f"timm has no network {name!r}: {hint}{'' if near else ' lists all'}")
+    with blaming(wanted.spec, "correct its sizes"):
+        module = timm.create_model(name, pretrained=False, **wanted.sizes)
+    channels, height, width = module.default_cfg["input_size"]
+    if size := wanted.sizes.get("img_size"):
+        height, width = size if isinstance(size, tuple) else (size, size)
+    batch = wanted.batch or DEFAULT_BATCH
+    images = torch.empty(batch, wanted.sizes.get("in_chans", channels), height, width)
+    return Loaded(module, (images,), {}, Facts(name, batch))
+
+
+def from_transformers(wanted: Wanted) -> Loaded:
+    path = Path(wanted.spec.removeprefix("hf:"))
+    file = path / "config.json" if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(
+            f"no such file '{file}': expected hf:FOLDER with a config.json, or hf:FILE"
+        )
+    transformers = _extra("hf", "transformers")
+    remedy = "check the configuration"
+    with blaming(str(file), remedy):
+        config = transformers.AutoConfig.from_pretrained(str(file), local_files_only=True)
+        for name, value in wanted.sizes.items():
+            if not hasattr(config, name):
+                raise InputError(
+                    f"{file} has no size {name!r}: expected a key of the configuration"
+                )
+            setattr(config, name, value)
+        kind = getattr(transformers, next(iter(config.architectures or ()), ""), None)
+        module = kind(config) if kind else transformers.AutoModel.from_config(config)
+    batch = wanted.batch or DEFAULT_BATCH
+    text = getattr(config, "text_config", config)
+    limit = getattr(text, "max_position_embeddings", None)
+    seq = wanted.seq or min(DEFAULT_SEQ, limit or DEFAULT_SEQ)
+    check_positions(str(file), seq, limit, f"give the size max_position_embeddings={seq}")
+    kwargs = _inputs(module, config, batch, seq, wanted.training)
+    spoken = any(key.endswith("input_ids") for key in kwargs)
+    facts = Facts(file.resolve().parent.name, batch, seq if spoken else None)
+    return Loaded(module, (), kwargs, facts)
+
+
+def _inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> dict[str, Any]:
+    """Inputs by what `forward` takes; labels in training where the head makes a loss of them."""
+    import torch
+
+    def ids(*shape: int) -> Any:
+        return torch.zeros(shape, dtype=torch.int64)
+
+    accepted = inspect.signature(module.forward).parameters
+    kind, main = type(module).__name__, module.main_input_name
+    given: dict[str, Any] = {}
+    if main == "input_ids":
+        given["input_ids"] = ids(batch, seq)
+    if "pixel_values" in accepted:
+        vision = getattr(config, "vision_config", config)
+        size = getattr(vision, "image_size", 224)
+        height, width = size if isinstance(size, list | tuple) else (size, size)
+        channels = getattr(vision, "num_channels", 3)
+        given["pixel_values"] = torch.empty(batch, channels, height, width)
+    if main == "input_features":
+        frames = 2 * config.max_source_positions
+        given["input_features"] = torch.empty(batch, config.num_mel_bins, frames)
+    if main not in given:
+        raise InputError(
+            f"{kind} takes {main}, which cannot be made from its configuration: give a file, "
+            "FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
+        )
+    if getattr(config, "is_encoder_decoder", False):
+        given["decoder_input_ids"] = ids(batch, seq)
+    if "use_cache" in accepted:
+        given["use_cache"] = False
+    if training and "labels" in accepted:
+        whole = any(word in kind for word in ("SequenceClass", "ImageClass", "MultipleChoice"))
+        given["labels"] = ids(batch) if whole else ids(batch, seq)
+    if training and "next_sentence_label" in accepted:
+        given["next_sentence_label"] = ids(batch)
+    return given

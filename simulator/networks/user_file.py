@@ -1,0 +1,131 @@
+"""A network from a file of the user's own: `nets.py:make`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import InputError
+from simulator.networks.loaded import DEFAULT_BATCH, DEFAULT_SEQ, Facts, Loaded, Wanted, blaming
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def from_file(wanted: Wanted) -> Loaded:
+    place, _, name = wanted.spec.rpartition(":") if ".py:" in wanted.spec else (wanted.spec, "", "")
+    path = Path(place)
+    if not path.is_file():
+        raise InputError(f"no such file {place!r}: expected FILE.py:FACTORY; check the path")
+    code = _imported(path)
+    label = f"{path.name}:{name}"
+    factory = _factory(code, path, name)
+    _check_sizes(label, factory, wanted.sizes)
+    correct = "correct the file"
+    with blaming(label, correct, path):
+        made = factory(**wanted.sizes)
+    module, args, kwargs = _parts(label, made)
+    if args is not None:
+        if wanted.batch or wanted.seq:
+            raise InputError(f"{label} returns inputs of its own: leave batch and seq out")
+        return Loaded(module, args, kwargs, Facts(label))
+    make: Any = getattr(module, "example_inputs", None)
+    beside: Any = getattr(code, "example_inputs", None)
+    if make is None and beside is None:
+        raise InputError(
+            f"{label} has no inputs: give the module a method example_inputs(batch, seq, "
+            "training=False), or the file a function example_inputs(module, batch, seq), or "
+            "return (module, args)"
+        )
+    accepted = inspect.signature(make or beside).parameters
+    batch, seq = wanted.batch or DEFAULT_BATCH, wanted.seq or DEFAULT_SEQ
+    given: dict[str, Any] = dict(batch=batch, seq=seq, training=wanted.training)
+    if all(p.kind is not p.VAR_KEYWORD for p in accepted.values()):
+        given = {key: value for key, value in given.items() if key in accepted}
+    for key, value in (("batch", wanted.batch), ("seq", wanted.seq)):
+        if value is not None and key not in given:
+            raise InputError(f"example_inputs of {label} takes no {key}: leave {key} out")
+    with blaming(f"example_inputs of {label}", correct, path):
+        inputs = make(**given) if make else beside(module, **given)
+    args, kwargs = ((), dict(inputs)) if isinstance(inputs, Mapping) else (_tuple(inputs), {})
+    return Loaded(module, args, kwargs, Facts(label, given.get("batch"), given.get("seq")))
+
+
+def _imported(path: Path) -> ModuleType:
+    """The user's file as a module; files beside it can be imported, as when Python runs it."""
+    found = spec_from_file_location(f"user_{path.stem}", path)
+    assert found is not None and found.loader is not None
+    found.loader.path = str(path)  # pyright: ignore[reportAttributeAccessIssue]
+    code = module_from_spec(found)
+    sys.modules[found.name] = code  # dataclasses look their module up
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        with blaming(path.name, "correct the file", path):
+            found.loader.exec_module(code)
+    finally:
+        sys.path.remove(folder)
+    return code
+
+
+def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:
+    factory = getattr(code, name, None) if name else None
+    if callable(factory):
+        return factory
+    own = [
+        key for key, value in vars(code).items()
+        if callable(value) and getattr(value, "__module__", "") == code.__name__
+        and key != "example_inputs" and not key.startswith("_")
+    ]  # fmt: skip
+    came = f"{path.name} has no {name!r}" if name else f"{path.name} alone names no network"
+    if factory is not None:
+        came = f"{path.name}:{name} is of type {type(factory).__name__}"
+    raise InputError(
+        f"{came}: expected FILE.py:FACTORY, a function or class that makes an nn.Module; "
+        f"those there: {', '.join(own) or 'none'}"
+    )
+
+
+def _check_sizes(label: str, factory: Callable[..., Any], sizes: Mapping[str, Any]) -> None:
+    """Do the sizes fit the factory's arguments, and are all that it needs given?"""
+    try:
+        signature = inspect.signature(factory)
+    except ValueError:  # written in C
+        return
+    try:
+        signature.bind(**sizes)
+    except TypeError as error:
+        raise InputError(
+            f"{label}{signature} cannot be called: {error}; expected a factory without required "
+            "arguments, or a size for each"
+        ) from None
+
+
+def _parts(label: str, made: Any) -> tuple[nn.Module, tuple[Any, ...] | None, dict[str, Any]]:
+    """A factory's answer: the module, and the inputs if it brings its own."""
+    from torch import nn
+
+    parts: Any = made if isinstance(made, tuple) else (made,)
+    module, args, kwargs = (*parts, None, None)[:3]
+    fits = len(parts) <= 3 and isinstance(kwargs, Mapping | None)
+    if not (isinstance(module, nn.Module) and fits):
+        raise InputError(
+            f"{label} returned {_kind(made)}: expected an nn.Module, (module, args) or "
+            "(module, args, kwargs)"
+        )
+    return module, None if len(parts) == 1 else _tuple(args), dict(kwargs or {})
+
+
+def _kind(made: Any) -> str:
+    if isinstance(made, tuple):
+        return f"({', '.join(type(part).__name__ for part in made)})"
+    return "None" if made is None else f"a value of type {type(made).__name__}"
+
+
+def _tuple(args: Any) -> tuple[Any, ...]:
+    return tuple(args) if isinstance(args, tuple | list) else (args,)

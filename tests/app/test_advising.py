@@ -1,0 +1,105 @@
+"""Advice in the window: what the simulator says, with what applies it; and goals."""
+
+import time
+
+import pytest
+from PySide6.QtCore import QCoreApplication
+
+from app.advice_panel import AdvicePanel, moved, title
+from app.advising import Advising, Found
+from app.examples import FIRST
+from app.goals import Goals
+from app.plots.drawing import application
+from app.session import Named, Session, State
+from app.theme import DARK
+from app.worker import Worker
+from simulator.scenario import predict
+from simulator.seek import batch_out_of_overhead
+from simulator.whatif import tracing_ask
+
+
+@pytest.fixture(scope="module")
+def advising(tmp_path_factory: pytest.TempPathFactory):
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RIDGEPOINT_TRACES", str(tmp_path_factory.mktemp("traces")))
+    application()
+    worker = Worker()
+    made = Advising(worker)
+    yield made
+    worker.close()
+    tracing_ask.trace_elsewhere(False)
+    tracing_ask.forget()
+    patch.undo()
+
+
+def wait(advising: Advising) -> None:
+    end = time.monotonic() + 30
+    while (advising._pause.isActive() or advising.worker.busy()) and time.monotonic() < end:
+        QCoreApplication.processEvents()
+        time.sleep(0.01)
+    assert not advising.worker.busy()
+
+
+@pytest.fixture(scope="module")
+def found(advising: Advising) -> Found:
+    got: list[Found] = []
+    advising.found.connect(got.append)
+    advising.about(FIRST)
+    wait(advising)
+    return got[-1]
+
+
+def test_advice_is_the_simulators_and_what_needs_a_trace_is_counted(found: Found):
+    assert found.scenario == FIRST and found.missing > 0
+    best = found.advised.advice[0]
+    base, after = predict(FIRST), predict(best.scenario)
+    assert best.period_s == after.period_s
+    assert best.gain == pytest.approx(1 - after.period_s / base.period_s)
+    waiting = [r for r in found.advised.refused.values() if "expected a trace" in r]
+    assert len(waiting) == found.missing
+
+
+def test_a_button_applies_its_advice_as_a_step(found: Found):
+    session = Session(State((Named("Today", FIRST),)))
+    panel = AdvicePanel(session, DARK)
+    panel.show_found(found)
+    assert panel.rows.count() == min(6, len(found.advised.advice))
+    assert panel.more.text() == f"Trace and try {found.missing} more"
+    panel._apply(found.advised.advice[0])
+    assert session.state.scenario == found.advised.advice[0].scenario
+    session.history.undo()
+    assert session.state.scenario == FIRST
+    panel.wait()
+    assert panel.rows.count() == 0 and panel.more.isHidden()
+
+
+def test_words_of_advice(found: Found):
+    said = {title(a): a for a in found.advised.advice}
+    assert "tensor peak 2×" in said
+    base = found.advised.baseline
+    assert moved(base, said["tensor peak 2×"]).startswith("5.7 to ")
+    other = next(a for a in found.advised.advice if a.whatif.startswith("+batch"))
+    assert moved(base, other).startswith("per item, ")
+
+
+def test_goals_are_found_and_applied(advising: Advising):
+    session = Session(State((Named("Today", FIRST),)))
+    goals = Goals(session)
+    advising.sought.connect(goals.show_sought)
+    goals.asked.connect(advising.seek)
+    advising.about(FIRST)
+    goals.buttons["regime"].click()
+    goals.buttons["latency"].click()
+    assert goals.said["latency"].accessibleName() == "type a figure above 0"
+    wait(advising)
+    assert goals.found["regime"].value == batch_out_of_overhead(FIRST).value
+    assert goals.buttons["regime"].text() == "Apply" and "latency" not in goals.found
+    goals.boxes["latency"].setText("10")
+    goals.boxes["latency"].returnPressed.emit()
+    wait(advising)
+    there = goals.found["latency"]
+    assert predict(there.scenario).latency_s <= 0.010 and there.beyond == there.value + 1
+    goals.buttons["latency"].click()
+    assert session.state.scenario == there.scenario
+    goals.wait()
+    assert goals.buttons["latency"].text() == "Seek" and not goals.found

@@ -1,0 +1,115 @@
+"""A session's file: saved and opened exactly, saved by itself, recovered after kill -9."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app import places
+from app.examples import FIRST
+from app.files import Files
+from app.places import Remembered
+from app.plots.drawing import application
+from app.session import Named, Session, State
+from simulator.errors import InputError
+
+KILLED = """
+import os, signal
+from dataclasses import replace
+from app.examples import FIRST
+from app.files import Files
+from app.places import Remembered
+from app.plots.drawing import application
+from app.session import Named, Session, State
+running = application()
+session = Session(State((Named("Today", FIRST),)))
+files = Files(session, Remembered(), lambda: {"Explore": "AAEC"}, lambda docks: None)
+session.ask(replace(FIRST, batch=77), "batch 77")
+files.autosave()
+files._wait()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(places.FOLDER_VARIABLE, str(tmp_path / "state"))
+
+
+@pytest.fixture
+def laid() -> list[dict[str, str]]:
+    return []
+
+
+@pytest.fixture
+def files(laid: list[dict[str, str]]) -> Files:
+    application()
+    session = Session(State((Named("Today", FIRST),)))
+    return Files(session, Remembered(), lambda: {"Explore": "AAEC"}, laid.append)
+
+
+def test_saved_and_opened_again(files: Files, tmp_path: Path, laid: list[dict[str, str]]):
+    files.session.ask(replace(FIRST, batch=8), "batch 8")
+    assert files.edited and files.said == ""
+    files.save(tmp_path / "one")
+    assert files.said == "one.ridge, saved"
+    first = (tmp_path / "one.ridge").read_bytes()
+    files.session.ask(replace(FIRST, batch=9), "batch 9")
+    assert files.said == "one.ridge, edited"
+    files.open(tmp_path / "one.ridge")
+    assert files.session.state.scenario.batch == 8 and laid == [{"Explore": "AAEC"}]
+    files.save(tmp_path / "one.ridge")
+    assert (tmp_path / "one.ridge").read_bytes() == first
+
+
+def test_recent_files_are_remembered_the_newest_first(files: Files, tmp_path: Path):
+    for name in ("one", "two", "one"):
+        files.save(tmp_path / name)
+    names = [Path(name).name for name in Remembered.read().recent]
+    assert names == ["one.ridge", "two.ridge"]
+
+
+def test_a_change_is_written_by_itself_and_a_saved_one_is_not(files: Files, tmp_path: Path):
+    files.session.ask(replace(FIRST, batch=8), "batch 8")
+    files._timer.timeout.emit()
+    files._wait()
+    assert json.loads(places.autosave().read_text("utf-8"))["sides"][0]["scenario"]["batch"] == 8
+    files.save(tmp_path / "one")
+    files.autosave()
+    assert not places.autosave().exists()
+
+
+def test_what_a_killed_process_left_is_recovered_once(files: Files):
+    done = subprocess.run([sys.executable, "-c", KILLED], env={**os.environ}, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    left = files.left()
+    assert left is not None and left != places.autosave()
+    files.recover(left)
+    assert files.session.state.scenario == replace(FIRST, batch=77)
+    assert files.edited and files.left() is None
+    files._wait()
+    assert places.autosave().exists()  # it is on no other disk
+
+
+def test_a_torn_file_is_refused_and_not_offered_again(files: Files):
+    path = places.folder() / "autosave-999999999.ridge"
+    path.parent.mkdir()
+    path.write_text("{", "utf-8")
+    left = files.left()
+    assert left == path
+    with pytest.raises(InputError, match="is no session"):
+        files.recover(left)
+    assert files.left() is None and files.session.state.scenario == FIRST
+
+
+def test_what_is_a_month_old_goes(files: Files):
+    path = places.folder() / "autosave-999999999.ridge"
+    path.parent.mkdir()
+    path.write_text("{", "utf-8")
+    os.utime(path, (0, 0))
+    assert files.left() is None and not path.exists()

@@ -1,0 +1,124 @@
+"""The report as a page, read back by a parser of its own."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from app.groups import kernel_groups, module_groups
+from app.html import roofline, timeline
+from app.html.page import as_html
+from app.quantities import percent, seconds
+from app.scenario import Scenario, Subject, predict, subject
+from simulator.prediction import REGIMES, Prediction
+
+
+class _Read(HTMLParser):
+    """Tags, addresses and words of a page; every tag that opens must close."""
+
+    VOID = ("meta", "br", "line", "rect", "circle", "polygon")
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.addresses: list[str] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.addresses += [v for k, v in attrs if k in ("src", "href", "xlink:href") and v]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data.strip())
+
+
+@pytest.fixture(scope="module")
+def page(tiny_prediction: Prediction, tiny: Subject) -> str:
+    return as_html(tiny_prediction, tiny, "ridgepoint predict mlp-tiny")
+
+
+def test_it_opens_from_the_disk_alone(page: str) -> None:
+    read = _Read(page)
+    assert not read.open
+    assert not read.addresses and not re.search(r"https?:|@import|url\((?!#)", page)
+    assert not read.tags["script"]
+    assert "default-src 'none'" in page
+    assert len(page) < 100_000
+
+
+def test_it_says_what_the_prediction_says(page: str, tiny_prediction: Prediction) -> None:
+    p, words = tiny_prediction, _Read(page).words
+    for said in (
+        seconds(p.period_s), seconds(p.latency_s), seconds(p.gpu_busy_s), f"{p.kernel_count:,}",
+        f"80% interval: {seconds(p.interval_s[0])} to {seconds(p.interval_s[1])}",
+        "ridgepoint predict mlp-tiny",
+    ):  # fmt: skip
+        assert said in words, said
+    for name in REGIMES:
+        assert percent(p.shares[name]) in words
+    for group in kernel_groups(p):
+        assert group.op in words and group.shape in words
+    for group in module_groups(p):
+        assert group.path in words
+
+
+def test_its_drawings_parse(page: str) -> None:
+    drawings = re.findall(r"<svg viewBox.*?</svg>", page, re.S)
+    assert len(drawings) == 2
+    for each in drawings:
+        ElementTree.fromstring(each)
+
+
+def test_the_rooflines_marks_stand_under_their_roof(tiny_prediction: Prediction) -> None:
+    found = roofline.drawing(tiny_prediction)
+    assert found is not None
+    kinds = [line.kind for line in found.lines]
+    assert kinds.count("compute") == 1 and kinds.count("memory") == 1
+    peak = next(line.points[1] for line in found.lines if line.kind == "compute")
+    assert all(mark.y > peak for mark in found.marks)  # downwards
+    assert found.ridge[1] == peak
+
+
+def test_the_timeline_is_drawn_to_scale(tiny_prediction: Prediction) -> None:
+    found = timeline.drawing(tiny_prediction)
+    assert found is not None
+    for lane in (found.host, found.gpu):
+        ends = [x + width for x, width, _ in lane.bars]
+        begins = [x for x, _, _ in lane.bars]
+        assert all(b >= e - 1.1 for e, b in zip(ends, begins[1:], strict=False))
+        assert begins[0] >= 64 and ends[-1] <= 1070.2
+    kernels = sum(width for _, width, kind in found.gpu.bars if kind != "idle")
+    span_s = max(tiny_prediction.schedule.host_end_s, float(tiny_prediction.schedule.end_s[-1]))
+    assert kernels / (1070 - 64) == pytest.approx(tiny_prediction.gpu_busy_s / span_s, rel=0.02)
+
+
+def test_names_are_data(tiny_prediction: Prediction, tiny: Subject) -> None:
+    evil = "<script>alert(1)</script>"
+    page = as_html(tiny_prediction, replace(tiny, name=evil), f"ridgepoint predict {evil}")
+    assert evil not in page and page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 2
+
+
+def test_a_step_that_does_not_fit_says_so() -> None:
+    asked = Scenario("mlp-tiny", batch=2**29)
+    found = subject(asked)  # the input, a layer's input, product and relu: 4 · 2²⁹ · 128 · 4 B
+    page = as_html(predict(asked, found), found, "")
+    assert "It does not fit: 1.00 TiB of 141 GiB" in page
+
+
+def test_a_long_training_step_stays_small() -> None:
+    found = subject(Scenario("gpt2", training=True, dtype="autocast", sizes={"layers": 4}))
+    assert len(as_html(predict(Scenario("gpt2"), found), found, "")) < 300_000

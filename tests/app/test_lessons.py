@@ -1,0 +1,228 @@
+"""Lessons: what is packaged, what a file may say, and what the simulator makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from app import examples, lessons
+from app.lessons.lesson import Lesson
+from app.lessons.lesson_file import read
+from app.lessons.outcome import Outcome, answered, begun
+from app.lessons.words import WORDS
+from simulator.errors import InputError, UntracedError
+from simulator.prediction import Prediction
+from simulator.scenario import Applied, Scenario, predict
+from simulator.whatif import tracing_ask
+
+Answer = TypeVar("Answer")
+PACKAGED = lessons.packaged()
+TOP = """format = "ridgepoint-lesson"
+version = 1
+title = "T"
+question = "Eager it takes {period}."
+explain = "In a graph {period_b}: {faster_b}, {times_kernels_b} times the kernels."
+"""
+SIDES = """a = { network = "mlp-tiny", batch = 4 }
+b = { mode = "cuda_graph" }
+"""
+
+
+@pytest.fixture
+def from_files():
+    """Answers without a trace made here: a process without torch gives the same."""
+    tracing_ask.forget()
+    tracing_ask.trace_elsewhere()
+    yield
+    tracing_ask.trace_elsewhere(False)
+
+
+def packaged_or_not(ask: Callable[[], Answer]) -> Answer:
+    """What the worker does: families that are packaged are loaded, and it is asked again."""
+    while True:
+        try:
+            return ask()
+        except UntracedError as need:
+            assert examples.load(need.ask, need.gpu), need.ask
+
+
+ANSWERS: dict[str, Outcome] = {}
+
+
+def simulated(lesson: Lesson) -> Outcome:
+    if lesson.name not in ANSWERS:
+        found = packaged_or_not(lambda: answered(lesson))
+        assert found is not None
+        ANSWERS[lesson.name] = found
+    return ANSWERS[lesson.name]
+
+
+def predicted(scenario: Scenario) -> Prediction:
+    return packaged_or_not(lambda: predict(scenario))
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_ten_lessons_are_packaged_in_order():
+    assert [lesson.name[:2] for lesson in PACKAGED] == [f"{n:02}" for n in range(1, 11)]
+    assert len({lesson.title for lesson in PACKAGED}) == 10
+
+
+@pytest.mark.parametrize("lesson", PACKAGED, ids=lambda lesson: lesson.name)
+def test_every_packaged_lesson_is_answered_from_packaged_traces(from_files: None, lesson: Lesson):
+    found = simulated(lesson)
+    assert found.whole
+    for side in lesson.sides:
+        p = predicted(side.scenario)
+        assert found.sides[side.letter].period_s == p.period_s
+        assert found.figure(side.letter) == found.word.of(p)
+    texts = [lesson.question, lesson.explain, lesson.choice]
+    texts += [t for card in (*lesson.cards, *lesson.points) for t in (card.name, card.figure)]
+    for text in texts:
+        filled = found.filled(text)
+        assert "{" not in filled and "–" not in filled and "nan" not in filled.lower()
+    low, high = lesson.low, lesson.high
+    for key in lesson.asked if lesson.guess and lesson.line is None else ():
+        assert low is not None and high is not None
+        assert low <= found.figure(key) <= high  # the answer is on the axis
+
+
+def test_what_the_packaged_texts_claim(from_files: None):
+    found = {lesson.name[3:]: simulated(lesson) for lesson in PACKAGED}
+    period = {name: {s: p.period_s for s, p in o.sides.items()} for name, o in found.items()}
+    regimes = [found["three-regimes"].sides[letter].regime for letter in "abc"]
+    assert regimes == ["overhead", "compute", "memory"]
+    cosines = period["one-cosine-and-two"]
+    assert cosines["b"] < 1.1 * cosines["a"] and cosines["c"] > 1.6 * cosines["a"]
+    change = found["intensity"].change
+    assert change is not None and (change.before, change.after) == ("memory", "compute")
+    small = found["two-tenths-of-a-percent"].sides["a"]
+    assert WORDS["other_flops"].of(small) < 0.005 < 0.15 < WORDS["other_time"].of(small)
+    shift = found["one-sentence-or-sixty"].change
+    assert shift is not None and shift.before == "overhead" and shift.exact
+    assert period["one-sentence-or-sixty"]["b"] < 1.1 * period["one-sentence-or-sixty"]["a"]
+    assert period["cuda-graph"]["b"] < period["cuda-graph"]["a"] / 3
+    assert period["faster-gpu"]["b"] > 0.97 * period["faster-gpu"]["a"]
+    assert period["faster-gpu"]["d"] < 0.8 * period["faster-gpu"]["c"]
+    kept, again = (found["recompute"].sides[letter] for letter in "ab")
+    assert again.flops > kept.flops and again.period_s < kept.period_s
+    assert again.peak_memory_bytes < 0.6 * kept.peak_memory_bytes
+    assert found["recompute"].right == "b"
+    assert period["precision"]["b"] < period["precision"]["a"] / 4
+    assert {p.regime for p in found["readers"].sides.values()} == {"memory"}
+
+
+def test_the_sweep_of_a_lesson_is_its_predictions(from_files: None):
+    found = simulated(next(x for x in PACKAGED if x.name == "05-one-sentence-or-sixty"))
+    p = predicted(Scenario("bert-base", batch=32, seq=128, dtype="bf16"))
+    assert found.at(32) == pytest.approx(p.period_s, rel=1e-9)
+    interval = found.interval(32)
+    assert interval and interval == pytest.approx(p.interval_s, rel=1e-9)
+    found = simulated(next(x for x in PACKAGED if x.name == "03-intensity"))
+    p = predicted(Scenario("multiply-adds", batch=4, mode="compiled", sizes={"n": 8}))
+    # 2 FLOPs in each of 8 multiply-adds, of 4 · 16,777,216 numbers
+    assert p.flops == 2 * 8 * 4 * 16_777_216
+    assert found.at(8) == pytest.approx(p.flops / p.period_s, rel=1e-9)
+
+
+def test_a_lesson_takes_seven_lines(tmp_path: Path):
+    lesson = read(written(tmp_path, TOP + SIDES))
+    assert lesson.guess == "period" and lesson.asked == ("b",)
+    assert lesson.side("b").scenario == Scenario("mlp-tiny", batch=4, mode="cuda_graph")
+    before, found = begun(lesson), answered(lesson)
+    assert found is not None
+    eager, graph = (found.sides[letter] for letter in "ab")
+    assert before.filled(lesson.question) == found.filled(lesson.question)
+    assert before.filled("{period_b}") == "–"
+    assert eager.kernel_count == graph.kernel_count
+    assert found.filled("{times_kernels_b} {kernels}") == f"1 {eager.kernel_count}"
+    assert found.filled("{faster_b}").endswith(" times faster")
+
+
+def test_sides_say_what_differs_from_the_first(tmp_path: Path):
+    lesson = read(written(tmp_path, TOP + """
+[a]
+network = "chain"
+batch = 2
+sizes = { n = 2, elements = 64 }
+whatif = ["+bandwidth=2"]
+[b]
+sizes = { n = 3 }
+whatif = ["+tensor_peak=2"]
+[c]
+network = "mlp-tiny"
+"""))  # fmt: skip
+    wide, peak = Applied("bandwidth", {"times": 2}), Applied("tensor_peak", {"times": 2})
+    sizes = {"n": 3, "elements": 64}
+    assert lesson.side("b").scenario == Scenario("chain", batch=2, sizes=sizes,
+                                                 whatifs=(wide, peak))  # fmt: skip
+    assert lesson.side("c").scenario == Scenario("mlp-tiny")
+
+
+LINE = 'over = "batch"\nvalues = [4, 8]\n'
+WRONG = {
+    "title = \n": "not TOML: Invalid value (at line 1, column 9); expected lines such as "
+    '`title = "…"`; correct the file',
+    TOP.replace("version = 1", "version = 2") + SIDES: "version is 2: expected 1; write it so",
+    TOP.replace('title = "T"\n', "") + SIDES: "'title' is missing: expected format, version, "
+    "title, question, explain and [a]; add it",
+    TOP + 'gues = "period"\n' + SIDES: "unknown key 'gues': did you mean 'guess'? correct or "
+    "remove it",
+    TOP + 'a = { network = "chain", bach = 2 }\nb = {}\n': "unknown key 'bach' in a: did you mean "
+    "'batch'? correct or remove it",
+    TOP + 'a = { network = "chain", batch = "2" }': "a.batch: expected `int | null`, got `str`; "
+    "correct it",
+    TOP + "a = {}\nb = {}": "a.network is missing: expected a network's name, such as "
+    '"bert-base"; add it',
+    TOP + 'a = { network = "chan" }\nb = {}': "[a] unknown network 'chan': did you mean 'chain'? "
+    "`ridgepoint networks` lists all",
+    TOP + 'a = { network = "chain" }\nb = { whatif = ["+bandwith=2"] }': "[b] unknown what-if "
+    "'bandwith': did you mean 'bandwidth' or 'l2_bandwidth'?",
+    TOP + 'guess = "speed"\n' + SIDES: "guess is 'speed': expected a figure (",
+    TOP + 'guess = "shift"\n' + SIDES: "or shift with an axis in `over`; write one",
+    TOP.replace("{period}", "{periods}") + SIDES: "question has {periods}, which is no word: did "
+    "you mean {period}?",
+    TOP.replace("{period}", "{period_b}") + SIDES: "question has {period_b}, which is not known "
+    "before the answer: expected figures of side a there",
+    TOP.replace("{period_b}", "{period_c}") + SIDES: "explain has {period_c}, and there is no side "
+    "[c]; add it",
+    TOP.replace("{period_b}", "{shift}") + SIDES: "explain has {shift}: expected an axis in `over`",
+    TOP + 'ask = ["d"]\n' + SIDES: "ask names 'd': expected one of a, b",
+    TOP + "values = [1, 2]\n" + SIDES: 'values without an axis: expected over = "batch", say',
+    TOP + 'over = "gpu"\nvalues = [1, 2]\n' + SIDES: "over is 'gpu': expected an axis of whole",
+    TOP + LINE.replace("4", "2") + SIDES: "values begin at 2, and a.batch is 4: expected the "
+    "first value to be that of side a; write the same",
+    TOP + LINE + "markers = [5]\n" + SIDES: "markers has 5: expected some of the values",
+    TOP + "low = 2.0\nhigh = 1.0\n" + SIDES: "low is 2: expected less than high, 1",
+    TOP + 'title2 = "' + "x" * 40_000 + '"': "over 32 KiB: expected a lesson; shorten it",
+    TOP.replace("Eager", "x" * 1300) + SIDES: "letters: expected 1200 at most",
+    TOP + SIDES + "[[card]]\n" * 5: "card[0] has no name: expected one beside its figure; add it",
+    TOP + SIDES + '[[card]]\nname = "n"\nregime = "c"\n': "regime is 'c': expected one of a, b",
+    TOP + SIDES + '[[card]]\nname = "{__import__}"\n': "card[1].name has {__import__}, which is no",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
+def test_a_malformed_file_says_what_came_and_what_to_do(tmp_path: Path, text: str):
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as refused:
+        read(path)
+    assert str(refused.value).startswith(f"{path}: ") and WRONG[text] in str(refused.value)
+
+
+def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
+    written(tmp_path, TOP + SIDES)
+    (tmp_path / "other.toml").write_text("format = 1\n", "utf-8")
+    found, wrong = lessons.lessons()
+    assert [lesson.name for lesson in found[-2:]] == ["10-readers", "mine"]
+    assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format: ")

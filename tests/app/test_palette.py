@@ -1,0 +1,50 @@
+"""The palette: a few letters find a command, Enter does it; nothing that can be done is missing."""
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QApplication
+
+from app.palette import Command, CommandPalette, keys_said, of_actions, score
+from app.plots.drawing import application
+
+
+def test_letters_in_their_order_tell_words():
+    assert score("What-if: CUDA graph", "cudag") is not None
+    assert score("What-if: CUDA graph", "gc") is None
+    best = min(
+        ["GPU: B200", "What-if: bandwidth", "Do: Save"], key=lambda w: score(w, "band") or 99
+    )
+    assert best == "What-if: bandwidth"
+    whole, spread = score("Do: Undo", "undo"), score("Do: un-hide docks", "undo")
+    assert whole is not None and spread is not None and whole < spread
+
+
+def press(palette: CommandPalette, key: Qt.Key) -> None:
+    event = QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(palette.line, event)
+
+
+def test_enter_does_the_first_and_arrows_choose_another():
+    application()
+    done: list[str] = []
+    commands = [Command("GPU", name, "", lambda n=name: done.append(n)) for name in ("A10", "A100")]
+    palette = CommandPalette(commands)
+    palette.line.setText("a1")
+    press(palette, Qt.Key.Key_Return)
+    press(palette, Qt.Key.Key_Down)
+    press(palette, Qt.Key.Key_Return)
+    palette.line.setText("zzz")
+    assert palette.list.count() == 0
+    press(palette, Qt.Key.Key_Return)
+    assert done == ["A10", "A100"]
+
+
+def test_actions_that_cannot_be_done_are_left_out_and_keys_are_said():
+    application()
+    one, other = QAction("Undo"), QAction("Redo")
+    one.setShortcut("Ctrl+Z")
+    other.setEnabled(False)
+    found = of_actions([one, other, one])
+    assert [(c.name, c.key) for c in found] == [("Undo", "Ctrl+Z")]
+    said = keys_said(found)
+    assert said[0] == ("Ctrl+Z", "Undo") and ("F2", "rename (scenarios)") in said

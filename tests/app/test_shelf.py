@@ -1,0 +1,150 @@
+"""The shelf and its drops: what lies there, what a drop does, and what it refuses."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.cards import SECTIONS, Card, cards
+from app.drops import Offer, Target
+from app.examples import FIRST
+from app.plots.drawing import application
+from app.shelf import Shelf
+from app.theme import DARK
+from simulator.errors import InputError
+from simulator.hardware import gpus
+from simulator.hosts import hosts
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario import Scenario
+from simulator.whatif import apply, whatifs
+from simulator.whatif.registry import _WHATIFS, whatif
+from simulator.whatif.setting import Setting
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    application()
+    return Shelf(DARK, lambda: ["A, Today", "B, Graph"])
+
+
+def card(name: str) -> Card:
+    return next(c for c in cards() if c.name == name)
+
+
+def test_every_registry_lies_there_with_its_count(shelf: Shelf):
+    said = {SECTIONS[kind]: int(label.text()) for kind, label in shelf.counts.items()}
+    assert said == {"Networks": len(CATALOGUE), "GPUs": len(gpus()), "Hosts": len(hosts()),
+                    "What-ifs": len(whatifs()) - 3}  # fmt: skip  # network, gpu, host have cards
+
+
+def test_a_new_what_if_appears_by_itself():
+    @whatif("launch")
+    def of_this_test(setting: Setting) -> Setting:
+        """Nothing."""
+        return setting
+
+    try:
+        found = card("of_this_test")
+        assert (found.title, found.detail) == ("of this test", "launch")
+    finally:
+        del _WHATIFS["of_this_test"]
+
+
+def test_a_search_shows_what_it_finds_and_counts_it(shelf: Shelf):
+    shelf.search.setText("h200 sxm")
+    shown = [w.card.name for w in shelf.widgets if not w.isHidden()]
+    assert shown == ["h200_sxm"]
+    assert shelf.counts["network"].text() == f"0 of {len(CATALOGUE)}"
+    shelf.search.setText("")
+    assert sum(not w.isHidden() for w in shelf.widgets if w.card.kind == "gpu") == 3
+    shelf.more["gpu"].click()
+    assert sum(not w.isHidden() for w in shelf.widgets if w.card.kind == "gpu") == len(gpus())
+
+
+def test_what_is_in_use_is_outlined_and_shown(shelf: Shelf):
+    shelf.show_scenario(apply(FIRST, "no_python"))
+    used = {w.card.name for w in shelf.widgets if w.used}
+    assert {"bert-base", "no_python", "xeon-h200"} <= used and len(used) == 4
+    assert not any(w.isHidden() for w in shelf.widgets if w.used)
+
+
+def test_a_card_gives_the_scenario_that_a_control_gives():
+    assert card("cuda_graph").apply(FIRST) == apply(FIRST, "cuda_graph")
+    assert card("l40s").apply(FIRST) == replace(FIRST, gpu="l40s")
+    changed = card("gpt2").apply(apply(FIRST, "no_python"))
+    assert (changed.network, changed.batch, changed.seq) == ("gpt2", None, None)
+    assert [w.name for w in changed.whatifs] == ["no_python"]
+    assert card("batch").apply(FIRST).whatifs[0].arguments == {"samples": 128}  # 2 · 64
+
+
+def test_a_card_that_cannot_be_applied_says_why():
+    with pytest.raises(InputError, match="expected"):
+        card("fuse").apply(FIRST)
+    with pytest.raises(InputError):
+        card("fp8").apply(Scenario("bert-base", gpu="a100_sxm_80", dtype="bf16"))
+
+
+def drag(target: QWidget, data: QMimeData) -> tuple[QDragEnterEvent, QDropEvent]:
+    none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    copy = Qt.DropAction.CopyAction
+    entered = QDragEnterEvent(QPoint(5, 5), copy, data, *none)
+    QApplication.sendEvent(target, entered)
+    dropped = QDropEvent(QPointF(5, 5), copy, data, *none)
+    if entered.isAccepted():
+        QApplication.sendEvent(target, dropped)
+    return entered, dropped
+
+
+@pytest.fixture
+def place():
+    application()
+    widget = QWidget()
+    widget.resize(400, 200)
+    widget.show()
+    yield widget
+    widget.close()
+
+
+def test_a_drop_is_offered_then_done(place: QWidget, shelf: Shelf):
+    done: list[str] = []
+    Target(place, DARK, lambda key: Offer(f"apply {key}", lambda: done.append(key)))
+    mine = next(w for w in shelf.widgets if w.card.name == "cuda_graph")
+    data = mine.mime()
+    entered, dropped = drag(place, data)
+    assert entered.isAccepted() and dropped.dropAction() == Qt.DropAction.CopyAction
+    assert done == ["whatif:cuda_graph"]
+
+
+def test_a_refused_drop_says_why_and_moves_nothing(place: QWidget, shelf: Shelf):
+    target = Target(place, DARK, lambda key: Offer("the A100 has no fp8", None))
+    mine = next(w for w in shelf.widgets if w.card.name == "fp8")
+    none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    data = mine.mime()
+    entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, *none)
+    QApplication.sendEvent(place, entered)
+    assert target.outline.isVisible() and target.outline.refused
+    assert target.outline.words == "the A100 has no fp8"
+    _, dropped = drag(place, data)
+    assert dropped.dropAction() == Qt.DropAction.IgnoreAction
+    assert not target.outline.isVisible()
+
+
+def test_files_are_taken_and_other_things_are_not(place: QWidget, tmp_path: Path):
+    got: list[Path] = []
+    Target(place, DARK, lambda key: Offer("", None), got.extend)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "one.ridge"))])
+    assert drag(place, data)[0].isAccepted() and got == [tmp_path / "one.ridge"]
+    words = QMimeData()
+    words.setText("hello")
+    drag(place, words)
+    assert len(got) == 1
+
+
+def test_a_dragged_card_is_a_picture_of_it(shelf: Shelf):
+    shelf.resize(216, 600)
+    picture = shelf.widgets[0].pixmap()
+    assert picture.width() > 100 and not picture.toImage().allGray()

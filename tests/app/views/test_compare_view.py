@@ -1,0 +1,166 @@
+from dataclasses import replace
+from math import fsum
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.theme import LIGHT, Theme
+from app.views.compare import Compare, kernels_of, ops_of
+from app.views.compare_counts import counts
+from app.views.view import Side
+from simulator.scenario import Applied, Scenario, predict
+from tests.app.views.conftest import picture, pointer, svg
+
+WIDE = (1100, 620)
+
+
+@pytest.fixture(scope="module")
+def pair(side: Side) -> tuple[Side, Side]:
+    """A CUDA graph with 128 times the batch, against eager."""
+    changes = (Applied("cuda_graph", {}), Applied("batch", {"samples": 4096}))
+    asked = Scenario("mlp-tiny", whatifs=changes)
+    return side, Side("B", "Graph", asked, predict(asked))
+
+
+def test_one_side_teaches_and_its_buttons_ask_for_another(shown: Any, side: Side) -> None:
+    view = shown(Compare, (side,), size=WIDE)
+    assert view.stack.currentWidget() is view.nothing and view.question((side,), 0) is None
+    assert view.subtitle() == "one scenario so far" and view.rows() == []
+    told: list[tuple[str, Scenario]] = []
+    view.added.connect(lambda name, scenario: told.append((name, scenario)))
+    first = view.nothing.buttons[0]
+    assert first.text() == "Compare with a CUDA graph" and first.toolTip() == (
+        "Adds a scenario called Graph")  # fmt: skip
+    first.click()
+    graph = Scenario("mlp-tiny", whatifs=(Applied("mode", {"to": "cuda_graph"}),))
+    assert told == [("Graph", graph)]
+    assert view.nothing.buttons[2].isHidden()  # no optimizer without training
+    there = replace(side, scenario=graph, prediction=predict(graph))
+    view.draw((there,), 0)
+    assert not first.isEnabled() and first.toolTip() == "Today is that already"
+    assert not picture(view).isNull()
+
+
+def test_steps_lead_from_one_to_the_other_and_add_up(
+    shown: Any, pair: tuple[Side, Side], theme: Theme
+) -> None:
+    view = shown(Compare, pair, 1, theme=theme, size=WIDE)
+    a, b = (side.prediction for side in pair)
+    steps = view.fall.steps
+    assert [s.label for s in steps] == ["+cuda_graph", "+batch=4096"]
+    assert fsum(s.change_s for s in steps) == pytest.approx(b.period_s - a.period_s, rel=1e-12)
+    assert steps[-1].interval_s == b.interval_s
+    assert all(s.interval_s[0] < s.period_s < s.interval_s[1] for s in steps)
+    assert view.subtitle().startswith("A Today to B Graph: ")
+    assert picture(view).pixelColor(3, 300).name().upper() == theme.bg1
+
+
+def test_both_verdicts_and_the_ratio_are_said(shown: Any, pair: tuple[Side, Side]) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 351 µs, 320 to 390"
+    head, said = view.verdicts.ratio()
+    assert head.endswith("times faster per sample") and said.endswith("per sample, 80% intervals "
+                                                                      "apart")  # fmt: skip
+    assert view.verdicts.abouts == ("mlp-tiny, 32", "mlp-tiny, 4,096")
+
+
+def test_the_step_then_flips_then_the_rest(shown: Any, pair: tuple[Side, Side]) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    items = view.regimes.items
+    assert items[0].part == "step" and set(items) == set(view.fall.parts)
+    flipped = [part.flipped for part in items[1:]]
+    assert flipped == sorted(flipped, reverse=True)
+    assert items[0].seconds == (pair[0].prediction.period_s, pair[1].prediction.period_s)
+    assert view.regimes.about == f"{len(view.fall.flipped)} of {len(items)} parts"
+
+
+def test_kernels_that_moved_choose_their_ops(shown: Any, pair: tuple[Side, Side]) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    p = pair[1].prediction
+    moved = view.kernels.items
+    assert [abs(m.change_s) for m in moved] == sorted(
+        (abs(m.change_s) for m in moved), reverse=True
+    )
+    told: list[frozenset[int]] = []
+    view.picked.connect(told.append)
+    gone, nowhere = next(pair for pair in view.kernels.shown() if not pair[0].count[1])
+    pointer(view.kernels, QEvent.Type.MouseButtonPress, nowhere.center())
+    assert told == [] and gone.regimes[1] is None  # the side that is worked on has none of them
+    item, box = next(pair for pair in view.kernels.shown() if pair[0].count[1])
+    pointer(view.kernels, QEvent.Type.MouseButtonPress, box.center())
+    assert told == [ops_of(p, item)] and told[0]
+    assert {p.trace.ops[op].name for op in told[0]} == {f"aten.{item.op}"}
+    assert view.kernels.chosen == {(item.op, item.family)} == kernels_of(p, told[0])
+    pointer(view.kernels, QEvent.Type.MouseButtonPress, box.center())
+    assert told[1] == frozenset() and view.kernels.chosen == frozenset()
+    seconds = sum(k.duration_s for k in p.kernels if k.op in told[0])
+    assert item.seconds[1] == pytest.approx(seconds)
+
+
+def test_keys_walk_bars_and_rows(shown: Any, pair: tuple[Side, Side]) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    bars, rows = view.waterfall, view.kernels
+    for _ in range(2):
+        QTest.keyClick(bars, Qt.Key.Key_Right)
+    card = bars.card()
+    assert card is not None and card.head == "+cuda_graph"
+    names = [name for name, _ in card.rows]
+    assert names[0] == "After the changes before it" and names[-1] == "80% interval"
+    QTest.keyClick(bars, Qt.Key.Key_End)
+    assert bars.over == 3 and bars.card().head == "B  Graph"
+    QTest.keyClick(bars, Qt.Key.Key_Escape)
+    assert bars.over is None
+    told: list[object] = []
+    view.picked.connect(told.append)
+    QTest.keyClick(rows, Qt.Key.Key_Down)
+    QTest.keyClick(rows, Qt.Key.Key_Down)
+    QTest.keyClick(rows, Qt.Key.Key_Return)
+    assert rows.over is rows.items[1] and len(told) == bool(rows.items[1].count[1])
+    assert bars.hit(QPointF(bars.plot.left() + 2, bars.plot.center().y())) == 0
+
+
+def test_counts_of_the_network_come_before_those_of_the_machine(pair: tuple[Side, Side]) -> None:
+    a, b = (side.prediction for side in pair)
+    found = counts(a, b)
+    assert [c.name for c in found if not c.machine] == [
+        "Ops", "Kernels", "Python calls", "FLOPs", "DRAM bytes", "Memory"]  # fmt: skip
+    flops = next(c for c in found if c.name == "FLOPs")
+    assert (flops.before, flops.after) == (a.flops, b.flops) and b.flops == 128 * a.flops
+    kernels = next(c for c in found if c.name == "Kernels")
+    assert kernels.before == len(a.kernels) and kernels.said(1595.0) == "1,595"
+
+
+def test_an_answer_to_another_pair_is_dropped(
+    shown: Any, pair: tuple[Side, Side], variant: Side
+) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    late = view.known, view.fall
+    assert view.question(pair, 1) is None  # it is known
+    other = (pair[0], variant)
+    view.draw(other, 1)
+    assert view.fall is None and view.kernels.items == []
+    view.answer(late)
+    assert view.fall is None
+    assert view.question(other, 1)(lambda: True) is None
+    view.answer(view.question(other, 1)(lambda: False))
+    assert [row[1] for row in view.rows() if row[0] == "change"] == ["batch default → 4096"]
+    view.draw(other, 0)  # the baseline is worked on: the second is compared with it
+    assert view.fall is not None and view.pair == other
+
+
+def test_table_and_svg_of_both_themes(shown: Any, pair: tuple[Side, Side], tmp_path: Path) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    rows = view.rows()
+    assert {len(row) for row in rows} == {7}
+    assert rows[1][:3] == ["step", "", "351 µs"] and rows[2][:2] == ["change", "+cuda_graph"]
+    assert [row[1] for row in rows if row[0] == "count"][:2] == ["Ops", "Kernels"]
+    view.restyle(LIGHT)
+    text = svg(view, tmp_path / "c.svg")
+    ElementTree.fromstring(text)
+    assert "From A to B, one change at a time" in text and "+cuda_graph" in text
+    assert "Whole step" in text and "Kernels that moved" in text
+    assert picture(view).pixelColor(3, 300).name().upper() == LIGHT.bg1

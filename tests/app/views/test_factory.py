@@ -1,0 +1,189 @@
+"""The factory's figures are the prediction's, and its picture moves only where it may."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.theme import DARK, LIGHT, Theme
+from app.views.factory import Factory
+from app.views.factory_figures import factory
+from app.views.factory_help import helps
+from app.views.factory_lanes import Lane, lanes_of
+from app.views.factory_motion import TRUCKS, average
+from app.views.factory_paint import BOXES
+from app.views.factory_plan import cells, plan
+from app.views.view import Side
+from simulator.scenario import Scenario, predict
+from tests.app.views.conftest import picture, svg
+
+
+@pytest.fixture(scope="module")
+def graph() -> Side:
+    asked = Scenario("mlp-tiny", mode="cuda_graph")
+    return Side("A", "Graph", asked, predict(asked))
+
+
+def test_orders_rates_and_uses_are_the_predictions(side: Side):
+    p = side.prediction
+    f = factory(p)
+    kernels = p.kernels
+    assert f.orders == p.kernel_count == len(kernels)
+    assert f.order_s == pytest.approx(p.host_s / len(kernels))
+    # the desks of the host are all of its work
+    assert sum(s for _, s in f.desks) == pytest.approx(p.host_s, rel=1e-9)
+    assert {name for name, _ in f.desks} <= {
+        "Python",
+        "modules",
+        "dispatcher",
+        "autograd",
+        "launch",
+    }
+    assert f.traffic_bytes == sum(k.bytes for k in kernels)
+    moved = sum(k.bytes for k in kernels) / p.period_s
+    assert f.road_use == pytest.approx(moved / 4.8e12)  # an H200's bandwidth
+    assert f.flops_per_s == pytest.approx(p.flops / p.period_s)
+    assert f.units == 132 and 0 < f.machines_use < 0.01
+    # fp32 products run on vector units: 66.9 TFLOP/s
+    flops = sum(k.flops / p.gpu.vector_flops_per_s["fp32"] for k in kernels)
+    assert f.machines_use == pytest.approx(flops / p.period_s)
+
+
+def test_who_waits_for_whom_adds_up(side: Side, variant: Side, graph: Side):
+    for each in (side, variant, graph):
+        p = each.prediction
+        wait = {(w.who, w.what): w.seconds for w in factory(p).waits}
+        both = np.minimum(p.columns.compute_s, p.columns.memory_s).sum()
+        # of a step the GPU works, moves, begins and ends, or waits for the host
+        parts = [wait["Machines", "managers"], wait["Machines", "trucks"],
+                 wait["Trucks", "machines"], wait["Both", "starts and ends"]]  # fmt: skip
+        assert sum(parts) + both == pytest.approx(p.period_s, rel=1e-9)
+        assert wait["Managers", "the floor"] == pytest.approx(max(0, p.period_s - p.host_s))
+    assert factory(side.prediction).waits[0].seconds > 0.5 * side.prediction.period_s
+    assert factory(graph.prediction).waits[0].seconds == 0
+
+
+def test_a_graph_is_one_order(graph: Side):
+    f = factory(graph.prediction)
+    assert f.orders == 1 and f.queue_most == graph.prediction.kernel_count - 1
+    assert f.desks == (("one launch of the graph", graph.prediction.host_s),)
+
+
+def test_what_goes_on_at_a_time_is_the_schedules(side: Side):
+    p = side.prediction
+    f = factory(p)
+    k = p.kernels[3]
+    middle = k.start_s + k.duration_s / 2
+    assert f.kernel_at(middle) == 3
+    assert f.trucking[3] == pytest.approx(min(1, k.bytes / k.duration_s / 4.8e12))
+    assert f.kernel_at(k.start_s - 1e-9) != 3 and f.kernel_at(-1.0) is None
+    handed = sum(each.issue_s <= middle for each in p.kernels)
+    begun = sum(each.start_s <= middle for each in p.kernels)
+    assert f.waiting_at(middle) == handed - begun
+    assert f.queue_most == max(f.waiting_at(each.start_s) for each in p.kernels)
+
+
+def test_lanes_are_filled_by_work(side: Side):
+    lane = Lane("Trucks", 0.5, np.array([0.0, 2.0]), np.array([1.0, 3.0]), "")
+    assert lane.filled(np.array([0.0, 0.5, 1.5, 2.5, 4.0])).tolist() == [1.0, 0.5, 0.5, 1 / 3]
+    f = factory(side.prediction)
+    managers, trucks, machines = lanes_of(f)
+    whole = np.array([0.0, f.span_s])
+    p = side.prediction
+    assert machines.filled(whole)[0] * f.span_s == pytest.approx(p.columns.compute_s.sum())
+    assert trucks.filled(whole)[0] * f.span_s == pytest.approx(p.columns.memory_s.sum())
+    assert managers.filled(whole)[0] * f.span_s == pytest.approx(p.host_s, rel=1e-6)
+    assert (machines.end_s <= p.schedule.end_s + 1e-12).all()
+    assert machines.waits.startswith("waiting for the managers: idle ") and not managers.waits
+
+
+def test_cells_are_as_many_and_inside():
+    for wide, high in ((400.0, 120.0), (60.0, 300.0), (30.0, 30.0)):
+        area = plan(1000, 420).machines
+        area.setSize(area.size().__class__(wide, high))
+        places = cells(area, 132, 42)
+        assert len(places) == 132 and len({(r.left(), r.top()) for r in places}) == 132
+        assert all(area.adjusted(-1e-6, -1e-6, 1e-6, 1e-6).contains(r) for r in places)
+    places = plan(900, 360)
+    assert places.floor.contains(places.machines) and places.floor.contains(places.staging)
+    assert places.road.left() == places.warehouse.right()
+    assert not places.managers.intersects(places.tray) and places.floor.bottom() <= 360
+
+
+def test_it_plays_pauses_and_stands_still(shown: Any, side: Side, theme: Theme,
+                                          monkeypatch: pytest.MonkeyPatch):  # fmt: skip
+    view = shown(Factory, (side,), theme=theme, size=(1200, 600))
+    floor = view.floor
+    assert floor.moves and floor.playing
+    QTest.keyClick(floor, Qt.Key.Key_Space)
+    assert not floor.moves and view.on.text() == "Play"
+    floor.at_s = None
+    floor.step(1.0)
+    first = floor.at_s
+    # 14 s are shown for a step
+    assert first == pytest.approx(floor.figures.span_s / 14) and view.lanes.at_s == first
+    before = picture(view)
+    floor.step(3.0)
+    assert picture(view) != before
+    QTest.keyClick(floor, Qt.Key.Key_W)
+    assert floor.at_s is None and floor.moment() == average(floor.figures)
+    QTest.keyClick(floor, Qt.Key.Key_Space)
+    assert floor.moves
+    view.hide()
+    assert not floor.moves  # nothing moves where nobody sees it
+    view.show()
+    assert floor.moves
+    monkeypatch.setattr(type(floor), "allowed", property(lambda self: False))
+    view.draw((side,), 0)
+    assert not floor.moves and not view.on.isEnabled()
+    assert view.on.toolTip() == "The system asks for less motion"
+    other = DARK if theme is LIGHT else LIGHT
+    view.restyle(other)
+    assert picture(floor).pixelColor(4, 4).name().upper() == other.bg1
+
+
+def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_path: Path):
+    view = shown(Factory, (side,), size=(1200, 600))
+    view.floor.whole()
+    QTest.keyClick(view.floor, Qt.Key.Key_Right)
+    assert view.floor.over == "Managers" and view.floor.card().head == "Managers"
+    QTest.keyClick(view.floor, Qt.Key.Key_Left)
+    card = view.floor.card()
+    assert card.head == "Machines" and card.regime == "compute"
+    assert view.floor.hit(view.floor.plan.road.center()) == "Trucks"
+    view.floor.show_over(None)
+    view.lanes.at = QPointF(view.lanes.along.at(0.0) + 1, view.lanes._box(0).center().y())
+    assert view.lanes.hit(view.lanes.at) == 0
+    view.lanes.show_over(0)
+    assert ("Now", "at work") in view.lanes.card().rows
+    view.lanes.show_over(None)
+    rows = view.rows()
+    assert {len(row) for row in rows} == {3}
+    assert ["Machines", "wait for managers"] in [row[:2] for row in rows]
+    text = svg(view, tmp_path / "f.svg")
+    ElementTree.fromstring(text)
+    for words in ("Managers", "132 multiprocessors, each drawn", "a truck is 10%", "mlp-tiny, "):
+        assert words in text
+    assert (BOXES, TRUCKS) == (60, 10)
+
+
+def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
+    view = shown(Factory, (side,), size=(1200, 600))
+    told: list[Scenario] = []
+    view.asked.connect(told.append)
+    found = helps(side.scenario, side.prediction, lambda: False)
+    assert len(view.help.rows) == len(found) == 6
+    times = [each.after_s for each in found]
+    assert times == sorted(times)
+    for each in found:
+        p = predict(each.scenario)
+        assert each.after_s == pytest.approx(p.period_s / p.trace.samples, rel=1e-9)
+    road = next(each for each in found if each.name == "A wider road")
+    assert road.said == "twice the bandwidth: 11.0 µs a sample, as fast"
+    view.help.rows[0].findChild(type(view.on)).click()
+    assert told == [found[0].scenario]
+    assert helps(side.scenario, side.prediction, lambda: True) == ()

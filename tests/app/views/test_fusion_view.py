@@ -1,0 +1,142 @@
+"""The workspace Fusion: blocks where they belong, joined by key, click and drag."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.theme import DARK, Theme
+from app.views.fusion import FusionView
+from app.views.fusion_scene import parts, scene, stays
+from app.views.view import Side
+from simulator.scenario import Scenario, predict
+from simulator.whatif import apply
+from simulator.whatif.joining import OUTSIDE, Joining
+from tests.app.views.conftest import picture, pointer
+
+ASKED = Scenario("bert-base", batch=64, seq=128, dtype="bf16", sizes={"layers": 2})
+
+
+@pytest.fixture(scope="module")
+def bert() -> Side:
+    return Side("A", "Today", ASKED, predict(ASKED))
+
+
+@pytest.fixture
+def view(shown: Any, bert: Side) -> FusionView:
+    return shown(FusionView, (bert,), size=(1240, 620))
+
+
+def _op(view: FusionView, name: str, which: int = 0) -> int:
+    found = [op for op, block in view.canvas.scene.blocks.items() if block.name == name]
+    return found[which]
+
+
+def _answered(view: FusionView, side: Side) -> None:
+    question = view.question((side,), 0)
+    assert question is not None
+    view.answer(question(lambda: False))
+
+
+def test_it_begins_with_the_first_layer(view: FusionView) -> None:
+    assert view.part.currentText() == "layers.0"
+    assert view.subtitle() == "layers.0: 12 ops, 14 kernels"  # attention and up are two each
+    assert [row[1] for row in view.rows()[1:4]] == ["query", "key", "value"]
+    assert "Arrows and Space" in view.told.text()
+    assert not view.join_button.isVisible() and not view.part_button.isVisible()
+
+
+def test_a_block_stands_right_of_what_it_reads(bert: Side) -> None:
+    joining = Joining(ASKED)
+    for name, ops in parts(joining).items():
+        found = scene(joining, name, ops)
+        for flow in found.flows:
+            if OUTSIDE not in (flow.maker, flow.reader):
+                assert found.place[flow.maker][0] < found.place[flow.reader][0]
+        assert len(set(found.place.values())) == len(found.blocks)
+        assert not any(stays(found, flow) for flow in found.flows)
+
+
+def test_blocks_do_not_overlap_and_lie_inside(view: FusionView) -> None:
+    boxes = [view.canvas.box(op) for op in view.canvas.scene.blocks]
+    for place, one in enumerate(boxes):
+        assert view.canvas.rect().toRectF().contains(one)
+        assert not any(one.intersects(other) for other in boxes[place + 1 :])
+
+
+def test_a_drag_tries_a_pair_and_enter_joins_it(view: FusionView, bert: Side) -> None:
+    asked: list[Scenario] = []
+    view.asked.connect(asked.append)
+    canvas = view.canvas
+    begin, end = (canvas.box(_op(view, name)).center() for name in ("add", "layer norm"))
+    pointer(canvas, QEvent.Type.MouseButtonPress, begin)
+    for at in (begin + QPointF(20, 0), end):
+        _drag(canvas, at)
+    pointer(canvas, QEvent.Type.MouseButtonRelease, end)
+    assert canvas.chosen == {_op(view, "add"), _op(view, "layer norm")}
+    _answered(view, bert)
+    assert view.head.text() == "Joining add and layer norm"
+    assert "End to end: " in view.told.text() and "in 4 kernels" in view.told.text()
+    assert view.join_button.isVisible()
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    assert asked == [apply(ASKED, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})]
+    assert not canvas.chosen
+
+
+def _drag(canvas: QWidget, at: QPointF) -> None:
+    """Move with the left button down."""
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    kind = QEvent.Type.MouseMove
+    QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), left, left, none))
+
+
+def test_what_cannot_be_joined_is_told(view: FusionView, bert: Side) -> None:
+    asked: list[Scenario] = []
+    view.asked.connect(asked.append)
+    view.canvas.choose(frozenset({_op(view, "query"), _op(view, "key")}))
+    _answered(view, bert)
+    assert view.head.text() == "Cannot be one kernel"
+    assert view.told.text().startswith("Two library kernels, addmm (op ")
+    assert view.canvas.refused and not view.join_button.isVisible()
+    QTest.keyClick(view.canvas, Qt.Key.Key_Return)
+    assert not asked
+
+
+def test_keys_choose_and_pull_apart(shown: Any) -> None:
+    joined = apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"})
+    side = Side("A", "Joined", joined, predict(joined))
+    view = shown(FusionView, (side,), size=(1240, 620))
+    assert "less by what is joined" in view.head.text()
+    asked: list[Scenario] = []
+    view.asked.connect(asked.append)
+    up = list(view.canvas.scene.blocks).index(_op(view, "up"))
+    for _ in range(up + 1):
+        QTest.keyClick(view.canvas, Qt.Key.Key_Right)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Space)
+    assert view.canvas.chosen == {_op(view, "up")}
+    assert view.head.text() == "Joined: up" and view.part_button.isVisible()
+    QTest.keyClick(view.canvas, Qt.Key.Key_Delete)
+    assert asked == [ASKED]
+    kernels = [row for row in view.rows()[1:] if row[-1]]
+    assert len(kernels) == 2 and {row[1] for row in kernels} == {"up", "gelu"}
+
+
+def test_the_bars_lose_what_is_saved(bert: Side) -> None:
+    joining = Joining(apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"}))
+    found = scene(joining, "layers.0", parts(joining)["layers.0"])
+    apart, together = found.bars
+    (joined,) = found.sets
+    assert sum(size for _, size, _ in apart) == found.bytes
+    assert sum(size for _, size, _ in together) == found.bytes - joined.bytes_saved
+    assert "up, gelu" in [name for name, _, _ in together]
+
+
+def test_both_themes_are_painted(view: FusionView, theme: Theme) -> None:
+    view.restyle(theme)
+    image = picture(view)
+    colours = {image.pixelColor(x, y).name() for x in range(0, 1240, 3) for y in range(0, 620, 3)}
+    assert theme.bg2.lower() in colours and len(colours) > 40
+    view.restyle(DARK)

@@ -1,0 +1,78 @@
+"""A measured step beside its prediction, as a picture and a table."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtTest import QTest
+
+from app.theme import Theme
+from app.twin import Twin, write_csv
+from app.views.measured import MeasuredView
+from app.views.view import Side
+from simulator.errors import InputError
+from tests.app.views.conftest import picture, pointer
+
+TRACES = Path(__file__).parents[2] / "simulator" / "profiler_traces"
+
+
+@pytest.fixture
+def measured(side: Side) -> Side:
+    return replace(side, measured=str(TRACES / "mlp-tiny.json.gz"))
+
+
+def test_it_says_what_to_open(shown: Any, side: Side) -> None:
+    view = shown(MeasuredView, (side,))
+    assert "Open a PyTorch profiler's trace" in view.canvas.empty
+    assert view.rows() == [] and view.subtitle() == ""
+    assert view.question((side,), 0) is None
+
+
+def test_marks_stand_where_both_times_are(shown: Any, measured: Side, theme: Theme) -> None:
+    view = shown(MeasuredView, (measured,), theme=theme)
+    assert view.subtitle().endswith("predicted, 110 µs measured in 44 kernels")
+    assert {row[0] for row in view.rows()[1:]} == {"addmm", "relu"}
+    x, y = view.canvas.scales
+    for group in view.canvas.found:
+        at = view.canvas.place(group)
+        assert x.value(at.x()) == pytest.approx(group.predicted_s)
+        assert y.value(at.y()) == pytest.approx(group.measured_s)
+    total = sum(group.measured_s for group in view.canvas.found)
+    assert total == pytest.approx(110.28e-6, rel=1e-3)
+    assert picture(view).width() > 0
+
+
+def test_a_click_and_keys_pick_ops(shown: Any, measured: Side) -> None:
+    view = shown(MeasuredView, (measured,))
+    picked: list[frozenset[int]] = []
+    view.picked.connect(picked.append)
+    first = view.canvas.found[0]
+    pointer(view.canvas, QEvent.Type.MouseButtonPress, view.canvas.place(first))
+    QTest.keyClick(view.canvas, Qt.Key.Key_Right)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Return)
+    assert picked == [first.ops, first.ops]
+    card = view.canvas.card()
+    assert card is not None and dict(card.rows)["Calls"] == str(first.count)
+
+
+def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path) -> None:
+    view = shown(MeasuredView, (measured,))
+    twin = Twin(view)
+    twin.show()
+    lines = twin.copied().split("\n")
+    assert [line.split("\t") for line in lines] == view.rows()[1:]
+    twin.table.selectRow(1)
+    assert twin.copied() == lines[1]
+    twin.close()
+    write_csv(view, tmp_path / "m.csv")
+    written = (tmp_path / "m.csv").read_text("utf-8").splitlines()
+    assert written[0] == "Op,Shape,Calls,Predicted,Measured,Predicted over measured"
+    assert len(written) == len(view.rows())
+
+
+def test_a_table_of_nothing_is_refused(shown: Any, side: Side, tmp_path: Path) -> None:
+    view = shown(MeasuredView, (side,))
+    with pytest.raises(InputError, match="Measured shows nothing yet: expected a picture to write"):
+        write_csv(view, tmp_path / "m.csv")

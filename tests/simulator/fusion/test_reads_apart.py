@@ -1,0 +1,174 @@
+"""What two loops share and what keeps them apart: parts of a buffer, its order, its padding."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from simulator import trace
+from simulator.fusion import fused
+from simulator.fusion.access import Part, read, region_of, strides_apart, value_of, walk
+from simulator.fusion.offsets import offsets
+from simulator.fusion.strides import joins, padded
+from simulator.hardware import gpu
+from simulator.records import Op, Trace, row_major
+from simulator.records import Tensor as Shape
+
+H200 = gpu("h200")
+
+
+class Thirds(nn.Module):
+    """Three thirds of a product's lines, each read by a loop."""
+
+    def __init__(self, same: bool) -> None:
+        super().__init__()
+        self.linear = nn.Linear(64, 192, dtype=torch.bfloat16)
+        self.same = same
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        if self.same:
+            second = self.linear(x)[:, 64:128]
+            return torch.exp(second), torch.tanh(second)
+        q, k, v = self.linear(x).chunk(3, dim=-1)
+        return torch.exp(q), torch.tanh(k), torch.cos(v)
+
+
+class Joined(nn.Module):
+    def __init__(self, parts: int) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def forward(self, *parts: Tensor) -> Tensor:
+        return torch.cat([torch.exp(part) for part in parts], dim=-1)
+
+
+class Sums(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.exp(torch.cumsum(torch.cos(x), dim=-1))
+
+
+class Image(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(64, 128, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.convolution(x)).sum()
+
+
+class Looked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(1000, 64, dtype=torch.bfloat16)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.table(x).float().sum()
+
+
+class Windows(nn.Module):
+    """Windows of 7 by 7 patches in front of a product, as Swin has them."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width, dtype=torch.bfloat16)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, side, _, width = x.shape
+        x = torch.exp(x).view(batch, side // 7, 7, side // 7, 7, width)
+        return self.linear(x.transpose(2, 3).reshape(-1, width))
+
+
+def ops(step: Trace) -> list[Op]:
+    return fused(step, H200).trace.ops
+
+
+def of(module: nn.Module, *inputs: Tensor) -> list[Op]:
+    return ops(trace(module, inputs))
+
+
+def test_thirds_of_a_buffer_are_read_by_a_loop_each() -> None:
+    found = of(Thirds(False), torch.zeros(32, 64, dtype=torch.bfloat16))
+    assert [op.name.split(".")[1] for op in found] == ["addmm", *["pointwise"] * 3]
+    assert [op.signature.read_bytes for op in found[1:]] == [32 * 64 * 2] * 3
+
+
+def test_the_same_third_is_read_once() -> None:
+    found = of(Thirds(True), torch.zeros(32, 64, dtype=torch.bfloat16))
+    assert [op.name.split(".")[1] for op in found] == ["addmm", "pointwise"]
+    assert found[1].signature.read_bytes == 32 * 64 * 2
+    assert found[1].signature.write_bytes == 2 * 32 * 64 * 2
+
+
+def test_views_are_told_by_where_they_begin() -> None:
+    step = trace(Thirds(False), (torch.zeros(32, 64, dtype=torch.bfloat16),))
+    computes = [op.name.split(".")[1] in ("addmm", "exp", "tanh", "cos") for op in step.ops]
+    found = dict(zip(step.names(), offsets(step, computes), strict=True))
+    assert found["aten.exp.default"] == (0,)
+    assert found["aten.tanh.default"] == (64,)
+    assert found["aten.cos.default"] == (128,)
+
+
+@pytest.mark.parametrize(("parts", "kernels"), [(8, 1), (9, 9)])
+def test_more_than_eight_operands_are_joined_by_a_kernel_each(parts: int, kernels: int) -> None:
+    found = of(Joined(parts), *[torch.zeros(16, 32) for _ in range(parts)])
+    assert [op.name for op in found] == ["fused.pointwise.default"] * kernels
+    assert sum(op.signature.write_bytes for op in found) == parts * 16 * 32 * 4
+
+
+def test_running_sums_are_one_kernel_with_the_loops_around_them() -> None:
+    (found,) = of(Sums(), torch.zeros(64, 128))
+    assert found.name == "fused.reduction.default"
+    assert (found.signature.read_bytes, found.signature.write_bytes) == (32_768, 32_768)
+
+
+def test_a_convolution_leaves_its_bias_and_its_gradient_to_loops() -> None:
+    x = torch.zeros(8, 64, 32, 32, requires_grad=True)
+    found = ops(trace(Image(), (x,), phase="training"))
+    forward = next(op for op in found if op.name == "aten.convolution.default")
+    assert "bias" not in forward.signature.names and len(forward.storages) == 3
+    backward = next(op for op in found if op.name == "aten.convolution_backward.default")
+    assert backward.signature.args["output_mask"][2] is False
+    assert len(backward.outputs) == len(backward.storages) - len(backward.inputs)
+    writes = [t.nbytes for op in found if op.name.startswith("fused") for t in op.outputs]
+    assert 128 * 4 in writes  # the bias's gradient
+
+
+def test_rows_looked_up_in_half_precision_are_summed_in_full() -> None:
+    step = trace(Looked(), (torch.zeros(32, dtype=torch.int64),), phase="training")
+    writes = [op.signature.write_bytes for op in ops(step) if op.phase == "backward"]
+    assert 1000 * 64 * 4 in writes  # zeros
+    assert 32 * 64 * 4 in writes  # the rows' gradients, added
+    assert 1000 * 64 * 2 in writes  # the table's gradient, made of the sums
+
+
+@pytest.mark.parametrize(("width", "kernels"), [(96, 2), (192, 1)])
+def test_a_product_is_given_a_copy_of_padded_windows(width: int, kernels: int) -> None:
+    """7·7·96 = 4704 elements are 9408 bytes, no multiple of 128; 7·7·192 are 18816, and are one."""
+    found = of(Windows(width), torch.zeros(2, 14, 14, width, dtype=torch.bfloat16))
+    generated = [op for op in found if op.name.startswith("fused")]
+    assert len(generated) == kernels
+
+
+def test_lines_over_1024_elements_are_padded_to_128_bytes() -> None:
+    windows = Shape((8, 49, 96), "bfloat16", row_major((8, 49, 96)))
+    assert padded(windows) == (4736, 96, 1)  # 4704 = 73.5 · 64
+    assert joins(windows, Shape((392, 96), "bfloat16", (96, 1)))
+    assert not joins(windows, Shape((8, 4704), "bfloat16", (4704, 1)))
+    assert padded(Shape((8, 49, 128), "bfloat16", row_major((8, 49, 128)))) == (6272, 128, 1)
+
+
+def test_a_walk_says_in_which_order_memory_is_read() -> None:
+    tokens = Shape((8, 196, 768), "bfloat16", (150528, 1, 196))  # of an image, channels first
+    assert walk(tokens, (8, 196, 768)) == ((8, 150528), (196, 1), (768, 196))
+    assert walk(Shape((768,), "bfloat16", (1,)), (8, 196, 768)) == ()
+    assert walk(Shape((8, 196, 768), "bfloat16", (150528, 768, 1)), (8, 196, 768)) == ()
+
+
+def test_a_read_keeps_whose_it_is() -> None:
+    part = read(read((3, 1), 64, ()), 8, ((4, 2),))
+    assert part == Part(3, 1, 72, ((4, 2),))
+    assert value_of(part) == (3, 1) and region_of(part) == (3, 1, 72)
+    assert read((3, 1), 0, ()) == (3, 1)
+    seen = read(7, 0, ((8, 150528), (768, 196)))
+    assert value_of(seen) == 7 and strides_apart(seen) and not strides_apart((3, 1))
