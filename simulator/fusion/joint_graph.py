@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JointGraph:
-    """`source[i]` is the op of the eager trace that op i of `trace` is, or a part of."""
+    """`source[i]` is the op of the eager trace that op i of `trace` is, or a part of; empty where
+    `trace` is that trace."""
 
     trace: Trace
-    source: list[int]
+    source: Sequence[int] = ()
 
     def of_origin(self, found: Fused, origin: Trace) -> Fused:
         """What the joint graph was fused to, its groups naming the ops of the eager trace."""
-        if self.trace is origin:
+        if not self.source:
             return found
         for group in found.groups:
             for node in group.nodes:
@@ -47,7 +48,7 @@ def joint_graph(trace: Trace) -> JointGraph:
     from simulator.rematerialization import Joint, kept_within, repeated_from  # it needs dataflow
 
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
-        return JointGraph(trace, list(range(len(trace.ops))))
+        return JointGraph(trace)
     apart = _decomposed(trace)
     joint = Joint(apart.trace, _fuses)
     found, source = repeated_from(joint, kept_within(joint))
@@ -113,6 +114,8 @@ def _decomposed(trace: Trace) -> JointGraph:
             made = relus.get(flow.reads[index][1])
             if made is not None and made not in taking.parts:
                 _relu(taking, made, index)
+        elif op.name == "aten.detach.default" and op.phase == "backward":
+            taking.parts[index] = ()  # of what autograd saved; it reads nothing
     return _put_together(taking)
 
 

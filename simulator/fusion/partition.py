@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulator.errors import InputError
 from simulator.fusion.absorbing import absorbed
 from simulator.fusion.fused_trace import Fused, fused_trace
-from simulator.fusion.joint_graph import joint_graph
+from simulator.fusion.joint_graph import JointGraph, joint_graph
 from simulator.fusion.lowering import Lowering
 from simulator.fusion.padding import timer
 from simulator.fusion.rules import LEVELS, LIKE, RULES, Level
@@ -52,7 +52,7 @@ def fused(
     kind = gpu.units, gpu.compute_capability, tuple(gpu.tensor_flops_per_s), gpu.boost_hz
     key = "fused", level, kind, profile and profile.id
     if key not in trace.kept:
-        joint = joint_graph(trace)
+        joint = JointGraph(trace) if level in LIKE else joint_graph(trace)
         rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
         groups = partition(joint.trace, gpu, level, profile)
         trace.kept[key] = joint.of_origin(fused_trace(joint.trace, groups, rest), trace)

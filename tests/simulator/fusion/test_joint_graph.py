@@ -1,0 +1,117 @@
+"""What a compiled training step keeps for its backward pass, and computes again there."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from simulator import predict_trace
+from simulator.fusion.explain import explain
+from simulator.fusion.joint_graph import joint_graph
+from simulator.memory import carried_bytes
+from simulator.networks.output import Output
+from simulator.prediction import Prediction
+from simulator.records import Op
+from simulator.tracing import trace
+from tests.simulator.conftest import small
+
+ROWS, WIDTH, CLASSES = 64, 32, 1024
+ONE = ROWS * WIDTH * 4
+
+
+class Classifier(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, x: Tensor, labels: Tensor) -> Output:
+        logits = self.head(x)
+        return Output(logits, F.cross_entropy(logits.float(), labels))
+
+
+class Rectified(nn.Module):
+    """A ReLU whose result no product reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(torch.relu(self.first(x)) * x)
+
+
+def compiled(module: nn.Module, *args: Tensor) -> Prediction:
+    found = trace(module, args, phase="training", optimizer=None)
+    return predict_trace(found, mode="compiled")
+
+
+def generated(p: Prediction, phase: str, part: str) -> list[Op]:
+    return [op for op in p.trace.ops if op.name.startswith("fused.") and op.phase == phase
+            and part in op.signature.args["ops"]]  # fmt: skip
+
+
+def test_the_logits_are_kept_and_not_their_log_softmax():
+    module = Classifier().bfloat16()
+    p = compiled(module, torch.zeros(ROWS, WIDTH).bfloat16(), torch.zeros(ROWS, dtype=torch.int64))
+    # kept: the logits in bf16, 64·1024·2 = 131,072; log(sum(exp)) of each row, 64·4 = 256; the
+    # loss and the sum of weights, 4 each. In eager mode the log-softmax, 64·1024·4 = 262,144
+    assert carried_bytes(p.trace) == 131_072 + 256 + 8
+    (sums,) = generated(p, "forward", "logsumexp")
+    assert sums.signature.write_bytes == 256
+    (gradient,) = generated(p, "backward", "_log_softmax_backward_data")
+    assert "sub" in gradient.signature.args["ops"]  # made again, from the logits in bf16
+    assert max(t.nbytes for t in gradient.inputs) == 131_072
+
+
+def test_of_a_relu_the_mask_is_kept_where_nothing_else_reads_it():
+    p = compiled(Rectified(), torch.zeros(ROWS, WIDTH))
+    # kept: the ReLU's result times x, which the second layer's gradient reads; where the ReLU is
+    # zero, a byte an element; y; the loss
+    assert carried_bytes(p.trace) == 2 * ONE + ROWS * WIDTH + 4
+
+
+def test_a_gate_is_computed_again_in_the_backward_kernel():
+    module, args = small("llama3-1b", training=True)
+    p = compiled(module, *args)
+    hidden = 4 * 16 * 192 * 4  # 4 samples of 16 tokens, 192 wide, fp32
+    for op in generated(p, "forward", "silu"):
+        assert [t.nbytes for t in op.outputs] == [hidden]  # silu(g)·u alone
+    for op in generated(p, "backward", "silu_backward"):
+        assert "silu, " in op.signature.args["ops"]
+
+
+def test_kernels_name_the_ops_of_the_eager_step():
+    module, args = small("llama3-1b", training=True)
+    found = trace(module, args, phase="training", optimizer=None)
+    p = predict_trace(found, mode="compiled")
+    fusion = p.trace.kept["fusion"]
+    assert fusion.origin is found
+    named = {op for group in fusion.groups for node in group.nodes for op in node.ops}
+    assert named <= set(range(len(found.ops)))
+    softmax = next(i for i, op in enumerate(found.ops) if op.name == "aten._log_softmax.default")
+    assert softmax in named
+    told = explain(p)
+    kernels = sum(m.launches for m in told.merged) + sum(left.launches for left in told.left)
+    assert kernels == p.kernel_count
+    assert told.eager.kernel_count == predict_trace(found).kernel_count
+
+
+def test_an_inference_step_is_what_it_was():
+    module, args = small("gpt2")
+    found = trace(module, args)
+    assert joint_graph(found).trace is found
+
+
+@pytest.mark.parametrize("name", ["gpt2", "resnet18", "llama3-1b", "dit-xl"])
+def test_nothing_is_read_that_was_not_made(name: str):
+    module, args = small(name, training=True)
+    found = joint_graph(trace(module, args, phase="training", optimizer=None)).trace
+    made = {number for number, s in enumerate(found.storages) if s.born < 0}
+    for index, op in enumerate(found.ops):
+        assert made.issuperset(op.storages[: len(op.inputs)])
+        made.update(op.storages)
+        for storage in op.storages:
+            s = found.storages[storage]
+            assert s.born <= index and (s.freed is None or index <= s.freed)
