@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from calibration import gains
 from calibration.curve_fit import fit_curve
 from calibration.fidelity import retrace
+from calibration.generated import kernels
 from calibration.recordings import Recording, recordings
 from calibration.samples import L2_REACH, Pair, Sample, convolutions, merged, recorded
 from calibration.swept import Swept, samples, swept
@@ -199,7 +200,7 @@ def main() -> None:
     card = find_gpu("h200")
     pairs = [(recording, retrace(recording.case)) for recording in recordings()]
     held_out = [(recording, retrace(recording.case)) for recording in recordings("validation")]
-    fused = gains.samples(gains.gains(card))
+    fused = [*gains.samples(gains.gains(card)), *kernels.samples(kernels.calls(card), card)]
     refit(pairs, held_out, list(swept(card)), fused)
 
 

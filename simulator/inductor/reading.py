@@ -173,18 +173,21 @@ class _Graph:
             kept = [d for d in loop.read_writes.writes if self._leaves(d.name, loops)]
             for number, size in self._touched(kept).items():
                 writes[number] = max(writes.get(number, 0), size)
-        flops = instructions = 0
+        flops = instructions = elements = 0
         for loop in loops:
             f, i = steps(_ops(loop))
             count = prod(self._int(s) for group in loop.get_ranges() for s in group)
             flops, instructions = flops + f * count, instructions + i * count
+            elements = max(elements, count)
         reduction = next((n for n in loops if n.is_reduction()), None)
         rows = self._rows(reduction) if reduction is not None else 0
+        ranges = reduction.get_ranges()[1] if reduction is not None else ()
+        cols = prod(self._int(s) for s in ranges) if ranges else 0
         kernels = [n.node for n in loops]
         return Launch(
             "pointwise" if reduction is None else "reduction", self._name(loops), self.phase,
             self._all_origins(kernels), tuple(reads.items()), tuple(writes.items()), flops,
-            instructions, rows,
+            instructions, rows, elements=elements, cols=cols,
         )  # fmt: skip
 
     def _rows(self, loop: Any) -> int:
