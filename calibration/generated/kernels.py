@@ -9,7 +9,6 @@ from statistics import geometric_mean
 
 from msgspec.structs import replace
 
-import calibration.generated as registered
 from calibration.generated.compiled import Trained
 from calibration.kernels import Kernel
 from calibration.log import read
@@ -46,7 +45,6 @@ class Matched:
 
 def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
     """Every measured function, its launches as our rules fuse them."""
-    assert registered.FAMILIES
     logs = sorted((folder or MEASUREMENTS / gpu.id).glob("generated_*.jsonl*"))
     rounds = [read(path).samples for path in logs]
     for point in points("generated"):
