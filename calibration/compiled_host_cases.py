@@ -36,7 +36,7 @@ class Layers(Micro):
 class ManyInputs(Micro):
     """So many tensors handed over at each call, and few kernels."""
 
-    def forward(self, *xs: Tensor) -> Tensor:
+    def forward(self, *xs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         total = xs[0] * self.scale
         for x in xs[1:]:
             total = total + x
@@ -115,11 +115,12 @@ class ImageBlock(nn.Module):
 class Blocks(Micro):
     """`count` blocks in a row."""
 
-    block: Callable[[], nn.Module]
-
     def __init__(self, count: int = 6) -> None:
         super().__init__(1)
-        self.blocks = nn.Sequential(*(type(self).block() for _ in range(count)))
+        self.blocks = nn.Sequential(*(self.block() for _ in range(count)))
+
+    def block(self) -> nn.Module:
+        raise NotImplementedError
 
     def body(self, x: Tensor) -> Tensor:
         return self.blocks(x)
@@ -128,13 +129,15 @@ class Blocks(Micro):
 class MlpBlocks(Blocks):
     """Of rows."""
 
-    block = MlpBlock
+    def block(self) -> nn.Module:
+        return MlpBlock()
 
 
 class AttentionBlocks(Blocks):
     """Of sequences of 16."""
 
-    block = AttentionBlock
+    def block(self) -> nn.Module:
+        return AttentionBlock()
 
     def example_inputs(self, batch: int, seq: int, training: bool = False) -> tuple[Tensor, ...]:
         x = torch.randn(batch, 16, WIDTH, dtype=self.scale.dtype)
@@ -144,7 +147,8 @@ class AttentionBlocks(Blocks):
 class ImageBlocks(Blocks):
     """Of images of 16 × 8 × 8."""
 
-    block = ImageBlock
+    def block(self) -> nn.Module:
+        return ImageBlock()
 
     def example_inputs(self, batch: int, seq: int, training: bool = False) -> tuple[Tensor, ...]:
         x = torch.randn(batch, 16, 8, 8, dtype=self.scale.dtype)

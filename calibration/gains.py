@@ -29,6 +29,9 @@ from simulator.records import Trace
 from simulator.roofline import roofs
 from simulator.tracing import trace_call
 
+_IN_REGISTERS = 16384
+"""Elements of a row that the variants keep in registers; their softmaxes all do."""
+
 
 @dataclass(frozen=True)
 class Gain:
@@ -47,7 +50,7 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[int]) -> Work:
     """A chain as one launch: what it must move, and every instruction of it. `operands` are bytes
     of what it reads and writes, those of one number an element too."""
     ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
-    slots = sum(arithmetic(op)[1] for op in ops)
+    slots = sum(arithmetic(op, _IN_REGISTERS)[1] for op in ops)
     sums = [op for op in ops if kind(op) == "reduction"]
     every = [work for op in sums for work in works(op) or ()]
     rows = max((work.dims.get("rows", 0) for work in every), default=0)

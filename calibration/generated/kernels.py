@@ -9,7 +9,6 @@ from statistics import geometric_mean
 
 from msgspec.structs import replace
 
-import calibration.generated as registered
 from calibration.generated.compiled import Trained
 from calibration.kernels import Kernel
 from calibration.log import read
@@ -46,7 +45,6 @@ class Matched:
 
 def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
     """Every measured function, its launches as our rules fuse them."""
-    assert registered.FAMILIES
     logs = sorted((folder or MEASUREMENTS / gpu.id).glob("generated_*.jsonl*"))
     rounds = [read(path).samples for path in logs]
     for point in points("generated"):
@@ -93,7 +91,7 @@ def traced(point: Point) -> Trace:
 def matched(call: Swept) -> list[Matched]:
     """A call's generated kernels with their works, in launch order; none where the rules make
     others than the compiler did."""
-    works = [each for each in call.launches if each[0].family == "fused"]
+    works = [each for each in call.launches if each[0].family == "generated"]
     kernels = [each for each in call.kernels if each[0].startswith(_GENERATED)]
     if [_kind(work) for work, _, _ in works] != [_KINDS.get(name[7:10]) for name, _, _ in kernels]:
         return []
@@ -108,7 +106,26 @@ def _kind(work: Work) -> str:
     return "pointwise" if work.dims["variant"] == "pointwise" else "reduction"
 
 
-def samples(found: Iterable[Swept]) -> list[Sample]:
-    """What the fit may see: all but the points that are held out."""
-    every = (each for call in found if not call.point.held_out for each in matched(call))
-    return merged(sample for each in every for sample in each.samples())
+def samples(found: Iterable[Swept], gpu: GPU) -> list[Sample]:
+    """What the fit may see: all but the points that are held out, and functions of which our rules
+    make other kernels than the compiler did."""
+    every = [each for call in found for each in matched(call)]
+    others = otherwise(every, gpu)
+    return merged(
+        sample for each in every
+        if not each.point.held_out and each.point.operation not in others
+        for sample in each.samples()
+    )  # fmt: skip
+
+
+def otherwise(every: Iterable[Matched], gpu: GPU) -> set[str]:
+    """Functions whose kernels are alike in number and kind, but not in what they do: those that
+    would have to move more from and to DRAM than it can, as where the compiler computes a value
+    anew in the backward pass, and norms, whose weights' gradients it sums beside the input's."""
+    fastest = gpu.bandwidth_bytes_per_s
+    large = 2 * (gpu.l2_bytes or 0)
+    faster = {
+        each.point.operation for each in every
+        if each.work.bytes > large and each.work.bytes > fastest * each.cold[1]
+    }  # fmt: skip
+    return faster | {"generated_train_layer_norm"}

@@ -13,7 +13,7 @@ from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 SLOTS: dict[str, int] = {
-    "exp": 8, "exp2": 8, "expm1": 25, "log": 25, "log2": 25, "log1p": 29, "sin": 40, "cos": 40,
+    "exp": 8, "exp2": 8, "expm1": 25, "log": 25, "log2": 25, "log1p": 29, "sin": 22, "cos": 22,
     "sigmoid": 16, "silu": 16, "tanh": 17, "erf": 28, "erfc": 30, "gelu": 32, "softplus": 41,
     "mish": 55, "hardswish": 5, "sqrt": 8, "rsqrt": 8, "reciprocal": 8, "div": 8,
     "relu": 1, "where": 2, "leaky_relu": 3, "elu": 26,
@@ -21,7 +21,7 @@ SLOTS: dict[str, int] = {
     "threshold_backward": 2, "hardswish_backward": 7, "softplus_backward": 20,
 }  # fmt: skip
 """An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
-A sine is counted without the path for large angles, 124 slots in all."""
+A sine is counted without its path for large angles, which makes it 124."""
 
 _TANH_GELU = {"gelu": 23, "gelu_backward": 33}
 _POW = 74
@@ -37,7 +37,7 @@ rate. Eager kernels share a round's four numbers among four elements."""
 ROWS: dict[str, tuple[int, int]] = {
     # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
     # along, each maximum so far costs two more exps and choices between, and the exp comes anew
-    "_softmax": (20, 50), "_log_softmax": (14, 36),
+    "_softmax": (20, 50), "_log_softmax": (14, 50),
     "_softmax_backward_data": (4, 6), "_log_softmax_backward_data": (12, 14),
     # two sums, then (x − mean)·scale·weight + bias; walking along Welford's step has a division
     "native_layer_norm": (9, 24), "native_group_norm": (9, 24), "_fused_rms_norm": (6, 7),
@@ -55,16 +55,17 @@ _REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward"
              "weight_gradient", "norm_input_gradient"}  # fmt: skip
 
 
-def arithmetic(op: Signature) -> tuple[int, int]:
-    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted."""
+def arithmetic(op: Signature, persistent: int = PERSISTENT) -> tuple[int, int]:
+    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted, or in
+    another that keeps rows of up to `persistent` elements in registers."""
     found = costed(op) or ()
     flops = sum(w.flops for w in found)
     name = op.name.split(".")[1]
     if name in ROWS and found:  # however many kernels it is in eager mode
-        return flops, max(_slots(op, work) for work in found)
+        return flops, max(_slots(op, work, persistent) for work in found)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
-    return flops, sum(_slots(op, work) for work in found)
+    return flops, sum(_slots(op, work, persistent) for work in found)
 
 
 def applied(op: Signature) -> int:
@@ -72,11 +73,11 @@ def applied(op: Signature) -> int:
     return _APPLIED * op.outputs[0].numel
 
 
-def _slots(op: Signature, work: Work) -> int:
+def _slots(op: Signature, work: Work, persistent: int) -> int:
     name = op.name.split(".")[1].removesuffix("_")
     if work.family in _REDUCING:
         if name in ROWS:
-            return ROWS[name][work.dims.get("cols", 0) > PERSISTENT] * op.inputs[0].numel
+            return ROWS[name][work.dims.get("cols", 0) > persistent] * op.inputs[0].numel
         return work.instructions
     elements = op.outputs[0].numel if op.outputs else 0
     if work.family == "random":

@@ -196,7 +196,7 @@ class Chosen:
             storages = (*own.storages[: len(own.inputs)], *storages)
         else:
             sums = next((node for node in nodes if node.kind == "reduction"), None)
-            args = arguments(nodes, len(ins) + len(outs), work, names)
+            args = arguments(nodes, len(ins) + len(outs), work, names, generated=False)
             signature = Signature(
                 f"fused.{'pointwise' if sums is None else 'reduction'}.default", ins, outs,
                 ("reads",) * len(ins), args,

@@ -12,10 +12,11 @@ from simulator.records import Signature
 
 
 def arguments(
-    nodes: Sequence[Node], operands: int, work: tuple[int, int], ops: str
+    nodes: Sequence[Node], operands: int, work: tuple[int, int], ops: str, generated: bool = True
 ) -> dict[str, Any]:
     """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic, to which
-    come a load or store of each of so many `operands` for each element."""
+    come a load or store of each of so many `operands` for each element. A kernel is `generated` by
+    a compiler, or written by hand."""
     sums = next((node for node in nodes if node.kind == "reduction"), None)
     elements = max((node.elements for node in nodes), default=0)
     return {
@@ -26,6 +27,7 @@ def arguments(
         "elements": elements,
         "cols": sums.cols if sums is not None else 0,
         "operands": operands,
+        "generated": generated,
     }
 
 
@@ -33,7 +35,10 @@ def arguments(
 def fused(op: Signature) -> Work:
     """One launch: each value from outside read once, each that others need written once."""
     return Work(
-        "fused", op.arg("flops", 0), op.read_bytes, op.write_bytes,
+        "generated" if op.arg("generated", False) else "fused",
+        op.arg("flops", 0),
+        op.read_bytes,
+        op.write_bytes,
         instructions=op.arg("instructions", 0),
         dims=dims(
             op.name.split(".")[1], op.arg("instructions", 0), op.arg("rows", 0), op.arg("cols", 0),

@@ -71,7 +71,9 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
         operands = (*operands, *(operands[-1:] * tensors))[:tensors]
         return Op(launch.call, module, launch.phase, tuple(number[b] for b in operands))
     args = {"flops": launch.flops, "instructions": launch.instructions, "rows": launch.rows,
-            "ops": ", ".join(dict.fromkeys(names))}  # fmt: skip
+            "ops": ", ".join(dict.fromkeys(names)), "elements": launch.elements,
+            "cols": launch.cols, "operands": len(launch.reads) + len(launch.writes),
+            "generated": True}  # fmt: skip
     reads, writes = (tuple(_bytes(n) for _, n in each) for each in (launch.reads, launch.writes))
     signature = Signature(
         f"fused.{launch.kind}.default", reads, writes, ("reads",) * len(reads), args

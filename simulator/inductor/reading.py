@@ -176,18 +176,21 @@ class _Graph:
                 writes[number] = max(writes.get(number, 0), size)
         for number in reads.keys() & writes.keys():  # sums into it touch what they add to
             reads[number] = min(reads[number], writes[number])
-        flops = instructions = 0
+        flops = instructions = elements = 0
         for loop in loops:
             f, i = steps(_ops(loop))
             count = prod(self._int(s) for group in loop.get_ranges() for s in group)
             flops, instructions = flops + f * count, instructions + i * count
+            elements = max(elements, count)
         reduction = next((n for n in loops if n.is_reduction()), None)
         rows = self._rows(reduction) if reduction is not None else 0
+        ranges = reduction.get_ranges()[1] if reduction is not None else ()
+        cols = prod(self._int(s) for s in ranges) if ranges else 0
         kernels = [n.node for n in loops]
         return Launch(
             "pointwise" if reduction is None else "reduction", self._name(loops), self.phase,
             self._all_origins(kernels), tuple(reads.items()), tuple(writes.items()), flops,
-            instructions, rows,
+            instructions, rows, elements=elements, cols=cols,
         )  # fmt: skip
 
     def _rows(self, loop: Any) -> int:

@@ -25,9 +25,10 @@ class Launch(msgspec.Struct, frozen=True):
     """One generated kernel, or one call into a library (which may launch several kernels).
 
     `name` is the kernel's or the call's. `reads` and `writes` are (buffer, bytes), `origins` are
-    indices into the schedule's. `rows` is the number of results of a reduction whose elements lie
-    beside each other. `call` is a library call's op with its tensors as they are laid out, and
-    `operands` the buffers of its inputs and outputs.
+    indices into the schedule's. `elements` is the largest of the kernel's loops, `cols` the
+    elements of a reduction's result, `rows` the number of results where these lie beside each
+    other. `call` is a library call's op with its tensors as they are laid out, and `operands` the
+    buffers of its inputs and outputs.
     """
 
     kind: LaunchKind
@@ -41,6 +42,8 @@ class Launch(msgspec.Struct, frozen=True):
     rows: int = 0
     call: Signature | None = None
     operands: tuple[int, ...] = ()
+    elements: int = 0
+    cols: int = 0
 
 
 class Buffer(msgspec.Struct, frozen=True):
