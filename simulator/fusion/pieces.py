@@ -1,0 +1,48 @@
+"""Values that are written piece by piece: tables of gradients, and many operands in a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.fusion.node import Key, Node
+from simulator.records import Op
+
+if TYPE_CHECKING:
+    from simulator.fusion.lowering import Lowering
+
+_SUM_BYTES = 4  # sums are kept in fp32
+
+
+def scatter(made: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
+    """Zeros, then sums into the rows that were looked up, atomically; in full precision, from
+    which a loop makes the gradient (`embedding_dense_backward` of torch/_decomp)."""
+    value, table = made.flow.makes[index][0], op.outputs[0]
+    source = op.inputs[0]
+    wide = made.inductor and table.itemsize < _SUM_BYTES
+    held: Key = next(made.number) if wide else value
+    item = _SUM_BYTES if wide else table.itemsize
+    made.nodes.append(Node("pointwise", table.numel, writes={held: table.numel * item},
+                           ops=(index,), instructions=table.numel))  # fmt: skip
+    node = made.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
+    node.writes[held] = source.numel * item
+    node.reads[held] = 0
+    node.atomic = True
+    made.nodes.append(node)
+    if wide:
+        made.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
+
+
+def concatenate(made: Lowering, index: int, op: Op) -> None:
+    """Each part by a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
+    before: Key | None = None
+    for place, (value, tensor) in enumerate(zip(made.flow.reads[index], op.inputs, strict=True)):
+        reads = {made.key(index, op, place, value): tensor.nbytes}
+        node = made.node("pointwise", tensor.numel, 1, True, reads, (index,), 0, tensor.numel)
+        last = place == len(op.inputs) - 1
+        key = made.flow.makes[index][0] if last else next(made.number)
+        node.writes[key] = tensor.nbytes
+        node.alone = True
+        if before is not None:
+            node.reads[before] = 0  # whoever reads the last part needs all
+        made.nodes.append(node)
+        before = key
