@@ -13,12 +13,12 @@ from itertools import count
 from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
-from simulator.fusion.kinds import kind
+from simulator.fusion.kinds import adds, kind
 from simulator.fusion.library_calls import LibraryCalls
 from simulator.fusion.node import Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
-from simulator.fusion.pieces import concatenate, scatter
+from simulator.fusion.pieces import accumulate, concatenate, scatter
 from simulator.fusion.reductions import parts
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
@@ -92,6 +92,9 @@ class Lowering:
         reads = self.inputs(index, op)
         if op.name == "aten.embedding_dense_backward.default":
             scatter(self, index, op, reads)
+            return
+        if adds(op.signature):
+            accumulate(self, index, op)
             return
         many = len(op.inputs) > _JOINED and op.name in ("aten.cat.default", "aten.stack.default")
         if many and self.inductor:

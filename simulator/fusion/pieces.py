@@ -32,6 +32,21 @@ def scatter(made: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
         made.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
 
 
+def accumulate(made: Lowering, index: int, op: Op) -> None:
+    """What was there, then sums into the elements that indices name, atomically (`index_put_` of
+    lowering.py)."""
+    value, out, added = made.flow.makes[index][0], op.outputs[0], op.signature["values"]
+    first = made.node("pointwise", out.numel, 1, True, made.inputs(index, op, "self"), (index,), 0,
+                      out.numel)  # fmt: skip
+    first.writes[value] = out.nbytes
+    node = made.node("pointwise", added.numel, 1, True, made.inputs(index, op, "indices", "values"),
+                     (index,), added.numel, added.numel * 4)  # fmt: skip
+    node.writes[value] = min(added.nbytes, out.nbytes)
+    node.reads[value] = 0
+    node.atomic = True
+    made.nodes += [first, node]
+
+
 def concatenate(made: Lowering, index: int, op: Op) -> None:
     """Each part by a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
     before: Key | None = None
