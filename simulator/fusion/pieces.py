@@ -41,7 +41,7 @@ def accumulate(made: Lowering, index: int, op: Op) -> None:
     first.writes[value] = out.nbytes
     node = made.node("pointwise", added.numel, 1, True, made.inputs(index, op, "indices", "values"),
                      (index,), added.numel, added.numel * 4)  # fmt: skip
-    node.writes[value] = min(added.nbytes, out.nbytes)
+    node.writes[value] = min(added.numel * out.itemsize, out.nbytes)
     node.reads[value] = 0
     node.atomic = True
     made.nodes += [first, node]
