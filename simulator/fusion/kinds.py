@@ -34,6 +34,8 @@ def kind(op: Signature) -> OpKind:
     """What an op becomes; "none" where it launches nothing."""
     if op.name in _NAMED:
         return _NAMED[op.name]
+    if adds(op):
+        return "pointwise"
     if any(part in op.name for part in _LIBRARY):
         return "library"
     found = costed(op)
@@ -45,6 +47,12 @@ def kind(op: Signature) -> OpKind:
     if families & _REDUCING:
         return "reduction" if families <= _REDUCING | _ELEMENTS else "library"
     return "pointwise" if families <= _ELEMENTS else "library"
+
+
+def adds(op: Signature) -> bool:
+    """Does it add into what it was given, element by element, as atomic additions can?"""
+    into = op.name == "aten.index_put.default" and op.arg("accumulate", False)
+    return bool(into) and op.out.dtype in ("float32", "float16")
 
 
 def why_not(op: Signature) -> str:

@@ -29,7 +29,7 @@ class LibraryCalls:
         self.plain: dict[int, Signature] = {}
         self.channels_last = made.inductor and channels_last(made.trace)
         self.relaid: dict[int, Signature] = {}
-        self.turned: set[Value] = set()
+        self.turned: dict[Key, Key] = {}
         self.whole = whole(made.trace, made.flow) if made.inductor else set[Value]()
 
     def lower(self, index: int, op: Op) -> None:
@@ -57,7 +57,7 @@ class LibraryCalls:
             if place == 0 and not turns and "convolution.d" in op.name:
                 value = self._laid(index, value, tensor)
             if turns and self._outside(value):
-                self._turn(index, value, tensor)
+                value = self._turn(index, value, tensor)
             self.made.store(value)
             node.reads[self._joined(index, value, tensor)] = tensor.nbytes
         for value, tensor in zip(makes, call.outputs, strict=True):
@@ -167,15 +167,10 @@ class LibraryCalls:
     def _outside(self, value: Value) -> bool:
         return self.made.trace.storages[value[0]].role in ("input", "weight", "buffer")
 
-    def _turn(self, index: int, value: Value, tensor: Tensor) -> None:
-        """A kernel that lays an input or a weight channels last; what a loop made lies so."""
-        if value in self.turned or not needs_copy(tensor):
-            return
-        self.turned.add(value)
-        self.made.nodes.append(
-            Node(
-                "pointwise", tensor.numel, reads={value: tensor.nbytes},
-                writes={next(self.made.number): tensor.nbytes}, ops=(index,),
-                instructions=tensor.numel * 3, alone=True,
-            )
-        )  # fmt: skip
+    def _turn(self, index: int, value: Value, tensor: Tensor) -> Key:
+        """An input or a weight channels last, by a kernel once; what a loop made lies so."""
+        if not needs_copy(tensor):
+            return value
+        if value not in self.turned:
+            self.turned[value] = self._copy(index, value, tensor)
+        return self.turned[value]

@@ -13,11 +13,12 @@ from itertools import count
 from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
-from simulator.fusion.kinds import kind
+from simulator.fusion.kinds import adds, kind
 from simulator.fusion.library_calls import LibraryCalls
 from simulator.fusion.node import Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
+from simulator.fusion.pieces import accumulate, concatenate, scatter
 from simulator.fusion.reductions import parts
 from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
@@ -91,52 +92,20 @@ class Lowering:
         flops, instructions = arithmetic(op.signature)
         reads = self.inputs(index, op)
         if op.name == "aten.embedding_dense_backward.default":
-            self._scatter(index, op, reads)
+            scatter(self, index, op, reads)
+            return
+        if adds(op.signature):
+            accumulate(self, index, op)
             return
         many = len(op.inputs) > _JOINED and op.name in ("aten.cat.default", "aten.stack.default")
         if many and self.inductor:
-            self._concat(index, op)
+            concatenate(self, index, op)
             return
         if "max_pool2d" in op.name or "avg_pool" in op.name:
             for value in self.flow.reads[index]:
                 self.store(value)
         self.make(index, reads, zip(self.flow.makes[index], op.outputs, strict=True),
                   flops, instructions)  # fmt: skip
-
-    def _scatter(self, index: int, op: Op, reads: dict[Key, int]) -> None:
-        """Zeros, then sums into the rows that were looked up, atomically; in full precision, from
-        which a loop makes the gradient (`embedding_dense_backward` of torch/_decomp)."""
-        value, table = self.flow.makes[index][0], op.outputs[0]
-        source = op.inputs[0]
-        wide = self.inductor and table.itemsize < _SUM_BYTES
-        held: Key = next(self.number) if wide else value
-        item = _SUM_BYTES if wide else table.itemsize
-        self.nodes.append(Node("pointwise", table.numel, writes={held: table.numel * item},
-                               ops=(index,), instructions=table.numel))  # fmt: skip
-        node = self.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-        node.writes[held] = source.numel * item
-        node.reads[held] = 0
-        node.atomic = True
-        self.nodes.append(node)
-        if wide:
-            self.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
-
-    def _concat(self, index: int, op: Op) -> None:
-        """Each part by a kernel of its own, into its place (`ConcatKernel` of ir.py)."""
-        before: Key | None = None
-        for place, (value, tensor) in enumerate(
-            zip(self.flow.reads[index], op.inputs, strict=True)
-        ):
-            reads = {self._key(index, op, place, value): tensor.nbytes}
-            node = self.node("pointwise", tensor.numel, 1, True, reads, (index,), 0, tensor.numel)
-            last = place == len(op.inputs) - 1
-            key = self.flow.makes[index][0] if last else next(self.number)
-            node.writes[key] = tensor.nbytes
-            node.alone = True
-            if before is not None:
-                node.reads[before] = 0  # whoever reads the last part needs all
-            self.nodes.append(node)
-            before = key
 
     def reduce(
         self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
@@ -192,11 +161,11 @@ class Lowering:
             size = touched_bytes(tensor)
             if rows is not None and name == "weight":
                 size = min(size, rows)
-            key = self._key(index, op, place, value)
+            key = self.key(index, op, place, value)
             reads[key] = max(reads.get(key, 0), size)
         return reads
 
-    def _key(self, index: int, op: Op, place: int, value: Value) -> Key:
+    def key(self, index: int, op: Op, place: int, value: Value) -> Key:
         """How an op reads its input number `place`."""
         if not self.inductor:
             return value

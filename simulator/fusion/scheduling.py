@@ -110,7 +110,7 @@ def together(one: Node, other: Node) -> bool:
     reduction, loop = (one, other) if one.kind == "reduction" else (other, one)
     if loop.rows == reduction.rows:  # after it, a result at a time
         return reduction is one and not reduction.partial
-    return loop.rows == reduction.elements and reduction.inner
+    return loop.rows == reduction.elements and not reduction.partial
 
 
 def reaches(group: Group, target: Group) -> bool:

@@ -66,6 +66,15 @@ class Looked(nn.Module):
         return self.table(x).float().sum()
 
 
+class Indexed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(100, 8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.table[x].sum()
+
+
 class Windows(nn.Module):
     """Windows of 7 by 7 patches in front of a product, as Swin has them."""
 
@@ -140,6 +149,16 @@ def test_rows_looked_up_in_half_precision_are_summed_in_full() -> None:
     assert 1000 * 64 * 4 in writes  # zeros
     assert 32 * 64 * 4 in writes  # the rows' gradients, added
     assert 1000 * 64 * 2 in writes  # the table's gradient, made of the sums
+
+
+def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
+    step = trace(Indexed(), (torch.zeros(32, dtype=torch.int64),), phase="training")
+    assert any(op.name == "aten.index_put.default" for op in step.ops)
+    found = [op for op in ops(step) if op.phase == "backward"]
+    assert not any("index_put" in op.name for op in found)
+    writes = [op.signature.write_bytes for op in found]
+    assert 100 * 8 * 4 in writes  # zeros
+    assert 32 * 8 * 4 in writes  # added
 
 
 @pytest.mark.parametrize(("width", "kernels"), [(96, 2), (192, 1)])
