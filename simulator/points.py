@@ -25,7 +25,7 @@ from simulator.roofline import Roofs
 from simulator.simulate import check_mode, driven, nudged, shares
 from simulator.steady import alone, bounds, steady
 from simulator.symbols.family import Family
-from simulator.symbols.instances import Lowered, grid
+from simulator.symbols.instances import Kind, Lowered, grid
 from simulator.symbols.peaks import peak_bytes
 from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
 from simulator.symbols.templates import fill
@@ -70,7 +70,8 @@ def at_points(
         return _with_compiled(family, batches, seqs, gpu, profile, drives)
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     known = grid(family, sizes)
-    lowered = known.on(gpu).lowered
+    kind = known.on(gpu)
+    lowered = kind.lowered
     traffic = tensor_bytes(family, sizes)
     samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
     peak = peak_bytes(family, sizes)
@@ -88,7 +89,7 @@ def at_points(
         found = np.zeros(rows, np.bool_)
         for alike, kernels in patterns:
             for places in _parts(alike, kernels):
-                row, hot = _reached(kernels, lowered, places, traffic, gpu, profile)
+                row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
                 found[row[hot > 0]] = True
         return found
 
@@ -102,7 +103,7 @@ def at_points(
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
         for places in _parts(alike, kernels):
-            row, hot = _reached(kernels, lowered, places, traffic, gpu, profile)
+            row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
             times, busy = _timed(kernels, row, hot, table)
             fits = peak[places] + workspace[places] <= gpu.memory_bytes
             for figures, how in ways:
@@ -204,17 +205,15 @@ def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
 
 
 def _reached(
-    kernels: Alike, lowered: Sequence[Lowered], points: Ints, traffic: Floats, gpu: GPU,
-    profile: Profile,
-) -> tuple[Ints, Floats]:  # fmt: skip
+    kernels: Alike, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
+) -> tuple[Ints, Floats]:
     """The row of each class in the table of roofs, and what it finds in L2 [classes, points]."""
     far = kernels.reuse
     hot = far.hot_share(traffic[:, points], (gpu.l2_bytes or 0) * profile.l2_reach)
-    begin, stride = (
-        np.stack([column[points] for column in columns])[far.number]
-        for columns in zip(*((low.begin, low.stride) for low in lowered), strict=True)
-    )
-    row = begin[kernels.op_class] + stride[kernels.op_class] * kernels.place[:, None]
+    number = far.number[kernels.op_class]
+    row = kind.stride[:, points][number]
+    row *= kernels.place[:, None]
+    row += kind.begin[:, points][number]
     return row, hot[kernels.op_class]
 
 

@@ -24,6 +24,7 @@ from simulator.varying import anywhere, in_column
 Floats = NDArray[np.float64]
 
 _NEAREST = 48
+_AT_ONCE = 16  # sets of neighbours that are solved together: they fit a cache
 _SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
 _KEPT = 50_000
 _TILES = ((128, 128), (128, 256), (64, 64))
@@ -101,7 +102,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         """What each of the nearest points counts, [asked, nearest]: the inverse of the covariance
         between them times their values. Shapes that are near to each other have the same
         neighbours, and what was found for those is kept."""
-        kept, points, values = self._solved, self._neighbours.points, np.array(self.values)
+        kept = self._solved
         keys = [row.tobytes() for row in near.astype(np.int32)]
         new = {key: row for key, row in zip(keys, near, strict=True) if key not in kept}
         if new:
@@ -109,14 +110,28 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
                 kept.clear()
                 new = dict(zip(keys, near, strict=True))
             sets = np.array(list(new.values()))
-            around = points[sets]
-            own = np.sum(around**2, axis=2)
-            between = own[:, :, None] + own[:, None, :] - 2 * around @ around.transpose(0, 2, 1)
-            covariance = self.spread**2 * np.exp(-np.sqrt(np.maximum(between, 0)))
-            covariance += self.noise**2 * np.eye(sets.shape[1])
-            kept.update(zip(new, np.linalg.solve(covariance, values[sets][..., None])[..., 0],
-                            strict=True))  # fmt: skip
+            some = [self._inverted(sets[i : i + _AT_ONCE]) for i in range(0, len(sets), _AT_ONCE)]
+            kept.update(zip(new, np.concatenate(some), strict=True))
         return np.array([kept[key] for key in keys])
+
+    def _inverted(self, sets: NDArray[np.int64]) -> Floats:
+        """The inverse of the covariance between some points, times their values [sets, points]."""
+        around = self._neighbours.points[sets]
+        own = np.sum(around**2, axis=2)
+        covariance = -2 * around @ around.transpose(0, 2, 1)
+        covariance += own[:, :, None]
+        covariance += own[:, None, :]
+        np.maximum(covariance, 0, out=covariance)
+        np.sqrt(covariance, out=covariance)
+        np.negative(covariance, out=covariance)
+        np.exp(covariance, out=covariance)
+        covariance *= self.spread**2
+        covariance += self.noise**2 * np.eye(sets.shape[1])
+        return np.linalg.solve(covariance, self._values[sets][..., None])[..., 0]
+
+    @cached_property
+    def _values(self) -> Floats:
+        return np.array(self.values)
 
     @cached_property
     def _solved(self) -> dict[bytes, Floats]:

@@ -54,7 +54,7 @@ def by_dot_products(work: Work) -> bool:
     """Does cuBLAS take a matrix-vector kernel? With a side of 1, unless the tensor core's kernels
     of that dtype can load 8 bytes at a time: those pad it."""
     d = work.dims
-    if min(d["m"], d["n"]) > 1:
+    if d["m"] > 1 and d["n"] > 1:
         return False
     return work.dtype in ("float32", "float64", "tf32") or d.get("align_bytes", 16) < 8
 

@@ -43,21 +43,22 @@ class Launched(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """A signature at each point: the row of its first work in a table of roofs, the rows from each
-    work to the next, a number for each way of launching them, whether they use a workspace
-    [points], and what each way launches."""
+    """A signature at each point: a number for each way of launching its works, whether they use a
+    workspace [points], and what each way launches."""
 
-    begin: Ints
-    stride: Ints
     pattern: Ints
     products: NDArray[np.bool_]
     places: list[tuple[int, ...]]
 
 
 class Kind(NamedTuple):
-    """A family's signatures on a kind of GPU, and the works that all points launch."""
+    """A family's signatures on a kind of GPU, and the works that all points launch. A table of
+    their roofs has the first work of each signature at each point in row `begin`, and the next
+    ones `stride` rows further each [signatures, points]."""
 
     lowered: list[Lowered]
+    begin: Ints
+    stride: Ints
     ruled: list[Ruled]
 
 
@@ -81,7 +82,11 @@ class Grid:
         return self.kinds[kind]
 
     def roofs(self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]) -> Roofs:
+<<<<<<< HEAD
         """The table whose rows `Lowered` names; `warm` says which of so many find anything in
+=======
+        """The table whose rows `Kind` names; `warm` says which of so many find anything in
+>>>>>>> speed
         L2."""
         for card, known, table in self.tables:
             if card is gpu and known is profile:
@@ -115,6 +120,7 @@ def grid(family: Family, sizes: Ints) -> Grid:
 def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
     parted: dict[Any, tuple[Ints, Ints]] = {}
     lowered: list[Lowered] = []
+    begins, strides = np.empty((2, len(family.varying), sizes.shape[1]), np.int64)
     ruled: list[Ruled] = []
     rows = 0
     for number, slots in enumerate(family.varying):
@@ -133,8 +139,9 @@ def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
             for work, name in zip(launched.works, launched.curves, strict=True):
                 ruled.append(Ruled(work, name, choices.size))
                 rows += choices.size
-        lowered.append(Lowered(begin[of], stride[of], pattern[of], products[of], list(ways)))
-    return Kind(lowered, ruled)
+        begins[number], strides[number] = begin[of], stride[of]
+        lowered.append(Lowered(pattern[of], products[of], list(ways)))
+    return Kind(lowered, begins, strides, ruled)
 
 
 def _walked(
