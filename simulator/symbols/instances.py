@@ -82,11 +82,7 @@ class Grid:
         return self.kinds[kind]
 
     def roofs(self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]) -> Roofs:
-<<<<<<< HEAD
-        """The table whose rows `Lowered` names; `warm` says which of so many find anything in
-=======
         """The table whose rows `Kind` names; `warm` says which of so many find anything in
->>>>>>> speed
         L2."""
         for card, known, table in self.tables:
             if card is gpu and known is profile:
