@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log10
 from typing import TYPE_CHECKING
@@ -16,11 +16,11 @@ from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.views.strip import sheet
 from app.views.sweep_curves import CancelledError
 from app.views.view import Side
+from simulator.along import Figures
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.commands.seek import Search
-    from simulator.prediction import Prediction
     from simulator.scenario import Scenario
 
 ROWS = ("Largest batch that fits", "Smallest batch out of overhead", "Largest batch within")
@@ -38,12 +38,10 @@ class Found:
 def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> Found:
     """Seek all three. CancelledError where nobody waits any more."""
     from app.commands.seek import searches_of
-    from simulator.scenario import predict
 
-    def answer(asked: Scenario) -> Prediction:
+    def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():
             raise CancelledError
-        return predict(asked)
 
     searches: list[Search | None] = []
     refused: dict[int, str] = {}
@@ -51,7 +49,7 @@ def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> F
         try:
             wanted = latency if row == 2 else None
             search = searches_of(scenario, row == 0, row == 1, wanted, None, None, False)[0]
-            search.sought = search.run(answer)
+            search.sought = search.run(watch)
             searches.append(search)
         except InputError as error:
             refused[row] = str(error).removeprefix("--latency ")

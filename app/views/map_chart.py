@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, exp, log
@@ -16,9 +16,10 @@ from app.views.choice_bars import Choice
 from app.views.map_axes import elsewhere, last_level, values
 from app.views.sweep_curves import CancelledError, Curve, Curves, value_words
 from app.views.view import Side
+from simulator.along import Figures
 from simulator.errors import InputError
 from simulator.many import COLUMNS
-from simulator.prediction import Prediction, Regime
+from simulator.prediction import Regime
 from simulator.regimes import Shift
 from simulator.scenario import Scenario, Value
 
@@ -155,16 +156,14 @@ class Exact:
 def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
     """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
     from app.commands.sweep import shifts
-    from simulator.scenario import predict
 
-    def answer(asked: Scenario) -> Prediction:
+    def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():
             raise CancelledError
-        return predict(asked)
 
     try:
         along, up = (
-            shifts(scenario, line, chart.cut(spot, bool(upright)), answer)
+            shifts(scenario, line, chart.cut(spot, bool(upright)), watch)
             for upright, line in enumerate((chart.x, chart.y))
         )
     except InputError:
