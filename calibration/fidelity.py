@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from calibration.cases import Case, Step
+from calibration.case import Case, Step
 from calibration.recordings import Recording, recordings
 from simulator.hardware import gpu as find_gpu
 from simulator.lowering import launches

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import torch
 
-from calibration.cases import Case, Step
+from calibration.case import Case, Step
 from calibration.timing import period
 from simulator.errors import InputError
 

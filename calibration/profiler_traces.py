@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from calibration.cases import Case, Step
+from calibration.case import Case, Step
 
 STEPS = {
     "bert-base": Case("bert-base", "bf16", "inference", 8, 128),

@@ -25,9 +25,10 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from calibration.cases import SUITES, Case, Step
+from calibration.case import Case, Step
 from calibration.device import Watch, find, versions
 from calibration.host_index import suite
+from calibration.suites import SUITES
 from calibration.timing import latency, period
 
 _GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}

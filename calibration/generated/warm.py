@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 import torch
 import torch._dynamo
 
-from calibration.cases import COMPILED_HOST, Step
+from calibration.case import Step
+from calibration.compiled_cases import COMPILED_HOST
 from calibration.measure import load, planned
 from calibration.sweeps.registry import Point
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from simulator.errors import InputError
 from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.contraction import contracted
 from simulator.fusion.costed import costed
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.dependencies import Needs, needs, way_round
@@ -187,7 +188,9 @@ class Chosen:
         writes = {k: size for k, size in writes.items() if k in needed}
         loops = [index for index in members if index != product]
         each = [arithmetic(self.trace.ops[index].signature) for index in loops]
-        work = sum(flops for flops, _ in each), sum(count for _, count in each)
+        of = {value: index for index in loops for value in self.flow.makes[index]}
+        less = sum(contracted(self.trace, self.flow, i, lambda v: of.get(v, -1)) for i in loops)
+        work = sum(flops for flops, _ in each), sum(count for _, count in each) - less
         names = ", ".join(dict.fromkeys(self.trace.ops[i].name.split(".")[1] for i in members))
         ins, outs = tuple(map(_bytes, reads.values())), tuple(map(_bytes, writes.values()))
         storages = (*(key[0] for key in reads), *(key[0] for key in writes))

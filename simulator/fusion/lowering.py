@@ -12,6 +12,7 @@ from itertools import count
 
 from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
 from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import adds, kind
 from simulator.fusion.library_calls import LibraryCalls
@@ -104,8 +105,13 @@ class Lowering:
         if "max_pool2d" in op.name or "avg_pool" in op.name:
             for value in self.flow.reads[index]:
                 self.store(value)
+        instructions -= contracted(self.trace, self.flow, index, self._last_of)
         self.make(index, reads, zip(self.flow.makes[index], op.outputs, strict=True),
                   flops, instructions)  # fmt: skip
+
+    def _last_of(self, value: Value) -> int:
+        """The op that computes a value where it is read, -1 where it is stored."""
+        return self.pending[value].ops[-1] if value in self.pending else -1
 
     def reduce(
         self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],

@@ -1,6 +1,6 @@
 """One small prediction, and the command line in this process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,16 @@ from app.cli import app
 from app.scenario import Scenario, Subject, predict, subject
 from simulator.prediction import Prediction
 from simulator.trace_file import save
+from simulator.whatif import tracing_ask
 
 Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _traced_here() -> Iterator[None]:
+    """A worker leaves tracing to its child process; whatever test comes next traces by itself."""
+    yield
+    tracing_ask.trace_elsewhere(False)
 
 
 @pytest.fixture

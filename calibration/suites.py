@@ -1,0 +1,15 @@
+"""All suites of cases, by name."""
+
+from __future__ import annotations
+
+from calibration.cases import BATCHES, CASES, HOST_CASES, VALIDATION
+from calibration.compiled_cases import (
+    COMPILED,
+    COMPILED_BLIND,
+    COMPILED_HOST,
+    COMPILED_VALIDATION,
+)
+
+SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
+          "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
+          "compiled_blind": COMPILED_BLIND, "compiled_host": COMPILED_HOST}  # fmt: skip
