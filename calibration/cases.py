@@ -1,8 +1,9 @@
-"""The whole-network cases that are recorded and measured on a real GPU, as eager PyTorch runs them."""
+"""The whole-network cases that are measured on a real GPU as eager PyTorch runs them."""
 
 from __future__ import annotations
 
 from calibration.case import Case, infer, train
+from calibration.host_cases import MICRO
 
 CASES: tuple[Case, ...] = (
     *infer("bert-base", "fp32 fp16 autocast", 8, 128),
