@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QBuffer, QIODevice, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QImage, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
@@ -94,26 +94,25 @@ def export(view: View, path: Path) -> None:
 
 
 def _drawn(view: View, path: Path) -> None:
-    size = view.size()
+    """Drawn in memory first: a file that cannot be written then says why."""
+    size, held = view.size(), QBuffer()
+    held.open(QIODevice.OpenModeFlag.WriteOnly)
     if path.suffix.lower() == ".png":
         image = QImage(size * PIXEL_RATIO, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(PIXEL_RATIO)
         image.fill(view.theme.bg1)
         view.render(image, QPoint())
-        done = image.save(str(path))
+        image.save(held, "PNG")
     else:
         drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-        drawing.setFileName(str(path))
+        drawing.setOutputDevice(held)
         drawing.setSize(size)
         drawing.setViewBox(QRect(QPoint(), size))
         drawing.setTitle(view.title)
         painter = QPainter(drawing)
-        done = painter.isActive()
-        if done:
-            view.render(painter, QPoint())
+        view.render(painter, QPoint())
         painter.end()
-    if not done:
-        raise OSError(5, "the picture could not be written")
+    path.write_bytes(held.data().data())
 
 
 def _icon(theme: Theme, name: str) -> QIcon:

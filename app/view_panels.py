@@ -17,6 +17,7 @@ from app.views.catalogue import VIEWS
 from app.views.view import View
 from app.worker import SLOW, Worker
 from simulator.errors import RidgepointError
+from simulator.scenario import Scenario
 
 
 class ViewPanels(QObject):
@@ -67,6 +68,7 @@ class ViewPanels(QObject):
         panel = Panel(kind.title, view, theme)
         view.picked.connect(self.session.pick)
         view.asked.connect(lambda asked: self.session.ask(asked, f"change in {kind.title}"))
+        view.added.connect(self._add_side)
         view.wondered.connect(lambda: self._wonder(view))
         panel.visibilityChanged.connect(lambda shown: self._shown(view, shown))
         panel.menu.addAction("As a table").triggered.connect(lambda: Twin(view).show())
@@ -99,6 +101,12 @@ class ViewPanels(QObject):
             self.views[view].say(str(error))
 
         self.worker.ask(f"view {view.title}", question, done, failed, SLOW, True)
+
+    def _add_side(self, name: str, scenario: Scenario) -> None:
+        try:
+            self.session.add(name, scenario)
+        except RidgepointError as error:
+            self.refused.emit(str(error))
 
     def _shown(self, view: View, shown: bool) -> None:
         if shown and view in self._stale and self.answering.answer is not None:
