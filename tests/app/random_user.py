@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app import card_widget, panel, side_cards
 from app.session import LETTERS
 from app.window import Window
 
@@ -53,8 +54,22 @@ class User:
         }  # fmt: skip
         patch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("", ""))
         patch.setattr(QFileDialog, "getSaveFileName", lambda *_: (self._file(), ""))
-        patch.setattr(QMenu, "exec", lambda menu, *_: self._entry(menu))
-        patch.setattr(QDrag, "exec", lambda *_: Qt.DropAction.IgnoreAction)
+        user = self
+
+        class Menu(QMenu):
+            def exec(self, *_: Any) -> None:
+                user._entry(self)
+
+        class Drag(QDrag):
+            def exec(self, *_: Any) -> Qt.DropAction:
+                return Qt.DropAction.IgnoreAction
+
+        for module in (card_widget, side_cards, panel):
+            patch.setattr(module, "QMenu", Menu)
+        patch.setattr(card_widget, "QDrag", Drag)
+        for menu_of in window.views.values():
+            menu_of.more.clicked.disconnect()
+            menu_of.more.clicked.connect(lambda _=False, p=menu_of: self._entry(p.menu))
 
     def act(self, kind: str = "") -> None:
         """One thing more, of any kind unless told."""
@@ -119,9 +134,8 @@ class User:
             widget.setCurrentIndex(self.chance.randrange(max(1, widget.count())))
         elif isinstance(widget, QAbstractItemView) and widget.model() is not None:
             model = widget.model()
-            row, column = (self.chance.randrange(max(1, n)) for n in (
-                model.rowCount(), model.columnCount()))  # fmt: skip
-            widget.setCurrentIndex(model.index(row, column))
+            row = self.chance.randrange(max(1, model.rowCount()))
+            widget.setCurrentIndex(model.index(row, 0))
         return name
 
     def _drop(self) -> str:

@@ -34,7 +34,9 @@ def faults(monkeypatch: pytest.MonkeyPatch):
         said.append(f"{kind.__name__}: {error} at {place}")
 
     monkeypatch.setattr(sys, "excepthook", raised)
-    monkeypatch.setattr(sys, "unraisablehook", lambda a: raised(a.exc_type, a.exc_value, a.exc_traceback))
+    monkeypatch.setattr(
+        sys, "unraisablehook", lambda a: raised(a.exc_type, a.exc_value, a.exc_traceback)
+    )
     monkeypatch.setattr(threading, "excepthook", lambda a: raised(*a[:3]))
     before = qInstallMessageHandler(
         lambda kind, where, words: None if words.startswith(OF_NO_SCREEN) else said.append(words)
