@@ -48,7 +48,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
     window = opened(FIRST)
     window.show()
     _settle(window)
-    window.session.add("CUDA graph", replace(FIRST, mode="cuda_graph"))
+    window.session.add("B200, CUDA graph", replace(FIRST, gpu="b200", mode="cuda_graph"))
     _settle(window)
     for workspace in workspaces or list(window.workspaces.docks):
         window.session.show(workspace)
@@ -94,11 +94,11 @@ def _join(window: Window, view: FusionView) -> None:
 
 def _reveal(window: Window, view: Lessons) -> None:
     """A prediction as it first stands, locked and simulated."""
-    lesson, attempt = view.lesson, view.attempt
-    if lesson is None or attempt is None:
+    if view.attempt is None:
         return
-    attempt.moved.update(attempt.keys)
-    attempt.choice = lesson.options[0] if lesson.choose else ""
+    view.attempt.moved.update(view.attempt.keys)
+    for option in view.page.options[:1]:
+        option.click()
     for _ in range(2):
         view.go(1)
         _settle(window)

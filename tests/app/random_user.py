@@ -224,7 +224,8 @@ class User:
             "remove": lambda: self.window.strip.remove(place),
             "undo": session.history.undo, "redo": session.history.redo,
             "theme": lambda: session.paint(chance.choice(("dark", "light", "system"))),
-            "size": lambda: self.window.resize(chance.randint(900, 1920), chance.randint(600, 1080)),
+            "size": lambda: self.window.resize(
+                chance.randint(900, 1920), chance.randint(600, 1080)),
         }  # fmt: skip
         name = chance.choice(list(steps))
         steps[name]()

@@ -66,9 +66,12 @@ def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 
 def act(window: Window, user: User, faults: list[str], times: int) -> None:
+    begun = time.monotonic()
     for step in range(times):
         user.act()
         QCoreApplication.processEvents()
+        if step % 1000 == 999:
+            print(f"{step + 1} actions, {time.monotonic() - begun:.0f} s", flush=True)
         if step % 50 == 49:  # now and then, answers come in
             end = time.monotonic() + 0.3
             while window.worker.busy() and time.monotonic() < end:

@@ -32,7 +32,7 @@ def start(began: str) -> None:
             say("explorer: command to live prediction", [time.time() - float(began)], torch, 1.5)
             window.close()
 
-        Painted(window.verdict, lambda: window.verdict.answer is not None,
+        painted(window.verdict, lambda: window.verdict.answer is not None,
                 lambda: QTimer.singleShot(0, over))  # fmt: skip
         return window
 
@@ -41,7 +41,7 @@ def start(began: str) -> None:
     main()
 
 
-def Painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> Any:
+def painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> Any:
     """Tell once that a widget was painted while something held."""
     from PySide6.QtCore import QEvent, QObject
 
@@ -93,8 +93,8 @@ def idle(window: Any, most_s: float = 120.0) -> None:
 
 def slider(name: str) -> None:
     """From a slider's move to what is painted."""
-    from tests.benchmarks.questions import LLAMA
     from app.examples import FIRST
+    from tests.benchmarks.questions import LLAMA
 
     scenario, asked_s = (LLAMA, 0.1) if name == "llama" else (FIRST, 0.05)
     window = opened(scenario)
@@ -108,7 +108,7 @@ def slider(name: str) -> None:
         def until(loop: Any, value: int = value) -> None:
             from PySide6.QtCore import QTimer
 
-            Painted(window.verdict, lambda: window.verdict.answer.subject.batch == value,
+            painted(window.verdict, lambda: window.verdict.answer.subject.batch == value,
                     lambda: QTimer.singleShot(0, loop.quit))  # fmt: skip
             box.setValue(value)
 
@@ -237,13 +237,14 @@ def memory(kind: str, count: str = "200") -> None:
 
     window = opened(FIRST)
     folder = tempfile.TemporaryDirectory()
-    path = Path(folder.name) / "some.ridge"
+    paths = [Path(folder.name) / f"{name}.ridge" for name in ("one", "two")]
+    save(paths[0], window.session.state, window.layout_.now())
     window.strip.copy(0)
     window.inspector.mode.buttons["cuda_graph"].click()
     idle(window)
-    save(path, window.session.state, window.layout_.now())
+    save(paths[1], window.session.state, window.layout_.now())
     sizes: list[float] = []
-    for _ in range(int(count)):
+    for number in range(int(count)):
         if kind == "windows":
             other = made(FIRST)
             other.show()
@@ -253,7 +254,7 @@ def memory(kind: str, count: str = "200") -> None:
             other.deleteLater()
             del other
         else:
-            window.opening.open([path])
+            window.opening.open([paths[number % 2]])
         loop_for(50)
         gc.collect()
         pages = int(Path("/proc/self/statm").read_text().split()[1])
