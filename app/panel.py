@@ -94,24 +94,25 @@ def export(view: View, path: Path) -> None:
 
 
 def _drawn(view: View, path: Path) -> None:
-    """Drawn in memory first: a file that cannot be written then says why."""
-    size, held = view.size(), QBuffer()
-    held.open(QIODevice.OpenModeFlag.WriteOnly)
+    size = view.size()
     if path.suffix.lower() == ".png":
         image = QImage(size * PIXEL_RATIO, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(PIXEL_RATIO)
         image.fill(view.theme.bg1)
         view.render(image, QPoint())
-        image.save(held, "PNG")
-    else:
-        drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-        drawing.setOutputDevice(held)
-        drawing.setSize(size)
-        drawing.setViewBox(QRect(QPoint(), size))
-        drawing.setTitle(view.title)
-        painter = QPainter(drawing)
-        view.render(painter, QPoint())
-        painter.end()
+        if not image.save(str(path)):
+            raise OSError(5, "the picture could not be written")
+        return
+    held = QBuffer()  # Qt would not say why a file cannot be written
+    held.open(QIODevice.OpenModeFlag.WriteOnly)
+    drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
+    drawing.setOutputDevice(held)
+    drawing.setSize(size)
+    drawing.setViewBox(QRect(QPoint(), size))
+    drawing.setTitle(view.title)
+    painter = QPainter(drawing)
+    view.render(painter, QPoint())
+    painter.end()
     path.write_bytes(held.data().data())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,8 @@ class ViewPanels(QObject):
         view = kind(theme)
         panel = Panel(kind.title, view, theme)
         view.picked.connect(self.session.pick)
-        view.asked.connect(lambda asked: self.session.ask(asked, f"change in {kind.title}"))
-        view.added.connect(self._add_side)
+        view.asked.connect(lambda asked: self._asked(kind, asked))
+        view.added.connect(lambda name, asked: self._tried(lambda: self.session.add(name, asked)))
         view.wondered.connect(lambda: self._wonder(view))
         panel.visibilityChanged.connect(lambda shown: self._shown(view, shown))
         panel.menu.addAction("As a table").triggered.connect(lambda: Twin(view).show())
@@ -76,6 +77,12 @@ class ViewPanels(QObject):
             action = panel.menu.addAction(f"Export as {suffix.upper()} …")
             action.triggered.connect(lambda _=False, s=suffix: self._export(view, s))
         self.views[view] = panel
+
+    def _asked(self, kind: type[View], asked: Scenario) -> None:
+        """Work on another scenario; what a lesson is about is looked at in Explore."""
+        self.session.ask(asked, f"change in {kind.title}")
+        if kind.workspace == "Lessons":
+            self.session.show("Explore")
 
     def _draw(self, view: View) -> None:
         self._stale.discard(view)
@@ -102,12 +109,6 @@ class ViewPanels(QObject):
 
         self.worker.ask(f"view {view.title}", question, done, failed, SLOW, True)
 
-    def _add_side(self, name: str, scenario: Scenario) -> None:
-        try:
-            self.session.add(name, scenario)
-        except RidgepointError as error:
-            self.refused.emit(str(error))
-
     def _shown(self, view: View, shown: bool) -> None:
         if shown and view in self._stale and self.answering.answer is not None:
             self._draw(view)
@@ -118,8 +119,11 @@ class ViewPanels(QObject):
             parent, f"Export {view.title}", f"{view.title.lower()}.{suffix}", f"*.{suffix}"
         )
         if name:
-            try:
-                write = write_csv if suffix == "csv" else export
-                write(view, Path(name).with_suffix(f".{suffix}"))
-            except RidgepointError as error:
-                self.refused.emit(str(error))
+            write = write_csv if suffix == "csv" else export
+            self._tried(lambda: write(view, Path(name).with_suffix(f".{suffix}")))
+
+    def _tried(self, done: Callable[[], object]) -> None:
+        try:
+            done()
+        except RidgepointError as error:
+            self.refused.emit(str(error))

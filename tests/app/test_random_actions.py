@@ -69,7 +69,8 @@ def act(window: Window, user: User, faults: list[str], times: int) -> None:
     begun = time.monotonic()
     for step in range(times):
         user.act()
-        QCoreApplication.processEvents()
+        QCoreApplication.processEvents()  # which alone deletes nothing, as the window's loop does
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         if step % 1000 == 999:
             print(f"{step + 1} actions, {time.monotonic() - begun:.0f} s", flush=True)
         if step % 50 == 49:  # now and then, answers come in
