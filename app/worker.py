@@ -108,14 +108,14 @@ class Worker(QObject):
         """Is one of these questions (of all, without a key) not answered yet?"""
         return any(key in self.jobs for key in keys) if keys else bool(self.jobs)
 
-    def close(self) -> None:
-        """End the threads and the child."""
+    def close(self) -> bool:
+        """End the threads and the child; False where a thread goes on for now."""
         self.cancel_all()
         self.tracing.close()
-        for lane in self._lanes:
-            lane.close()
+        ended = [lane.close() for lane in self._lanes]
         if self._folder is not None:
             self._folder.cleanup()
+        return all(ended)
 
     def _hurry(self) -> None:
         """Views let a prediction be made and painted first."""
@@ -217,12 +217,13 @@ class _Lane:
         """Is anything answered, or waiting to be?"""
         return self._working or bool(self._waiting)
 
-    def close(self) -> None:
+    def close(self) -> bool:
         with self._some:
             self._open = False
             self._waiting.clear()
             self._some.notify()
         self._thread.join(2.0)
+        return not self._thread.is_alive()
 
     def _work(self) -> None:
         while True:
