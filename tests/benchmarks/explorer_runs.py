@@ -257,6 +257,7 @@ def memory(kind: str, count: str = "200") -> None:
             window.opening.open([paths[number % 2]])
         loop_for(50)
         gc.collect()
+        assert len(window.session.state.sides) == 1 + number % 2 or kind == "windows"
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         sizes.append(pages * 4096 / 2**20)
     grown = sizes[-1] / sizes[19] - 1
