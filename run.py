@@ -1,5 +1,5 @@
 """Ridgepoint from a fresh clone: `python run.py` opens the explorer, or where there is no display
-writes a report; `python run.py test` checks.
+writes a report; `python run.py test` checks; `python run.py screenshots` makes pictures of it.
 
 Makes `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command:
 `python run.py -- predict gpt2 --gpu a100`.
@@ -89,11 +89,16 @@ def main() -> int:
     arguments = sys.argv[1:]
     if sys.version_info < (3, 11):  # noqa: UP036  this file runs before pip can check
         sys.exit(f"error: Python {platform.python_version()} came, expected 3.11 or later")
-    if arguments and arguments[0] not in ("test", "--"):
-        sys.exit("error: expected nothing, `test`, or `--` and the arguments of `ridgepoint`")
+    if arguments and arguments[0] not in ("test", "screenshots", "--"):
+        sys.exit(
+            "error: expected nothing, `test`, `screenshots`, or `--` and the arguments of "
+            "`ridgepoint`"
+        )
     install()
     if arguments[:1] == ["test"]:
         return test()
+    if arguments[:1] == ["screenshots"]:
+        return run(PYTHON, "-m", "app.screenshots", *arguments[1:])
     return run(BIN / "ridgepoint", *arguments[1:]) if arguments[1:] else show()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QGridLayout, QLabel, QWidget
 
 _ROWS = 16
@@ -13,6 +14,7 @@ class KeysDialog(QDialog):
     def __init__(self, keys: list[tuple[str, str]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keys")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName("Keys")
         grid = QGridLayout(self)
         grid.setContentsMargins(20, 16, 20, 16)

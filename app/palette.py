@@ -68,6 +68,7 @@ class CommandPalette(QDialog):
         super().__init__(parent)
         self.commands = commands
         self.setWindowTitle("Commands")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowFlags(Qt.WindowType.Popup)
         self.setAccessibleName("Commands")
         self.resize(560, 420)

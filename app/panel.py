@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QBuffer, QIODevice, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QImage, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
@@ -100,20 +100,20 @@ def _drawn(view: View, path: Path) -> None:
         image.setDevicePixelRatio(PIXEL_RATIO)
         image.fill(view.theme.bg1)
         view.render(image, QPoint())
-        done = image.save(str(path))
-    else:
-        drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-        drawing.setFileName(str(path))
-        drawing.setSize(size)
-        drawing.setViewBox(QRect(QPoint(), size))
-        drawing.setTitle(view.title)
-        painter = QPainter(drawing)
-        done = painter.isActive()
-        if done:
-            view.render(painter, QPoint())
-        painter.end()
-    if not done:
-        raise OSError(5, "the picture could not be written")
+        if not image.save(str(path)):
+            raise OSError(5, "the picture could not be written")
+        return
+    held = QBuffer()  # Qt would not say why a file cannot be written
+    held.open(QIODevice.OpenModeFlag.WriteOnly)
+    drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
+    drawing.setOutputDevice(held)
+    drawing.setSize(size)
+    drawing.setViewBox(QRect(QPoint(), size))
+    drawing.setTitle(view.title)
+    painter = QPainter(drawing)
+    view.render(painter, QPoint())
+    painter.end()
+    path.write_bytes(held.data().data())
 
 
 def _icon(theme: Theme, name: str) -> QIcon:

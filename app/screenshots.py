@@ -1,50 +1,123 @@
-"""Pictures of the explorer with real predictions: `python -m app.screenshots [FOLDER]`."""
+"""Pictures of every workspace with real predictions: `python run.py screenshots`, or
+`python -m app.screenshots [FOLDER] [WORKSPACE …]`."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.examples import FIRST
 from app.places import FOLDER_VARIABLE
 from app.session import ThemeChoice
 
+if TYPE_CHECKING:
+    from app.views.fusion import FusionView
+    from app.views.lessons import Lessons
+    from app.window import Window
+
 SIZES = ((1280, 800), (1920, 1080))
 THEMES: tuple[ThemeChoice, ...] = ("dark", "light")
+SCALES = ("1", "2")
+_SCALE = "QT_SCALE_FACTOR"
+_PATIENCE_S = 60.0
 
 
-def main(folder: Path) -> None:
-    """One picture for each size and theme."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    from PySide6.QtCore import QCoreApplication
+def main(folder: Path, workspaces: list[str]) -> int:
+    """Every size, theme and scale; each scale in a process of its own, which Qt asks for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [sys.executable, "-m", "app.screenshots", str(folder), *workspaces]
+    status = 0
+    for scale in SCALES:
+        places = {_SCALE: scale, "QT_QPA_PLATFORM": "offscreen"}
+        places[FOLDER_VARIABLE] = str(folder / "state")  # not the user's own
+        status = status or subprocess.call(words, env={**os.environ, **places})
+    return status
 
+
+def taken(folder: Path, workspaces: list[str]) -> None:
+    """Pictures at the scale of this process."""
     from app.plots.drawing import application
     from app.start import opened
 
-    os.environ[FOLDER_VARIABLE] = str(folder / "state")  # not the user's own
-    running = application()
-    folder.mkdir(parents=True, exist_ok=True)
+    running = application(on_screen=True)
     window = opened(FIRST)
     window.show()
-    for theme in THEMES:
-        window.session.paint(theme)
-        for wide, high in SIZES:
-            window.resize(wide, high)
-            end = time.monotonic() + 60
-            quiet = 0
-            while quiet < 20 and time.monotonic() < end:
-                QCoreApplication.processEvents()
-                quiet = 0 if window.worker.busy() else quiet + 1
-                time.sleep(0.02)
-            path = folder / f"explore-{theme}-{wide}.png"
-            window.grab().save(str(path))
-            print(path)
+    _settle(window)
+    window.session.add("B200, CUDA graph", replace(FIRST, gpu="b200", mode="cuda_graph"))
+    _settle(window)
+    for workspace in workspaces or list(window.workspaces.docks):
+        window.session.show(workspace)
+        _settle(window)
+        _prepare(window, workspace)
+        for theme in THEMES:
+            window.session.paint(theme)
+            for wide, high in SIZES:
+                window.resize(wide, high)
+                _settle(window)
+                path = folder / f"{workspace.lower()}-{theme}-{wide}-{os.environ[_SCALE]}x.png"
+                window.grab().save(str(path))
+                print(path, flush=True)
     window.close()
     window.worker.close()
     del running
 
 
+def _prepare(window: Window, workspace: str) -> None:
+    """What a user would have done there: two ops joined, a lesson revealed."""
+    from app.views.fusion import FusionView
+    from app.views.lessons import Lessons
+
+    for view in window.views:
+        if workspace == "Fusion" and isinstance(view, FusionView):
+            _join(window, view)
+        if workspace == "Lessons" and isinstance(view, Lessons):
+            _reveal(window, view)
+    _settle(window)
+
+
+def _join(window: Window, view: FusionView) -> None:
+    """The first op and a reader of it that can be one kernel."""
+    blocks = view.canvas.scene.blocks
+    for flow in view.canvas.scene.flows:
+        if flow.maker in blocks and flow.reader in blocks:
+            view.canvas.choose(frozenset({flow.maker, flow.reader}))
+            _settle(window)
+            if view.trial is not None and not view.trial.refused:
+                view.join()
+                return
+
+
+def _reveal(window: Window, view: Lessons) -> None:
+    """A prediction as it first stands, locked and simulated."""
+    if view.attempt is None:
+        return
+    view.attempt.moved.update(view.attempt.keys)
+    for option in view.page.options[:1]:
+        option.click()
+    for _ in range(2):
+        view.go(1)
+        _settle(window)
+
+
+def _settle(window: Window) -> None:
+    """Until nothing is asked any more for a while."""
+    from PySide6.QtCore import QCoreApplication
+
+    end, quiet = time.monotonic() + _PATIENCE_S, 0
+    while quiet < 20 and time.monotonic() < end:
+        QCoreApplication.processEvents()
+        quiet = 0 if window.worker.busy() else quiet + 1
+        time.sleep(0.02)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/screenshots"))
+    place = Path(sys.argv[1] if len(sys.argv) > 1 else "build/screenshots")
+    if _SCALE in os.environ:
+        taken(place, sys.argv[2:])
+    else:
+        sys.exit(main(place, sys.argv[2:]))

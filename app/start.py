@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from PySide6.QtCore import QCoreApplication
 
 from app.places import Remembered
@@ -30,9 +32,12 @@ def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
     window.opening.offer_recovery()
     window.show()
     try:
-        return int(running.exec())
+        status = int(running.exec())
     finally:
-        window.worker.close()
+        ended = window.worker.close()
         if theme is None:
             remembered.theme = window.session.state.theme
             remembered.write()
+    if not ended:  # Python would end that thread within C++ code, which aborts the process
+        os._exit(status)
+    return status

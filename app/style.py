@@ -95,7 +95,7 @@ QMenu::item:selected {{ background: {t.bg3}; }}
 QMenu::item:disabled {{ color: {t.ink3}; }}
 QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
 QToolTip {{ background: {t.bg2}; color: {t.ink}; border: 1px solid {t.line2}; padding: 6px 8px; font-size: {SUPPORT_PX}px; }}
-QPushButton, QToolButton[look="button"] {{ background: {t.bg3}; border: 1px solid transparent; border-radius: 6px; padding: 0 10px; min-height: 24px; }}
+QPushButton, QToolButton[look="button"] {{ background: {t.bg3}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 10px; min-height: 24px; }}
 QPushButton:hover, QToolButton[look="button"]:hover {{ border-color: {t.line2}; }}
 QPushButton:pressed {{ background: {t.line}; }}
 QPushButton:disabled {{ color: {t.ink3}; background: {t.bg2}; }}

@@ -99,13 +99,13 @@ class VerdictBar(QWidget):
         paint.text(at, 26, f"{p.regime.capitalize()}-bound", ink, HEAD_PX, 600, room=room)
         self._shares(paint, QRectF(at, 45, room, 9), p)
         words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
-        taken = sum(width(said) + 12 for said in words)
+        taken = sum(width(said) + 11 for said in words)
         low = taken + 2 * 10 > room  # then the words begin below the mark
         at = x if low else at
-        gap = min(14.0, max(5.0, ((wide if low else room) - taken) / 2))
+        gap = min(14.0, max(2.0, ((wide if low else room) - taken) / 2))
         for regime, said in zip(REGIMES, words, strict=True):
             paint.mark(regime, at + 5, 75 if low else 71, 4.2)
-            at = paint.text(at + 12, 75 if low else 71, said, theme.ink2, LABEL_PX).right() + gap
+            at = paint.text(at + 11, 75 if low else 71, said, theme.ink2, LABEL_PX).right() + gap
 
     def _shares(self, paint: Paint, box: QRectF, p: Prediction) -> None:
         left = box.left()
@@ -175,6 +175,8 @@ class VerdictBar(QWidget):
         figure, _, unit = data(need).partition(" ")
         whole = trimmed(data(room))
         said = f"fits, {percent(need / room)} of {whole}" if p.fits else f"does not fit {whole}"
+        if p.fits and width(said, SUPPORT_PX) > wide:
+            said = f"fits in {whole}"
         self._figure(paint, x, wide, "Memory on the GPU", figure, unit, said, not p.fits)
         bar = QRectF(x, _BAR_Y - 4, wide, 4)
         paint.area(bar, theme.bg3, radius=2)

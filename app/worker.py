@@ -9,6 +9,7 @@ trace waits until the child process has left it on disk, and is then asked again
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import threading
 from collections import OrderedDict
@@ -24,6 +25,10 @@ from simulator.errors import InputError, RidgepointError, UntracedError
 from simulator.whatif import tracing_ask
 
 Run = Callable[[Callable[[], bool]], Any]
+_CALM_MS, _LONGEST_S = 60, 1.0
+"""Views think on so long after the last prediction, when it is painted; and wait no longer."""
+_TURN_S = 0.001
+"""How long a thread may keep the others from running Python: the window waits for its turn."""
 LIVE, SLOW = 0, 1
 """Lanes: what the user waits for, and what views think about meanwhile."""
 
@@ -65,6 +70,10 @@ class Worker(QObject):
         self._refused: dict[Any, str] = {}
         self._loaded: set[Any] = set()
         self._returned.connect(self._on_returned)
+        sys.setswitchinterval(_TURN_S)
+        self._calm = threading.Event()
+        self._calm.set()
+        self._calming = later(_CALM_MS, self._calm_down, self)
         self._lanes = [_Lane(self._answer, self._returned.emit) for _ in (LIVE, SLOW)]
 
     def ask(
@@ -76,6 +85,8 @@ class Worker(QObject):
         self.cancel(key)
         job = self.jobs[key] = Job(key, run, done, failed, lane, background)
         self._lanes[lane].put(job)
+        if lane == LIVE:
+            self._hurry()
         self.moved.emit()
 
     def cancel(self, key: str) -> None:
@@ -91,25 +102,44 @@ class Worker(QObject):
         for key in list(self.jobs):
             self.cancel(key)
         self.tracing.cancel()
+        self._calm.set()
 
     def busy(self, *keys: str) -> bool:
         """Is one of these questions (of all, without a key) not answered yet?"""
         return any(key in self.jobs for key in keys) if keys else bool(self.jobs)
 
-    def close(self) -> None:
-        """End the threads and the child."""
+    def close(self) -> bool:
+        """End the threads and the child; False where a thread goes on for now."""
         self.cancel_all()
         self.tracing.close()
-        for lane in self._lanes:
-            lane.close()
+        ended = [lane.close() for lane in self._lanes]
         if self._folder is not None:
             self._folder.cleanup()
+        return all(ended)
+
+    def _hurry(self) -> None:
+        """Views let a prediction be made and painted first."""
+        self._calm.clear()
+        self._calming.start()
+
+    def _calm_down(self) -> None:
+        if self._lanes[LIVE].busy:
+            self._calming.start()
+        else:
+            self._calm.set()
+
+    def _given_up(self, job: Job) -> bool:
+        """In a lane's thread, again and again: does nobody wait any more?"""
+        if job.lane == SLOW:
+            self._calm.wait(_LONGEST_S)
+        return job.cancelled.is_set()
 
     def _answer(self, job: Job) -> tuple[Any, RidgepointError | None]:
         """In a lane's thread: the answer, or why there is none."""
         while True:
             try:
-                return job.run(job.cancelled.is_set), None
+                self._given_up(job)
+                return job.run(lambda: self._given_up(job)), None
             except UntracedError as need:
                 reason = self._refused.get(key_of(need))
                 if reason:
@@ -129,6 +159,8 @@ class Worker(QObject):
     def _on_returned(self, job: Job, found: Any, error: RidgepointError | None) -> None:
         if self.jobs.get(job.key) is not job:
             return
+        if job.lane == LIVE:
+            self._hurry()
         if isinstance(error, UntracedError):
             need = error
 
@@ -171,7 +203,7 @@ class _Lane:
         self._answer, self._back = answer, back
         self._waiting: OrderedDict[int, Job] = OrderedDict()
         self._some = threading.Condition()
-        self._open = True
+        self._open, self._working = True, False
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -180,12 +212,18 @@ class _Lane:
             self._waiting[id(job)] = job
             self._some.notify()
 
-    def close(self) -> None:
+    @property
+    def busy(self) -> bool:
+        """Is anything answered, or waiting to be?"""
+        return self._working or bool(self._waiting)
+
+    def close(self) -> bool:
         with self._some:
             self._open = False
             self._waiting.clear()
             self._some.notify()
         self._thread.join(2.0)
+        return not self._thread.is_alive()
 
     def _work(self) -> None:
         while True:
@@ -197,7 +235,9 @@ class _Lane:
                 _, job = self._waiting.popitem(last=False)
             if job.cancelled.is_set():
                 continue
+            self._working = True
             found, error = self._answer(job)
+            self._working = False
             if self._open and not job.cancelled.is_set():
                 self._back(job, found, error)
 

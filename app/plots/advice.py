@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFontMetricsF
 
+from app.plots.faces import font
 from app.plots.lines import Stroke, polyline
 from app.plots.marks import Area, rectangle
-from app.plots.picture import Picture, font
+from app.plots.picture import Picture
 from app.quantities import percent, seconds
 from app.scenario import worded
 from app.theme import LABEL_PX, SUPPORT_PX, Theme

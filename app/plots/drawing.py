@@ -20,11 +20,10 @@ def application(on_screen: bool = False) -> Any:
 
     if QApplication.instance() is None and not on_screen:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
-
     keep_none()
-    pg.setConfigOptions(antialias=True)
-    return pg.mkQApp("Ridgepoint")
+    running = QApplication.instance() or QApplication(["Ridgepoint"])
+    running.setApplicationName("Ridgepoint")
+    return running
 
 
 def draw(written: Written, make: Callable[[Theme], Any]) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 FINE = 400
+_POINTS = 100
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,26 @@ def fine(grid: Floats, x: Across, y: Across) -> Floats:
 
 
 def middle(inside: NDArray[np.bool_], x: Across, y: Across) -> tuple[float, float] | None:
-    """The point of a region farthest from its border; None for a region that is small."""
-    from scipy.ndimage import distance_transform_edt  # pyright: ignore[reportMissingTypeStubs]
-
+    """The point of a region farthest from its border, of about a hundred each way; None for a
+    region that is small."""
     if inside.mean() < 0.03:
         return None
-    rows, columns = inside.shape
-    padded = np.pad(inside, 1)
-    depth = np.asarray(
-        distance_transform_edt(padded, sampling=(1 / rows, 1.4 / columns))  # as wide as it is shown
-    )[1:-1, 1:-1]
+    rows, columns = (np.arange(0, count, max(1, count // _POINTS)) for count in inside.shape)
+    depth = _depth(inside[np.ix_(rows, columns)], 1 / len(rows), 1.4 / len(columns))
     row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
-    at = [float(axis.edges[i] + axis.edges[i + 1]) / 2 for axis, i in ((x, column), (y, row))]
+    places = ((x, columns[column]), (y, rows[row]))
+    at = [float(axis.edges[i] + axis.edges[i + 1]) / 2 for axis, i in places]
     return at[0], at[1]
+
+
+def _depth(inside: NDArray[np.bool_], high: float, wide: float) -> Floats:
+    """The square of each cell's distance to the nearest that is not inside (nor is what lies
+    around); cells are `high` and `wide`. Along each row first, then down each column."""
+    padded = np.pad(inside, 1)
+    at = np.arange(padded.shape[1])
+    left = np.maximum.accumulate(np.where(padded, 0, at), axis=1)
+    right = np.minimum.accumulate(np.where(padded, at[-1], at)[:, ::-1], axis=1)[:, ::-1]
+    across_sq = (wide * np.minimum(at - left, right - at)) ** 2
+    down = high * np.arange(len(padded))
+    depth = [np.min(across_sq + ((down - each) ** 2)[:, None], axis=0) for each in down]
+    return np.array(depth)[1:-1, 1:-1]

@@ -17,6 +17,8 @@ from app.theme import Theme, mixed
 from simulator.prediction import Regime
 
 HATCH_PX, DOTS_PX = 7.0, 6.0
+STACK = ("overhead", "memory", "compute")
+"""Shares of time from the bottom up."""
 ROUND, SIDE, TRIANGLE = 1.0, 1.77, 2.69
 """Radius of a circle, side of a square and of a triangle of equal area."""
 

@@ -11,10 +11,10 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPen
 from PySide6.QtSvg import QSvgGenerator
 
+from app.plots.faces import font
 from app.plots.lines import Rule, Stroke, polyline
 from app.plots.scale import Ticks
 from app.theme import (
-    FAMILIES,
     FIGURE_PX,
     GRID_WIDTH,
     LABEL_PX,
@@ -28,18 +28,7 @@ LEFT_PX = 66
 
 _PILL = 0.92  # how opaque a pill is
 
-
-def font(px: int, weight: int = 400) -> QFont:
-    """The type of pictures, in pixels, its figures of one width."""
-    found = QFont()
-    found.setFamilies(list(FAMILIES))
-    found.setPixelSize(px)
-    found.setWeight(QFont.Weight(weight))
-    if hasattr(found, "setFeature"):
-        tag = getattr(QFont, "Tag", None)
-        if tag is not None:
-            found.setFeature(tag("tnum"), 1)
-    return found
+pg.setConfigOptions(antialias=True)
 
 
 class Picture(pg.GraphicsLayoutWidget):

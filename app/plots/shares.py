@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.plots.marks import Area, polygon, rectangle
+from app.plots.patterns import STACK
 from app.plots.picture import Picture
 from simulator.prediction import REGIMES
-
-STACK = ("overhead", "memory", "compute")
-"""From the bottom up."""
 
 
 def stacked(

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from app.plots.lines import Stroke, polyline
 from app.plots.marks import Area, Mark, rectangle
+from app.plots.patterns import STACK
 from app.plots.picture import Picture
 from app.plots.scale import linear_ticks
-from app.plots.shares import STACK
+from app.plots.waterfall_words import broken, highest_s
 from app.quantities import between, change, number, plain, seconds, seconds_unit
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from simulator.prediction import Prediction
@@ -101,20 +102,6 @@ class Falls:
             aside = x + WIDE - 0.07  # the change's own label stands in the middle
             ring = Mark(self.theme, None, aside, alone, 4.5, self.theme.ink, True)
             self.plot.addItem(ring)
-
-
-def highest_s(fall: Waterfall) -> float:
-    """The longest time that is drawn."""
-    tops = [fall.a.period_s, fall.b.period_s, fall.a.interval_s[1], fall.b.interval_s[1],
-            *(s.period_s for s in fall.steps)]  # fmt: skip
-    tops += [fall.a.period_s + s.alone_s for s in fall.steps if s.alone_s is not None]
-    return max(tops)
-
-
-def broken(text: str) -> str:
-    """A label of a bar: what-ifs with several arguments break before the second."""
-    text = text.replace(",", ",\n", 1) if len(text) > 22 else text
-    return text.replace(" → ", "\n→ ") if len(text) > 18 else text
 
 
 class WaterfallPicture(Picture):

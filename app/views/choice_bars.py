@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF
 
-from app.plots.shares import STACK
+from app.plots.patterns import STACK
 from app.quantities import between, percent, seconds
 from app.theme import LABEL_PX, Theme
 from app.views.canvas import Card

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 
+from app.plots.patterns import STACK
 from app.plots.scale import linear_ticks
-from app.plots.shares import STACK
-from app.plots.waterfall import broken, highest_s
+from app.plots.waterfall_words import broken, highest_s
 from app.quantities import between, change, number, plain, seconds, seconds_unit, signed_seconds
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.views.canvas import Card

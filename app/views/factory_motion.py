@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainterPath, QPen
 
-from app.plots.marks import mark_path
+from app.plots.patterns import mark_path
 from app.theme import mixed
 from app.views.factory_figures import Factory
 from app.views.factory_plan import Plan, cells

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidget
 
-from app.plots.picture import font
+from app.plots.faces import font
 from app.quantities import between, plain, seconds, trimmed
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.views.strip import sheet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.plots.picture import font
+from app.plots.faces import font
 from app.theme import BODY_PX, FIGURE_PX, SUPPORT_PX, Theme
 from app.views.view import Side
 from simulator.errors import InputError

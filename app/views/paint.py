@@ -23,8 +23,8 @@ from PySide6.QtGui import (
     QPolygonF,
 )
 
-from app.plots.marks import DOTS_PX, HATCH_PX, fill_pattern, mark_path
-from app.plots.picture import font
+from app.plots.faces import font
+from app.plots.patterns import DOTS_PX, HATCH_PX, fill_pattern, mark_path
 from app.theme import FIXED_FAMILIES, LABEL_PX, Theme, mixed
 from simulator.prediction import Regime
 

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.plots.picture import font
+from app.plots.faces import font
 from app.theme import LABEL_PX, Theme
 from app.views.paint import Paint, width
 from simulator.prediction import REGIMES, Shares

@@ -6,8 +6,8 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent
 
+from app.plots.patterns import STACK
 from app.plots.scale import factor_ticks
-from app.plots.shares import STACK
 from app.quantities import between, count_of, data, percent, plain, seconds, seconds_unit
 from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card

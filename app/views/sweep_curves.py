@@ -122,14 +122,12 @@ def lacking(scenario: Scenario, axis: str) -> str:
 
 def place_of(side: Side, axis: str) -> float:
     """Where a side is on an axis. InputError where it has no such axis."""
+    from app.answer import subject_of
     from app.axes import value_on
-    from simulator.whatif.setting import setting
-    from simulator.whatif.tracing_ask import facts
 
     value = value_on(side.scenario, axis)
     if value is None:
-        found = setting(side.scenario)
-        known = facts(found.ask, found.gpu)
+        known = subject_of(side.scenario, side.prediction)
         value = known.batch if axis == "batch" else known.seq
     if value is None:
         raise InputError(f"{side.scenario.network} has no {NAMES[axis].lower()} to change")

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from simulator.rematerialization.joint import Joint
 
@@ -72,6 +70,10 @@ def _capacity(weight: float, unit: float) -> int:
 
 def _behind(edges: dict[tuple[int, int], int], nodes: int) -> set[int]:
     """The nodes from which the sink can still be reached when the largest flow runs."""
+    # only a compiled training step cuts: whoever asks for less need not wait for scipy
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
     begins, ends = np.array(list(edges), np.int32).T
     sizes = np.array(list(edges.values()), np.int32)
     graph = csr_matrix((sizes, (begins, ends)), shape=(nodes, nodes), dtype=np.int32)

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("PySide6.QtWidgets")
 
-from app.plots.field import across, fine, middle
+from app.plots.field import _depth, across, fine, middle
 from app.plots.marks import mark_path
 from app.plots.scale import choice_ticks, decade_ticks, factor_ticks, linear_ticks, value_ticks
 from app.theme import THEMES
@@ -151,3 +152,14 @@ def test_marks_have_equal_areas() -> None:
         triangle.width() * triangle.height() / 2,
     )  # fmt: skip
     assert areas == pytest.approx([pi] * 3, rel=0.01)
+
+
+def test_a_cells_depth_is_its_distance_to_the_nearest_outside():
+    inside = np.random.default_rng(1).random((7, 9)) < 0.9
+    padded = np.pad(inside, 1)
+    outside = np.argwhere(~padded)
+    for row, column in np.argwhere(padded):
+        away = (outside - (row, column)) * (0.3, 0.7)
+        wanted = float((away**2).sum(axis=1).min())
+        found = _depth(inside, 0.3, 0.7)[row - 1, column - 1]
+        assert abs(found - wanted) < 1e-12

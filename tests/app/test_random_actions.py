@@ -1,0 +1,113 @@
+"""Whatever a user does, in any order: nothing is raised, nothing warns, and all can be undone."""
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, qInstallMessageHandler
+from random_user import User
+
+from app.examples import FIRST
+from app.plots.drawing import application
+from app.session import Named, Session, State
+from app.tracing import Tracing
+from app.window import Window
+from app.worker import Worker
+from simulator.whatif import tracing_ask
+
+START = State((Named("Today", FIRST),))
+OF_NO_SCREEN = ("This plugin does not support", "propagateSizeHints")
+
+
+@pytest.fixture
+def faults(monkeypatch: pytest.MonkeyPatch):
+    """What is raised in a slot or a thread, and what Qt complains of."""
+    said: list[str] = []
+
+    def raised(kind: Any, error: Any, traced: Any) -> None:
+        while traced is not None and traced.tb_next is not None:
+            traced = traced.tb_next
+        place = f"{traced.tb_frame.f_code.co_filename}:{traced.tb_lineno}" if traced else ""
+        said.append(f"{kind.__name__}: {error} at {place}")
+
+    monkeypatch.setattr(sys, "excepthook", raised)
+    monkeypatch.setattr(
+        sys, "unraisablehook", lambda a: raised(a.exc_type, a.exc_value, a.exc_traceback)
+    )
+    monkeypatch.setattr(threading, "excepthook", lambda a: raised(*a[:3]))
+    before = qInstallMessageHandler(
+        lambda kind, where, words: None if words.startswith(OF_NO_SCREEN) else said.append(words)
+    )
+    yield said
+    qInstallMessageHandler(before)
+
+
+@pytest.fixture
+def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
+    monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path / "state"))
+    # what would be traced, for minutes, is refused: only what the explorer brings is predicted
+    monkeypatch.setattr(Tracing, "need", lambda _, need, urgent, told: told("not traced here"))
+    running = application()
+    made = Window(Session(START), Worker())
+    made.resize(1280, 800)
+    made.show()
+    yield made
+    made.close()
+    made.worker.close()
+    made.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    tracing_ask.trace_elsewhere(False)
+    tracing_ask.forget()
+    del running
+
+
+def act(window: Window, user: User, faults: list[str], times: int) -> None:
+    begun = time.monotonic()
+    for step in range(times):
+        user.act()
+        QCoreApplication.processEvents()  # which alone deletes nothing, as the window's loop does
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        if step % 1000 == 999:
+            print(f"{step + 1} actions, {time.monotonic() - begun:.0f} s", flush=True)
+        if step % 50 == 49:  # now and then, answers come in
+            end = time.monotonic() + 0.3
+            while window.worker.busy() and time.monotonic() < end:
+                QCoreApplication.processEvents()
+                time.sleep(0.005)
+        assert not faults, f"{faults[0]}\nafter {step + 1}, the last of them:\n" + "\n".join(
+            user.done[-8:])  # fmt: skip
+
+
+def undone(window: Window, faults: list[str]) -> None:
+    history = window.session.history
+    assert history.count() > 10
+    while history.canUndo():
+        history.undo()
+    QCoreApplication.processEvents()
+    assert not faults
+    assert window.session.state == START
+    assert window.inspector.batch.value == FIRST.batch
+    assert window.theme.name == "dark"
+    assert window.layout_.shown == "Explore"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nothing_that_is_done_fails_and_all_is_undone(
+    window: Window, faults: list[str], seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    user = User(window, seed, tmp_path, monkeypatch)
+    act(window, user, faults, 150)
+    undone(window, faults)
+
+
+@pytest.mark.slow
+def test_nothing_fails_in_ten_thousand_actions(
+    window: Window, faults: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    user = User(window, 7, tmp_path, monkeypatch)
+    act(window, user, faults, 10_000)
+    undone(window, faults)

@@ -1,0 +1,37 @@
+"""The window fits a screen of 1280 × 800, whatever is shown."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication
+
+from app.examples import FIRST
+from app.plots.drawing import application
+from app.session import Named, Session, State
+from app.window import Window
+from app.worker import Worker
+from app.workspaces import ORDER
+from simulator.whatif import tracing_ask
+
+
+def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
+    monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path))
+    running = application()
+    window = Window(Session(State((Named("Today", FIRST),))), Worker())
+    window.resize(1280, 800)
+    window.show()
+    needed: dict[str, tuple[int, int]] = {}
+    for name in ORDER:
+        window.session.show(name)
+        QCoreApplication.processEvents()
+        window.resize(1280, 800)
+        QCoreApplication.processEvents()
+        needed[name] = (window.width(), window.height())  # Qt makes a window as big as it must be
+    window.close()
+    window.worker.close()
+    window.deleteLater()
+    tracing_ask.trace_elsewhere(False)
+    tracing_ask.forget()
+    assert {name: size for name, size in needed.items() if size[0] > 1280 or size[1] > 800} == {}
+    del running

@@ -1,0 +1,272 @@
+"""What the explorer's benchmarks do in a process of their own:
+`python -m tests.benchmarks.explorer_runs RUN`. Each prints one line of JSON a figure."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def say(figure: str, seconds: list[float], note: str = "", asked_s: float | None = None) -> None:
+    """One figure, from all of its runs."""
+    print(json.dumps([figure, seconds, note, asked_s]), flush=True)
+
+
+def start(began: str) -> None:
+    """From the command to a prediction on the screen."""
+    from PySide6.QtCore import QTimer
+
+    import app.start as starting
+    from app.cli import main
+
+    opened = starting.opened
+
+    def watched(*asked: Any) -> Any:
+        window = opened(*asked)
+
+        def over() -> None:
+            torch = "imports torch" if "torch" in sys.modules else "without torch"
+            say("explorer: command to live prediction", [time.time() - float(began)], torch, 1.5)
+            window.close()
+
+        painted(window.verdict, lambda: window.verdict.answer is not None,
+                lambda: QTimer.singleShot(0, over))  # fmt: skip
+        return window
+
+    starting.opened = watched
+    sys.argv = ["ridgepoint", "explore", "bert-base"]
+    main()
+
+
+def painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> Any:
+    """Tell once that a widget was painted while something held."""
+    from PySide6.QtCore import QEvent, QObject
+
+    class Filter(QObject):
+        told = False
+
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if not self.told and event.type() == QEvent.Type.Paint and when():
+                self.told = True
+                then()
+            return False
+
+    made = Filter(widget)
+    widget.installEventFilter(made)
+    return made
+
+
+def opened(scenario: Any) -> Any:
+    """A window as big as a usual screen, its first answers in."""
+    from app.plots.drawing import application
+    from app.start import opened
+
+    global _running
+    _running = application()
+    window = opened(scenario)
+    window.resize(1600, 1000)
+    window.show()
+    idle(window)
+    return window
+
+
+def loop_for(ms: int, until: Callable[[Any], None] = lambda loop: None) -> None:
+    """Let the GUI live, at most so long."""
+    from PySide6.QtCore import QEventLoop, QTimer
+
+    loop = QEventLoop()
+    QTimer.singleShot(ms, loop.quit)
+    until(loop)
+    loop.exec()
+
+
+def idle(window: Any, most_s: float = 120.0) -> None:
+    """Until the worker has had nothing to do for a while."""
+    end, quiet = time.monotonic() + most_s, 0
+    while quiet < 15 and time.monotonic() < end:
+        loop_for(50)
+        quiet = 0 if window.worker.busy() else quiet + 1
+
+
+def slider(name: str) -> None:
+    """From a slider's move to what is painted."""
+    from app.examples import FIRST
+    from tests.benchmarks.questions import LLAMA
+
+    scenario, asked_s = (LLAMA, 0.1) if name == "llama" else (FIRST, 0.05)
+    window = opened(scenario)
+    box, taken, cpu = window.inspector.batch.slider, list[float](), list[float]()
+    first = 1 if name == "llama" else 10
+    for value in range(first, first + 40):
+        if value == window.session.state.scenario.batch:
+            continue
+        at, busy = time.perf_counter(), time.thread_time()
+
+        def until(loop: Any, value: int = value) -> None:
+            from PySide6.QtCore import QTimer
+
+            painted(window.verdict, lambda: window.verdict.answer.subject.batch == value,
+                    lambda: QTimer.singleShot(0, loop.quit))  # fmt: skip
+            box.setValue(value)
+
+        loop_for(20_000, until)
+        taken.append(time.perf_counter() - at)
+        cpu.append(time.thread_time() - busy)
+    kind = "training" if scenario.training else "inference"
+    cpu.sort()
+    say(f"explorer: {scenario.network} {kind}, slider to screen", taken,
+        f"{cpu[len(cpu) // 2] * 1e3:.0f} ms CPU of the GUI", asked_s)  # fmt: skip
+    window.close()
+    window.worker.close()
+
+
+class Heart:
+    """Beats every 10 ms; what lies between two beats is a stall. CPU seconds are those of the GUI's
+    thread: on a machine that is loaded, they are what the explorer itself took."""
+
+    def __init__(self) -> None:
+        from PySide6.QtCore import Qt, QTimer
+
+        self.timer = QTimer()
+        self.timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self.timer.timeout.connect(self.beat)
+        self.timer.start(10)
+        self.reset()
+
+    def reset(self) -> None:
+        self.wall = self.cpu = 0.0
+        self.at, self.used = time.perf_counter(), time.thread_time()
+
+    def beat(self) -> None:
+        at, used = time.perf_counter(), time.thread_time()
+        self.wall, self.cpu = max(self.wall, at - self.at), max(self.cpu, used - self.used)
+        self.at, self.used = at, used
+
+
+def stalls() -> None:
+    """The longest time for which the GUI does not answer, by what is done."""
+    from app.examples import FIRST
+    from simulator.whatif import apply
+
+    window = opened(FIRST)
+    session, heart = window.session, Heart()
+
+    def go(name: str) -> Callable[[], None]:
+        return lambda: session.show(name)
+
+    todo: list[tuple[str, Callable[[], object]]] = []
+    for times in ("first", "again"):
+        todo += [(f"{times} to {name}", go(name)) for name in window.workspaces.docks]
+    todo += [
+        ("theme in Lessons", window.toggle_theme),
+        ("to Explore", go("Explore")),
+        ("theme in Explore", window.toggle_theme),
+        ("theme again", window.toggle_theme),
+    ]
+    for batch in (65, 80, 128):
+        todo.append(
+            (f"batch {batch}", lambda batch=batch: window.inspector.batch.slider.setValue(batch))
+        )
+    todo += [
+        ("copy", lambda: window.strip.copy(0)),
+        ("+cuda_graph", lambda: session.ask(apply(FIRST, "cuda_graph"), "graph")),
+        ("to Compare with two", go("Compare")), ("to Explore with two", go("Explore")),
+        ("gpt2", lambda: window.inspector._network("gpt2")),
+        ("resnet50", lambda: window.inspector._network("resnet50")),
+        ("undo", session.history.undo), ("undo", session.history.undo),
+        ("search", lambda: window.shelf.search.setText("gpu")),
+        ("no search", lambda: window.shelf.search.setText("")),
+        ("commands", window.show_commands), ("table", window.panels.show_twin),
+        ("resize", lambda: window.resize(1280, 800)),
+        ("pick", lambda: session.pick(frozenset({3, 4, 5}))),
+    ]  # fmt: skip
+    for panel in window.views.values():
+        todo.append((f"front: {panel.windowTitle()}", panel.raise_))
+    for name, done in todo:
+        loop_for(50)
+        heart.reset()
+        done()
+        loop_for(400)
+        idle(window, 20.0)
+        say(f"explorer: longest stall, {name}", [heart.wall], f"{heart.cpu * 1e3:.0f} ms CPU", 0.1)
+    window.close()
+    window.worker.close()
+
+
+def cancel() -> None:
+    """From Escape until the thread that thought is free for what comes next."""
+    from PySide6.QtCore import QEvent, Qt
+    from PySide6.QtGui import QKeyEvent
+    from PySide6.QtWidgets import QApplication
+
+    from app.examples import FIRST
+    from app.worker import SLOW
+
+    window = opened(FIRST)
+    taken, idle_runs = list[float](), 0
+    for batch in range(90, 110):
+        window.inspector.batch.slider.setValue(batch)
+        loop_for(750 + 20 * (batch - 90))
+        idle_runs += not window.worker.busy()
+        at = time.perf_counter()
+        QApplication.sendEvent(window, QKeyEvent(
+            QEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier))  # fmt: skip
+
+        def until(loop: Any) -> None:
+            window.worker.ask("probe", lambda _: None, lambda _: loop.quit(), lane=SLOW)
+
+        loop_for(20_000, until)
+        taken.append(time.perf_counter() - at)
+    say("explorer: Escape until the thread is free", taken, f"{idle_runs} were idle", 0.2)
+    window.close()
+    window.worker.close()
+
+
+def memory(kind: str, count: str = "200") -> None:
+    """Resident memory over sessions opened and closed: from the 20th to the last."""
+    import gc
+    import tempfile
+    from pathlib import Path
+
+    from app.examples import FIRST
+    from app.session_file import save
+    from app.start import opened as made
+
+    window = opened(FIRST)
+    folder = tempfile.TemporaryDirectory()
+    paths = [Path(folder.name) / f"{name}.ridge" for name in ("one", "two")]
+    save(paths[0], window.session.state, window.layout_.now())
+    window.strip.copy(0)
+    window.inspector.mode.buttons["cuda_graph"].click()
+    idle(window)
+    save(paths[1], window.session.state, window.layout_.now())
+    sizes: list[float] = []
+    for number in range(int(count)):
+        if kind == "windows":
+            other = made(FIRST)
+            other.show()
+            loop_for(150)
+            other.close()
+            other.worker.close()
+            other.deleteLater()
+            del other
+        else:
+            window.opening.open([paths[number % 2]])
+        loop_for(50)
+        gc.collect()
+        assert len(window.session.state.sides) == 1 + number % 2 or kind == "windows"
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        sizes.append(pages * 4096 / 2**20)
+    grown = sizes[-1] / sizes[19] - 1
+    say(f"explorer: memory over {count} {kind}", [0.0],
+        f"{sizes[19]:.1f} → {sizes[-1]:.1f} MiB, {grown:+.1%}; asked at most 2%")  # fmt: skip
+
+
+if __name__ == "__main__":
+    RUNS: dict[str, Callable[..., None]] = {
+        "start": start, "slider": slider, "stalls": stalls, "cancel": cancel, "memory": memory,
+    }  # fmt: skip
+    RUNS[sys.argv[1]](*sys.argv[2:])
