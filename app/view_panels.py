@@ -95,7 +95,8 @@ class ViewPanels(QObject):
     def _wonder(self, view: View) -> None:
         """Ask a view's question, and give it the answer."""
         sides, current = self.answering.sides()
-        question = view.question(sides, current) if sides else None
+        known = self.answering.answer is not None
+        question = view.question(sides, current) if known else None
         if question is None:
             self.worker.cancel(f"view {view.title}")
             return

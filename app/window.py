@@ -64,6 +64,8 @@ class Window(QMainWindow):
         self.workspaces = Workspaces()
         self.workspaces.fill(self.panels.views)
         self.beside = [Panel("Shelf", self.shelf, theme), Panel("Scenario", self.inspector, theme)]
+        for part in (self.answering, self.advising, self.panels):
+            part.setParent(self)  # their timers end with the window
         self._place()
         self.layout_ = Layout(self, self.workspaces, self.beside)
         self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
