@@ -62,14 +62,14 @@ def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
 
 
 def _kind(work: Work, *, single: bool) -> str:
-    """Which of cuDNN's kernels: those for any groups, those of float32, in NHWC those of halves for
-    many images, and the rest."""
+    """Which of cuDNN's kernels: those for any groups; of forward ones those of float32, in NHWC
+    those of halves for many images; and the rest."""
     d = work.dims
     if _grouped(work, single):
         return "grouped"
-    if d["direction"] == "dgrad":
+    if d["direction"] != "fwd":
         return ""
-    many = d["direction"] == "fwd" and d["channels_last"] and d["n"] >= _MANY_IMAGES
+    many = d["channels_last"] and d["n"] >= _MANY_IMAGES
     return "single" if single else "many" if many else ""
 
 

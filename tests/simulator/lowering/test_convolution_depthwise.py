@@ -65,7 +65,7 @@ def main(op: Signature) -> Work:
         (depthwise("bfloat16", 8, 768, 64, 1, 2, direction="dgrad"), "depthwise_dgrad"),
         (depthwise("float16", 8, 48, 32, 2, 2, direction="dgrad"), "depthwise_grouped_dgrad"),
         (depthwise("bfloat16", 93, 224, 22, 3, 2, direction="wgrad"), "depthwise_wgrad"),
-        (depthwise("float32", 16, 64, 32, 3, direction="wgrad"), "depthwise_single_wgrad"),
+        (depthwise("float32", 16, 64, 32, 3, direction="wgrad"), "depthwise_wgrad"),
         (depthwise("float32", 16, 64, 32, 7, direction="wgrad"), "depthwise_grouped_wgrad"),
         (depthwise("float32", 6, 533, 32, 3, 2, direction="wgrad"), "depthwise_grouped_wgrad"),
         (depthwise("float16", 4, 512, 14, 3, 2, last=False), "depthwise_grouped_fwd"),
