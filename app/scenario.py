@@ -139,13 +139,13 @@ def predict_exactly(
 ) -> Prediction:
     """The answer for a compiled subject whose kernels the real compiler names; where it cannot,
     the usual answer with the reason among its notes."""
-    from simulator.inductor import Refusal, exact
+    from simulator.inductor import RefusalError, exact
     from simulator.whatif.answer import predicted
     from simulator.whatif.setting import setting
 
     try:
         made = exact(setting(scenario), found.trace, progress)
-    except Refusal as refusal:
+    except RefusalError as refusal:
         p = predict(scenario, found, progress)
         why = f"the real compiler could not be asked: {refusal}"
         return replace(p, notes=(why, *p.notes))

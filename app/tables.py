@@ -63,11 +63,3 @@ def legend(shares: Shares | None = None) -> Text:
 def cut(text: str, width: int) -> str:
     """A text of at most this many characters."""
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def middle_cut(text: str, width: int) -> str:
-    """A name shortened in its middle."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"

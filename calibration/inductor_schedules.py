@@ -16,7 +16,7 @@ import torch
 
 from calibration.recordings import MEASUREMENTS
 from simulator.inductor.exact import question_of, scheduled
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario import Scenario
@@ -121,7 +121,7 @@ def main() -> None:
 def _asked(case: Case) -> Row:
     try:
         return Row(case, scheduled(question_of(setting(case.scenario)), lambda _: None))
-    except Refusal as refusal:
+    except RefusalError as refusal:
         return Row(case, None, str(refusal))
 
 

@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,13 +107,13 @@ def _calls(torch: Any) -> Iterator[tuple[str, int, int, Callable[[], object]]]:
         for outs, ins in ((2048, 4096), (8192, 1024), (8192, 2048), (14336, 4096), (28672, 4096)):
             x, w = torch.randn(rows, ins, **half), torch.randn(outs, ins, **half)
             read = 2 * (rows * ins + outs * ins)
-            call = lambda x=x, w=w: torch.nn.functional.linear(x, w)  # noqa: E731
+            call = partial(torch.nn.functional.linear, x, w)
             yield f"linear {rows} {outs} {ins}", read, read + 2 * rows * outs, call
     for size in (2**22, 2**23, 2**24, 2**26, 2**27):
         x, y = torch.randn(size, **half), torch.randn(size, **half)
         yield f"sum {size}", 2 * size, 2 * size, x.sum
         yield f"copy {size}", 2 * size, 4 * size, x.clone
-        yield f"add {size}", 4 * size, 6 * size, lambda x=x, y=y: x + y
+        yield f"add {size}", 4 * size, 6 * size, partial(torch.add, x, y)
 
 
 if __name__ == "__main__":

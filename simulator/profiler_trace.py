@@ -37,8 +37,8 @@ class _Event(msgspec.Struct):
     args: dict[str, Any] = {}
 
 
-class _Document(msgspec.Struct):
-    traceEvents: list[_Event]  # noqa: N815  the format's own name
+class _Document(msgspec.Struct, rename={"events": "traceEvents"}):
+    events: list[_Event]
 
 
 class Call(NamedTuple):
@@ -130,7 +130,7 @@ def _events(path: Path) -> list[_Event]:
     if len(raw) > _MAX_BYTES:
         raise InputError(f"{path}: over 512 MiB: expected a trace of a few steps; profile fewer")
     try:
-        return msgspec.json.decode(raw, type=_Document, strict=False).traceEvents
+        return msgspec.json.decode(raw, type=_Document, strict=False).events
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} is no profiler trace: {error}; expected what export_chrome_trace of "

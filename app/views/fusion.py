@@ -108,7 +108,6 @@ class FusionView(View):
         def work(cancelled: Any) -> tuple[Joining, Trial | None]:
             same = known is not None and known.scenario.key == asked.key
             joining = known if same and known is not None else Joining(asked)
-            joining.sets  # noqa: B018  asked here, in the worker's thread
             return joining, joining.tried(chosen, everywhere) if len(chosen) > 1 else None
 
         return work

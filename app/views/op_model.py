@@ -15,6 +15,8 @@ from app.views.launch_groups import KEYS, Floats, Groups, Ints
 from simulator.prediction import REGIMES, Regime
 
 Index = QModelIndex | QPersistentModelIndex
+_TOP = QModelIndex()
+"""Of no row: what the table itself is asked with."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,10 @@ class OpModel(QAbstractTableModel):
 
     # what Qt asks
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+    def rowCount(self, parent: Index = _TOP) -> int:
         return 0 if parent.isValid() else int(self.order.size)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+    def columnCount(self, parent: Index = _TOP) -> int:
         return 0 if parent.isValid() else len(COLUMNS)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -132,11 +132,6 @@ class OpTable(View):
 
     # what the controls do
 
-    def group_by(self, by: By) -> None:
-        """Group in this manner."""
-        self.by.button(_BYS.index(by)).setChecked(True)
-        self._group(_BYS.index(by))
-
     def sort(self, column: int) -> None:
         """By a column: figures from the largest, words from A; again, the other way round."""
         model = self.model

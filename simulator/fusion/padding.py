@@ -19,8 +19,6 @@ Seconds = Callable[[Signature], float]
 _BYTES = 16
 _PAYS = 1.1  # times that the product must take as it is, over the padded one
 PRODUCTS = ("aten.mm.default", "aten.addmm.default")
-_SIMD = {"float32": "fp32", "float64": "fp64"}
-_TENSOR = {"bfloat16": "bf16", "float16": "fp16"}
 
 
 def timer(gpu: GPU, profile: Profile) -> Seconds:
@@ -32,21 +30,6 @@ def timer(gpu: GPU, profile: Profile) -> Seconds:
         return float(sum(max(c, h) + f for c, h, f in zip(compute, held, fixed, strict=True)))
 
     return seconds
-
-
-def compute_bound(op: Signature, gpu: GPU) -> bool:
-    """Does a product have half as many operations a byte as the GPU can do, or more? Others are
-    not timed at all (`is_mm_compute_bound`, which counts multiply-adds of an element)."""
-    (m, k), n = op.inputs[-2].shape, op.inputs[-1].shape[-1]
-    dtype = op.inputs[-1].dtype
-    old = gpu.compute_capability is None or gpu.compute_capability < (9, 0)
-    if dtype == "bfloat16" and k > m and k > n and old:
-        return True
-    peak = gpu.peak("vector", _SIMD[dtype]) if dtype in _SIMD else gpu.peak(
-        "tensor", _TENSOR.get(dtype, dtype))  # fmt: skip
-    moved = m * k + n * k + m * n
-    balance = (peak or gpu.peak("vector", "fp32") or 0.0) / gpu.bandwidth_bytes_per_s
-    return moved > 0 and m * n * k / moved > 0.5 * balance
 
 
 def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature | None:

@@ -4,6 +4,6 @@ It runs in a process of its own (`child`), which alone imports torch. `exact` as
 """
 
 from simulator.inductor.exact import exact
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 
-__all__ = ["Refusal", "exact"]
+__all__ = ["RefusalError", "exact"]

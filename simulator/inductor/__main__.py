@@ -13,7 +13,7 @@ import msgspec
 
 from simulator.inductor.child import Message
 from simulator.inductor.question import Question, decoded
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         found = _answer(question, lambda step: tell(Message(step=step)))
-    except Refusal as refusal:
+    except RefusalError as refusal:
         tell(Message(refused=str(refusal)))
     else:
         Path(sys.argv[1]).write_bytes(msgspec.msgpack.encode(found))

@@ -13,7 +13,7 @@ from simulator.inductor.decisions import decide
 from simulator.inductor.device import believe
 from simulator.inductor.graph_breaks import reason
 from simulator.inductor.question import Question
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.profiles import learned
 from simulator.whatif.asked_module import AUTOCAST, loaded
@@ -23,7 +23,7 @@ torch_errors: Any = torch._dynamo.exc  # pyright: ignore[reportAttributeAccessIs
 
 
 def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
-    """The schedule. Refusal where there is none, with the line of the user's code that is why."""
+    """The schedule. RefusalError where there is none, with the line of the user's code that is why."""
     believe(question.gpu)
     decide(question.gpu, learned(question.gpu.id), question.sdpa)
     progress(f"building {question.network}")
@@ -36,12 +36,12 @@ def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
     try:
         found = loaded(ask)
     except InputError as error:
-        raise Refusal(str(error)) from error
+        raise RefusalError(str(error)) from error
     autocast = AUTOCAST.get(question.dtype)
     try:
         return captured(found.module, found.args, found.kwargs, question.training, autocast,
                         progress)  # fmt: skip
-    except Refusal:
+    except RefusalError:
         raise
     except Exception as error:
-        raise Refusal(reason(error)) from error
+        raise RefusalError(reason(error)) from error

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_map
 
 from simulator.inductor.graph_breaks import line_of
 from simulator.inductor.reading import Reading
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 
 Progress = Callable[[str], None]
@@ -34,7 +34,7 @@ def captured(
     module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool,
     autocast: str | None, progress: Progress,
 ) -> Schedule:  # fmt: skip
-    """The launches of one compiled step of a module that lives on `meta`. Refusal where the
+    """The launches of one compiled step of a module that lives on `meta`. RefusalError where the
     compiler cannot take it as one graph."""
     compiling = _Compiling(progress, training)
     began = time.perf_counter()
@@ -59,9 +59,9 @@ def captured(
                 raise compiling.refusal or error from error
     compiling.seconds["in all"] = time.perf_counter() - began
     if not compiling.graphs:
-        raise Refusal("the compiler found nothing to compile")
+        raise RefusalError("the compiler found nothing to compile")
     if training and "backward" not in compiling.graphs:
-        raise Refusal("the compiler made no graph of the backward pass")
+        raise RefusalError("the compiler made no graph of the backward pass")
     return compiling.reading.schedule(
         torch_version=str(torch.__version__), triton_version=version("triton"),
         seconds={name: round(value, 3) for name, value in compiling.seconds.items()},
@@ -75,7 +75,7 @@ class _Compiling:
         self.progress, self.training = progress, training
         self.reading = Reading()
         self.graphs: list[str] = []
-        self.refusal: Refusal | None = None
+        self.refusal: RefusalError | None = None
         self.seconds: dict[str, float] = {}
         self.entered = time.perf_counter()
 
@@ -84,7 +84,7 @@ class _Compiling:
         self.progress(f"taking {len(graph.graph.nodes):,} calls apart")
         unknown = next(filter(_unknown_size, graph.graph.nodes), None)
         if unknown is not None:  # unless told otherwise, torch.compile breaks its graph there
-            self.refusal = Refusal(f"the graph breaks at {line_of(unknown.stack_trace)}: the size "
+            self.refusal = RefusalError(f"the graph breaks at {line_of(unknown.stack_trace)}: the size "
                                    f"of {unknown.name} depends on data")  # fmt: skip
             raise self.refusal
         self.reading.enter(graph, examples)

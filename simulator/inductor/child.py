@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from simulator.inductor.question import Question, encoded
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 
 LIMIT_S = 600.0
@@ -40,7 +40,7 @@ class Child:
 
     def __init__(self, question: Question, limit_s: float = LIMIT_S) -> None:
         if os.name != "posix":
-            raise Refusal(f"it runs on Linux, and this is {sys.platform}")
+            raise RefusalError(f"it runs on Linux, and this is {sys.platform}")
         self._began, self._limit_s = time.monotonic(), limit_s
         self._cancelled = False
         self._folder = tempfile.TemporaryDirectory(prefix="ridgepoint-")
@@ -65,7 +65,7 @@ class Child:
         self._kill()
 
     def result(self, progress: Progress = lambda _: None) -> Schedule:
-        """Its answer. Refusal, with the reason, where it has none."""
+        """Its answer. RefusalError, with the reason, where it has none."""
         try:
             return self._listened(progress)
         finally:
@@ -84,9 +84,9 @@ class Child:
             waiting.register(pipe, selectors.EVENT_READ)
             while True:
                 if self._cancelled:
-                    raise Refusal("it was cancelled")
+                    raise RefusalError("it was cancelled")
                 if time.monotonic() - self._began > self._limit_s:
-                    raise Refusal(f"it took over {self._limit_s:.0f} s")
+                    raise RefusalError(f"it took over {self._limit_s:.0f} s")
                 if not waiting.select(_WAIT_S):
                     continue
                 chunk = os.read(pipe, 1 << 16)
@@ -96,12 +96,12 @@ class Child:
                     if found is not None:
                         return found
                 if not chunk:
-                    raise Refusal(self._ended())
+                    raise RefusalError(self._ended())
 
     def _answer(self, line: bytes, progress: Progress) -> Schedule | None:
         message = msgspec.json.decode(line, type=Message)
         if message.refused:
-            raise Refusal(message.refused)
+            raise RefusalError(message.refused)
         if message.done:
             return msgspec.msgpack.decode(self._target.read_bytes(), type=Schedule)
         progress(message.step)

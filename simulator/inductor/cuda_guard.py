@@ -14,7 +14,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_dir
 
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 
 _SOURCE = Path(__file__).with_name("cuda_guard.cpp")
 _COMPILERS = ("c++", "g++", "clang++")
@@ -22,20 +22,20 @@ _LIMIT_S = 120
 
 
 def install() -> None:
-    """Load the device into this process, before torch is imported. Refusal where it cannot be
+    """Load the device into this process, before torch is imported. RefusalError where it cannot be
     compiled."""
     library = _compiled()
     try:
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL).install_cuda_guard()
     except (OSError, AttributeError) as error:
         library.unlink(missing_ok=True)
-        raise Refusal(f"{library.name} does not fit this torch: {error}") from error
+        raise RefusalError(f"{library.name} does not fit this torch: {error}") from error
 
 
 def _torch_folder() -> Path:
     found = find_spec("torch")
     if found is None or not found.submodule_search_locations:
-        raise Refusal("torch is not installed")
+        raise RefusalError("torch is not installed")
     return Path(found.submodule_search_locations[0])
 
 
@@ -47,7 +47,7 @@ def _compiled() -> Path:
         return target
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
-        raise Refusal(f"no C++ compiler ({', '.join(_COMPILERS)}) was found on the PATH")
+        raise RefusalError(f"no C++ compiler ({', '.join(_COMPILERS)}) was found on the PATH")
     torch = _torch_folder()
     folder.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
@@ -60,10 +60,10 @@ def _compiled() -> Path:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S)
         if done.returncode:
             last = done.stderr.strip().splitlines() or ["no message"]
-            raise Refusal(f"{Path(compiler).name} cannot compile {_SOURCE.name}: {last[0]}")
+            raise RefusalError(f"{Path(compiler).name} cannot compile {_SOURCE.name}: {last[0]}")
         part.replace(target)
     except subprocess.TimeoutExpired as error:
-        raise Refusal(f"{Path(compiler).name} took over {_LIMIT_S} s") from error
+        raise RefusalError(f"{Path(compiler).name} took over {_LIMIT_S} s") from error
     finally:
         part.unlink(missing_ok=True)
     return target

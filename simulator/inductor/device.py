@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from simulator.hardware import GPU
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 
 FOREVER = ExitStack()
 """What is entered for the rest of the process."""
@@ -22,12 +22,14 @@ _DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": 
 
 
 def believe(gpu: GPU) -> None:
-    """Answer every question that Inductor asks of torch, Triton and the machine. Refusal for a
+    """Answer every question that Inductor asks of torch, Triton and the machine. RefusalError for a
     card that it has no CUDA code for, or where Triton is missing."""
     if gpu.vendor != "NVIDIA" or gpu.compute_capability is None:
-        raise Refusal(f"it is asked for CUDA cards, and {gpu.name} is none")
+        raise RefusalError(f"it is asked for CUDA cards, and {gpu.name} is none")
     if gpu.compute_capability < (7, 0):
-        raise Refusal(f"Triton generates no code for {gpu.name} (compute capability below 7.0)")
+        raise RefusalError(
+            f"Triton generates no code for {gpu.name} (compute capability below 7.0)"
+        )
     properties = _properties(gpu)
     # torch.cuda.is_available stays as it is: where it is True, torch saves the state of the card's
     # random numbers, which takes a card
@@ -105,7 +107,7 @@ def _triton(gpu: GPU) -> None:
         import triton
         from triton.backends.compiler import GPUTarget
     except ImportError as error:
-        raise Refusal(f"Triton is not installed ({error})") from error
+        raise RefusalError(f"Triton is not installed ({error})") from error
     major, minor = gpu.compute_capability or (0, 0)
     target = GPUTarget("cuda", major * 10 + minor, 32)
     facts = {"max_shared_mem": _shared(major, minor), "multiprocessor_count": gpu.units or 1,

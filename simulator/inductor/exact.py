@@ -11,7 +11,7 @@ from simulator.inductor.cache import ScheduleCache, key
 from simulator.inductor.child import LIMIT_S, Child
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.question import Question
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.records import Trace
 from simulator.whatif.setting import Setting
@@ -23,18 +23,18 @@ Progress = Callable[[str], None]
 def exact(
     found: Setting, origin: Trace, progress: Progress = lambda _: None, limit_s: float = LIMIT_S
 ) -> Fused:
-    """The launches of a setting's compiled step, `origin` being its eager trace. Refusal, with the
+    """The launches of a setting's compiled step, `origin` being its eager trace. RefusalError, with the
     reason, where the real scheduler cannot be asked or gives no answer."""
     return exact_trace(scheduled(question_of(found), progress, limit_s), origin)
 
 
 def question_of(found: Setting) -> Question:
-    """What the child is asked. Refusal for what only a traced step has."""
+    """What the child is asked. RefusalError for what only a traced step has."""
     ask = found.ask
     if ask.saved:
-        raise Refusal("a saved trace has no module to compile")
+        raise RefusalError("a saved trace has no module to compile")
     if found.edits or ask.checkpoint:
-        raise Refusal("a what-if changed the traced step, which the compiler does not see")
+        raise RefusalError("a what-if changed the traced step, which the compiler does not see")
     return Question(
         ask.network, found.gpu, ask.batch, ask.seq, ask.dtype, ask.training, ask.sizes,
         ask.data_sizes, ask.frozen, ask.module_dtypes, ask.sdpa,

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class Refusal(Exception):  # noqa: N818  # an answer, not a fault
+class RefusalError(Exception):
     """The real scheduler cannot answer; the message says why, in words for a user."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -73,16 +72,18 @@ class Trial:
 
 
 class Joining:
-    """A scenario's step before anything is fused, and what is fused in it."""
+    """A scenario's step before anything is fused: its `blocks` by op, in order, and what is fused
+    in it, its `sets`."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.apart = _apart(scenario)
         self.before = solved(setting(self.apart))
         self.chosen = Chosen(self.before.trace)
+        self.blocks = self._blocks()
+        self.sets = self._sets()
 
-    @cached_property
-    def blocks(self) -> dict[int, Block]:
+    def _blocks(self) -> dict[int, Block]:
         """The ops that launch something, in order."""
         p, c = self.before, self.before.columns
         count = len(p.trace.ops)
@@ -120,8 +121,7 @@ class Joining:
                     found.append(Flow(op, OUTSIDE, tensor.nbytes))
         return found
 
-    @cached_property
-    def sets(self) -> list[Set]:
+    def _sets(self) -> list[Set]:
         """What the scenario fuses: by hand, else by its compiler."""
         found = setting(self.scenario)
         edit = next((e for e in found.edits if isinstance(e, FusedOps)), None)

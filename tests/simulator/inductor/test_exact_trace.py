@@ -14,7 +14,7 @@ from simulator.inductor.exact_trace import eager_ops, exact_trace
 from simulator.inductor.graph_breaks import line_of, reason
 from simulator.inductor.loop_ops import steps
 from simulator.inductor.question import Question, decoded, encoded
-from simulator.inductor.refusal import Refusal
+from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Op, Signature, Storage, Tensor, Trace
 from simulator.scenario import Scenario
@@ -81,21 +81,21 @@ def test_an_edited_step_is_refused_by_name() -> None:
     asked = apply(Scenario("mlp-tiny", mode="compiled"), "remove", {"op": "relu"})
     edited = setting(asked)
     assert edited.edits
-    with pytest.raises(Refusal, match="a what-if changed the traced step"):
+    with pytest.raises(RefusalError, match="a what-if changed the traced step"):
         question_of(edited)
 
 
 def test_a_child_is_cancelled_while_it_imports() -> None:
     child = Child(Question("mlp-tiny", H200))
     Timer(0.1, child.cancel).start()
-    with pytest.raises(Refusal, match="it was cancelled"):
+    with pytest.raises(RefusalError, match="it was cancelled"):
         child.result()
     assert child._process.poll() is not None
 
 
 def test_a_child_has_its_time() -> None:
     began = time.monotonic()
-    with pytest.raises(Refusal, match="it took over 0 s"):
+    with pytest.raises(RefusalError, match="it took over 0 s"):
         Child(Question("mlp-tiny", H200), limit_s=0.1).result()
     assert time.monotonic() - began < 30
 
