@@ -23,7 +23,8 @@ torch_errors: Any = torch._dynamo.exc  # pyright: ignore[reportAttributeAccessIs
 
 
 def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
-    """The schedule. RefusalError where there is none, with the line of the user's code that is why."""
+    """The schedule. RefusalError, with the line of the user's code that is why, where there is
+    none."""
     believe(question.gpu)
     decide(question.gpu, learned(question.gpu.id), question.sdpa)
     progress(f"building {question.network}")

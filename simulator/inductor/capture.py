@@ -84,8 +84,10 @@ class _Compiling:
         self.progress(f"taking {len(graph.graph.nodes):,} calls apart")
         unknown = next(filter(_unknown_size, graph.graph.nodes), None)
         if unknown is not None:  # unless told otherwise, torch.compile breaks its graph there
-            self.refusal = RefusalError(f"the graph breaks at {line_of(unknown.stack_trace)}: the size "
-                                   f"of {unknown.name} depends on data")  # fmt: skip
+            self.refusal = RefusalError(
+                f"the graph breaks at {line_of(unknown.stack_trace)}: the size of {unknown.name} "
+                "depends on data"
+            )
             raise self.refusal
         self.reading.enter(graph, examples)
         compile_fx: Any = import_module("torch._inductor.compile_fx")
