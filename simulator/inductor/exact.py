@@ -23,8 +23,8 @@ Progress = Callable[[str], None]
 def exact(
     found: Setting, origin: Trace, progress: Progress = lambda _: None, limit_s: float = LIMIT_S
 ) -> Fused:
-    """The launches of a setting's compiled step, `origin` being its eager trace. RefusalError, with the
-    reason, where the real scheduler cannot be asked or gives no answer."""
+    """The launches of a setting's compiled step, `origin` being its eager trace. RefusalError,
+    with the reason, where the real scheduler cannot be asked or gives no answer."""
     return exact_trace(scheduled(question_of(found), progress, limit_s), origin)
 
 
