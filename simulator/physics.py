@@ -32,6 +32,11 @@ _ITEM_BYTES = {
 _SPLITS = (1.0, 2.0, 4.0, 8.0, 16.0)
 _CELLS = 1 << 14  # tiles of works that are tried at once: they fit a cache
 
+_DRAWN = 33
+"""Issue slots of the random number of an attention's score under dropout, which nothing else runs
+beside: of cuDNN's forward kernels 33 and 34 fit best (8 × 12 heads of 128, 4 × 12 of 512), and of
+two that no fit has seen 33 and 30 (8 × 12 of 1,024, 32 × 12 of 256); backward 24 to 29."""
+
 _EVICTING = 0.42
 _WRITTEN = 0.7
 """What a kernel writes back for those before it, where they wrote half of what they moved or more:
@@ -45,8 +50,8 @@ in 29 and 39 µs; a sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18
 class Group:
     """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
     depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
-    tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width and
-    whether a mask is read, [works, 7]. A work at many points is as many rows: `counts`, None where
+    tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width, whether
+    a mask is read and random numbers of a tile, [works, 8]. A work at many points is as many rows: `counts`, None where
     each is one."""
 
     works: tuple[Work, ...]
@@ -98,7 +103,7 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         whole=_whole(works, column, align_bytes),
         align_bytes=align_bytes,
         item_bytes=column([_ITEM_BYTES.get(w.dtype, 2) for w in works]),
-        heads=columns(heads, 7) if heads else np.zeros((0, 7)),
+        heads=columns(heads, 8) if heads else np.zeros((0, 8)),
     )
 
 
@@ -206,9 +211,10 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     1 + narrow / width.
     """
     units = units_of(gpu)
-    blocks, count, longest, edges, flops, width, masked = of.heads.T
+    blocks, count, longest, edges, flops, width, masked, drawn = of.heads.T
     one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
     one = one * np.where(masked > 0, tiles.masked, 1.0)
+    one = one + drawn * _DRAWN / (_peaks(of, gpu, "vector") / 2 / units)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
     serial = (longest + more / blocks) * tiles.alone
     shared = each * (count + more) / blocks
@@ -280,4 +286,6 @@ def _blocks(work: Work) -> tuple[float, ...]:
     tiles = d.get("tiles", blocks * longest * d["fraction"])
     products = 2 if d["direction"] == "fwd" else 5
     edges = d.get("edges", 0)
-    return blocks, tiles, longest, edges, 2 * high * wide * width * products, width, d["mask"]
+    drawn = high * wide if d["dropout"] else 0
+    flops = 2 * high * wide * width * products
+    return blocks, tiles, longest, edges, flops, width, d["mask"], drawn

@@ -44,9 +44,10 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     results = [(value, t.nbytes) for value, t in zip(statistics, op.outputs[1:], strict=True)]
     moments = "rms" not in op.name
     inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
-    flops, instructions = arithmetic(op.signature)
+    read, cols = made.inputs(index, op, "input"), source.numel // rows
+    flops, instructions = arithmetic(op.signature, made.in_registers(rows, cols, inner, read))
     after = applied(op.signature)
-    made.reduce(index, rows, source.numel // rows, inner, made.inputs(index, op, "input"), results,
+    made.reduce(index, rows, cols, inner, read, results,
                 (flops, max(instructions - after, source.numel)), moments)  # fmt: skip
     reads = made.inputs(index, op) | dict(results)
     made.make(index, reads, [(out, op.outputs[0])], 0, after)
@@ -121,7 +122,7 @@ def _softmax(made: Lowering, index: int, op: Op) -> None:
     inner = dim in (-1, len(source.shape) - 1)
     width = 2 if "backward" not in op.name else 1
     sums = [(next(made.number), rows * 4) for _ in range(width)]
-    flops, instructions = arithmetic(op.signature)
+    flops, instructions = arithmetic(op.signature, made.in_registers(rows, cols, inner, reads))
     made.reduce(index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
     results = zip(made.flow.makes[index], op.outputs, strict=True)
     made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
@@ -152,7 +153,6 @@ def _whole(made: Lowering, index: int, op: Op) -> None:
     if picked in made.pending:  # and computed for these alone
         held = made.pending[picked]
         node.flops -= held.flops - held.flops * target.numel // whole
-        node.instructions -= held.instructions - held.instructions * target.numel // whole
     for key in node.reads:  # of what is pending too only the rows' one element
         node.reads[key] = min(node.reads[key], target.numel * 32)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from simulator.fusion.access import region_of, value_of
+from simulator.fusion.anew import instructions
 from simulator.fusion.epilogue import with_epilogue
 from simulator.fusion.node import Key
 from simulator.fusion.scheduling import Group
@@ -91,7 +92,7 @@ class _Building:
         }  # fmt: skip
         ops = dict.fromkeys(op for each in group.nodes for op in each.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
-        work = sum(each.flops for each in loops), sum(each.instructions for each in loops)
+        work = sum(each.flops for each in loops), instructions(loops)
         ins, outs = (tuple(map(_bytes, each.values())) for each in (reads, needed))
         key = id(own.signature), ins, outs, work
         if key not in self.signatures:
@@ -118,7 +119,7 @@ class _Building:
         ops = dict.fromkeys(op for node in group.nodes for op in node.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
         reduction = group.reduces
-        work = sum(node.flops for node in group.nodes), sum(n.instructions for n in group.nodes)
+        work = sum(node.flops for node in group.nodes), instructions(group.nodes)
         args = arguments(group.nodes, len(reads) + len(writes), work, names)
         kind = "pointwise" if reduction is None else "reduction"
         key = kind, reads, writes, tuple(args.values())

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 
 from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
-from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.anew import instructions, together
+from simulator.fusion.arithmetic import PERSISTENT, arithmetic
 from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import adds, kind
 from simulator.fusion.library_calls import LibraryCalls
-from simulator.fusion.node import Key, Node, Pending
+from simulator.fusion.node import Anew, Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.pieces import accumulate, concatenate, scatter
@@ -28,6 +29,8 @@ from simulator.records import Op, Tensor, Trace
 _JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _SUM_BYTES = 4  # sums are kept in fp32
+_MANY_ROWS = 64  # a streaming multiprocessor, from which on Inductor asks for their order
+_PERSISTENT_ACROSS = 64
 
 
 class Lowering:
@@ -193,14 +196,15 @@ class Lowering:
         numel = 0
         held = self._held(reads)
         flops += sum(each.flops for each in held)
-        instructions += sum(each.instructions for each in held)
+        anew = together(held)
         ops = (*ops, index)
         for value, tensor in results:
             users = self.flow.users.get(value, [])
             if not users and value not in self.flow.kept:
                 continue
             self.made[value] = tensor
-            self.pending[value] = Pending(shared, ops, flops, instructions)
+            mine = {index: Anew(instructions, tensor.shape)}
+            self.pending[value] = Pending(shared, ops, flops, anew | mine)
             numel = max(numel, tensor.numel)
             if self._must_store(value, users, shared, ops):
                 stored[value] = tensor.nbytes
@@ -208,7 +212,7 @@ class Lowering:
             for value in stored:
                 del self.pending[value]
             node = Node("pointwise", numel, 1, True, dict(shared), stored, ops, flops,
-                        instructions)  # fmt: skip
+                        instructions, anew=anew)  # fmt: skip
             self.nodes.append(node)
 
     def _must_store(
@@ -247,8 +251,9 @@ class Lowering:
             return
         storage = self.trace.storages[value[0]].nbytes
         numel = max(storage // 2, 1)
+        slots = instructions([Node("pointwise", self.made[value].numel, anew=held.anew)])
         self.nodes.append(Node("pointwise", numel, 1, True, dict(held.reads), {value: storage},
-                               held.ops, held.flops, held.instructions))  # fmt: skip
+                               held.ops, held.flops, slots))  # fmt: skip
 
     def _through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
         """What is read from memory for these values, and the ops computed on the way."""
@@ -269,15 +274,25 @@ class Lowering:
 
     def node(
         self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
-        ops: tuple[int, ...], flops: int, instructions: int,
+        ops: tuple[int, ...], flops: int, slots: int,
     ) -> Node:  # fmt: skip
         shared, before = self._through(reads)
         held = self._held(reads)
         return Node(
             "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
-            (*before, *ops), flops + sum(h.flops for h in held),
-            instructions + sum(h.instructions for h in held),
+            (*before, *ops), flops + sum(h.flops for h in held), slots, anew=together(held),
+            looped=how == "reduction" and cols > self.in_registers(rows, cols, inner, reads),
         )  # fmt: skip
+
+    def in_registers(self, rows: int, cols: int, inner: bool, reads: dict[Key, int]) -> int:
+        """Elements of a row at most that a kernel keeps in registers. Where there are many rows
+        Inductor takes those of memory's order alone for rows (`Reduction.num_splits` of ir.py,
+        `reduction_hint` of codegen/simd_kernel_features.py)."""
+        if rows < _MANY_ROWS * (self.gpu.units or 132) and inner:
+            return PERSISTENT
+        plain = all(not isinstance(key, Part) and size >= rows * cols
+                    for key, size in self._through(reads)[0].items())  # fmt: skip
+        return PERSISTENT if plain else _PERSISTENT_ACROSS
 
 
 def lower_reduction(made: Lowering, index: int, op: Op) -> None:
