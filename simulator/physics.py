@@ -51,8 +51,8 @@ class Group:
     """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
     depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
     tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width, whether
-    a mask is read and random numbers of a tile, [works, 8]. A work at many points is as many rows: `counts`, None where
-    each is one."""
+    a mask is read and random numbers of a tile, [works, 8]. A work at many points is as
+    many rows: `counts`, None where each is one."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None

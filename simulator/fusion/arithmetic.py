@@ -19,9 +19,12 @@ SLOTS: dict[str, int] = {
     "relu": 1, "where": 2, "leaky_relu": 3, "elu": 26,
     "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 22, "gelu_backward": 41,
     "threshold_backward": 2, "hardswish_backward": 7, "softplus_backward": 20,
+    "index": 18, "gather": 18, "index_select": 18,
 }  # fmt: skip
 """An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
-A sine is counted without its path for large angles, which makes it 124."""
+A sine is counted without its path for large angles, which makes it 124. An index that is loaded is
+turned where it is negative, held against the bounds (config.assert_indirect_indexing), and made an
+address."""
 
 _TANH_GELU = {"gelu": 23, "gelu_backward": 33}
 _POW = 74
@@ -74,6 +77,13 @@ def applied(op: Signature) -> int:
     return _APPLIED * op.outputs[0].numel
 
 
+def folded(op: Signature) -> int:
+    """The instructions that Inductor saves of a division by a constant: it multiplies by the
+    reciprocal (`div_prim` of torch/_inductor/lowering.py)."""
+    constant = op.name == "aten.div.Tensor" and len(op.inputs) == 1
+    return (SLOTS["div"] - 1) * op.outputs[0].numel if constant else 0
+
+
 def _slots(op: Signature, work: Work, persistent: int) -> int:
     name = op.name.split(".")[1].removesuffix("_")
     if work.family in _REDUCING:
@@ -87,6 +97,6 @@ def _slots(op: Signature, work: Work, persistent: int) -> int:
         return _TANH_GELU[name] * elements
     if name == "pow" and work.flops:
         return (_POW if work.instructions > 30 * elements else work.flops // elements) * elements
-    if name == "div" and (op.name.endswith("Scalar") or len(op.inputs) == 1):
+    if name == "div" and op.name.endswith("Scalar"):
         return elements
     return SLOTS[name] * elements if name in SLOTS else max(work.flops, elements)

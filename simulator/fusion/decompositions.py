@@ -45,7 +45,7 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     moments = "rms" not in op.name
     inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
     read, cols = made.inputs(index, op, "input"), source.numel // rows
-    flops, instructions = arithmetic(op.signature, made.in_registers(rows, cols, inner, read))
+    flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, read))
     after = applied(op.signature)
     made.reduce(index, rows, cols, inner, read, results,
                 (flops, max(instructions - after, source.numel)), moments)  # fmt: skip
@@ -122,7 +122,7 @@ def _softmax(made: Lowering, index: int, op: Op) -> None:
     inner = dim in (-1, len(source.shape) - 1)
     width = 2 if "backward" not in op.name else 1
     sums = [(next(made.number), rows * 4) for _ in range(width)]
-    flops, instructions = arithmetic(op.signature, made.in_registers(rows, cols, inner, reads))
+    flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, reads))
     made.reduce(index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
     results = zip(made.flow.makes[index], op.outputs, strict=True)
     made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)

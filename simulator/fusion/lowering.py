@@ -12,7 +12,7 @@ from itertools import count
 
 from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
 from simulator.fusion.anew import instructions, together
-from simulator.fusion.arithmetic import PERSISTENT, arithmetic
+from simulator.fusion.arithmetic import arithmetic, folded
 from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import adds, kind
@@ -21,7 +21,7 @@ from simulator.fusion.node import Anew, Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.pieces import accumulate, concatenate, scatter
-from simulator.fusion.reductions import parts
+from simulator.fusion.reductions import in_registers, parts
 from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
@@ -29,8 +29,6 @@ from simulator.records import Op, Tensor, Trace
 _JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _SUM_BYTES = 4  # sums are kept in fp32
-_MANY_ROWS = 64  # a streaming multiprocessor, from which on Inductor asks for their order
-_PERSISTENT_ACROSS = 64
 
 
 class Lowering:
@@ -94,6 +92,7 @@ class Lowering:
     def _loop(self, index: int, op: Op) -> None:
         """An op over elements: each output is pending until something must store it."""
         flops, instructions = arithmetic(op.signature)
+        instructions -= folded(op.signature) if self.inductor else 0
         reads = self.inputs(index, op)
         if op.name == "aten.embedding_dense_backward.default":
             scatter(self, index, op, reads)
@@ -155,6 +154,11 @@ class Lowering:
         found = [strides_apart(key) for key, size in self._through(reads)[0].items()
                  if size >= elements]  # fmt: skip
         return any(found) and 2 * sum(found) >= len(found)
+
+    def in_registers(self, rows: int, inner: bool, reads: dict[Key, int]) -> int:
+        """Elements of a row at most that a kernel which reads this keeps in registers."""
+        apart = any(isinstance(key, Part) and key.way for key in self._through(reads)[0])
+        return in_registers(rows, inner and apart, self.gpu)
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -281,18 +285,8 @@ class Lowering:
         return Node(
             "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
             (*before, *ops), flops + sum(h.flops for h in held), slots, anew=together(held),
-            looped=how == "reduction" and cols > self.in_registers(rows, cols, inner, reads),
+            looped=how == "reduction" and cols > self.in_registers(rows, inner, reads),
         )  # fmt: skip
-
-    def in_registers(self, rows: int, cols: int, inner: bool, reads: dict[Key, int]) -> int:
-        """Elements of a row at most that a kernel keeps in registers. Where there are many rows
-        Inductor takes those of memory's order alone for rows (`Reduction.num_splits` of ir.py,
-        `reduction_hint` of codegen/simd_kernel_features.py)."""
-        if rows < _MANY_ROWS * (self.gpu.units or 132) and inner:
-            return PERSISTENT
-        plain = all(not isinstance(key, Part) and size >= rows * cols
-                    for key, size in self._through(reads)[0].items())  # fmt: skip
-        return PERSISTENT if plain else _PERSISTENT_ACROSS
 
 
 def lower_reduction(made: Lowering, index: int, op: Op) -> None:
