@@ -53,6 +53,8 @@ PERSISTENT = 1024
 where what comes after the sum reads it again (torch/_inductor/choices.py,
 `should_use_persistent_reduction`)."""
 
+_ROWS, _APART = 64, 64  # rows a multiprocessor, and elements of one
+
 _APPLIED = 5  # of a norm's slots: subtract, scale, weight, bias
 
 _REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward",
@@ -70,6 +72,13 @@ def arithmetic(op: Signature, persistent: int = PERSISTENT) -> tuple[int, int]:
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
     return flops, sum(_slots(op, work, persistent) for work in found)
+
+
+def in_registers(rows: int, apart: bool, units: int) -> int:
+    """Elements of a row at most that a kernel keeps in registers: of many rows that it reads
+    `apart`, otherwise than they lie in memory, only short ones (`Reduction.num_splits` of ir.py,
+    `get_reduction_hint` of codegen/simd_kernel_features.py)."""
+    return _APART if apart and rows >= _ROWS * units else PERSISTENT
 
 
 def applied(op: Signature) -> int:

@@ -12,7 +12,7 @@ from itertools import count
 
 from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
 from simulator.fusion.anew import instructions, together
-from simulator.fusion.arithmetic import arithmetic, folded
+from simulator.fusion.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.kinds import adds, kind
@@ -21,7 +21,7 @@ from simulator.fusion.node import Anew, Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.pieces import accumulate, concatenate, scatter
-from simulator.fusion.reductions import in_registers, parts
+from simulator.fusion.reductions import parts
 from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
@@ -158,7 +158,7 @@ class Lowering:
     def in_registers(self, rows: int, inner: bool, reads: dict[Key, int]) -> int:
         """Elements of a row at most that a kernel which reads this keeps in registers."""
         apart = any(isinstance(key, Part) and key.way for key in self._through(reads)[0])
-        return in_registers(rows, inner and apart, self.gpu)
+        return in_registers(rows, inner and apart, self.gpu.units or 132)
 
     # -- values -----------------------------------------------------------------------------------
 

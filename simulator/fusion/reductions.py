@@ -1,16 +1,13 @@
 """In how many steps a reduction runs, as Inductor splits it (torch/_inductor/choices.py,
-`reduction_split_factor`): few results leave units idle, so that parts are reduced first. And
-whether each step keeps its rows in registers (`should_use_persistent_reduction`)."""
+`reduction_split_factor`): few results leave units idle, so that parts are reduced first."""
 
 from __future__ import annotations
 
-from simulator.fusion.arithmetic import PERSISTENT
 from simulator.hardware import GPU
 
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
 _LEAST, _MOST = 32, 512  # elements a thread
 _INNER_UNSPLIT = 8192
-_ROWS, _PERSISTENT_APART = 64, 64  # rows a multiprocessor, and their elements
 _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 
@@ -46,10 +43,3 @@ def _even(cols: int, wanted: int, reach: int) -> int:
             if near > 0 and cols % near == 0:
                 return near
     return wanted
-
-
-def in_registers(rows: int, apart: bool, gpu: GPU) -> int:
-    """Elements of a row at most that a kernel keeps in registers: of many rows that it reads
-    `apart`, otherwise than they lie in memory, only short ones (`Reduction.num_splits` of ir.py,
-    `get_reduction_hint` of codegen/simd_kernel_features.py)."""
-    return _PERSISTENT_APART if apart and rows >= _ROWS * (gpu.units or 132) else PERSISTENT
