@@ -50,8 +50,8 @@ class Gain:
 def fused(chain: Trace, traffic: Traffic, operands: Sequence[int], reach_bytes: float) -> Work:
     """A chain as one launch: what it must move, and every instruction of it. `operands` are bytes
     of what it reads and writes, those of one number an element too. L2 finds what was used up to
-    `reach_bytes` before: a smaller operand than the largest comes from DRAM each time that it is
-    read again where more lies between."""
+    `reach_bytes` before: a smaller operand than the result, which is the last, comes from DRAM each
+    time that it is read again where more lies between."""
     ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
     slots = sum(arithmetic(op, _IN_REGISTERS)[1] for op in ops)
     sums = [op for op in ops if kind(op) == "reduction"]
@@ -62,9 +62,9 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[int], reach_bytes: 
     how = "reduction" if sums else "pointwise"
     cols = elements // rows if rows else 0
     found = dims(how, slots, rows, cols, elements, len(operands))
-    moved, whole = traffic.moved_bytes, max(operands)
+    moved = traffic.moved_bytes
     for size in operands:
-        times = whole // max(size, 1)
+        times = operands[-1] // max(size, 1)
         if times > 1 and moved / times > reach_bytes:
             moved += size * (times - 1)
     return Work("fused", traffic.flops, moved, instructions=slots, dims=found)
