@@ -15,6 +15,7 @@ from simulator.fusion.anew import instructions, together
 from simulator.fusion.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.gradients import accumulated
 from simulator.fusion.kinds import adds, kind
 from simulator.fusion.library_calls import LibraryCalls
 from simulator.fusion.node import Anew, Key, Node, Pending
@@ -56,6 +57,8 @@ class Lowering:
         for index, op in enumerate(self.trace.ops):
             if self.flow.computes[index] and op.phase != "optimizer":
                 self._lower(index, op)
+        if self.calls.channels_last:
+            accumulated(self)
         return self.nodes
 
     def of(self, members: Iterable[int]) -> list[Node]:
