@@ -30,7 +30,9 @@ def accumulated(made: Lowering) -> None:
         value, tensor = found
         plain = Tensor(tensor.shape, tensor.dtype, row_major(tensor.shape))
         if plain not in known:
-            known[plain] = Signature("aten.clone.default", (turned(plain),), (plain,), ("self",), {})
+            known[plain] = Signature(
+                "aten.clone.default", (turned(plain),), (plain,), ("self",), {}
+            )
         copy = Op(known[plain], op.module, op.phase, (value[0], value[0]))
         reads, writes = {value: tensor.nbytes}, {next(made.number): tensor.nbytes}
         made.nodes.append(Node("library", 1, reads=reads, writes=writes, ops=(index,), call=copy))
