@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.groups import shape_of, short_dtype
+from app.report.groups import shape_of, short_dtype
 from simulator.engines import peak_flops_per_s
 from simulator.prediction import Prediction, Regime
 
