@@ -36,5 +36,5 @@ def test_weights_that_are_channels_last_already_need_none() -> None:
     with torch.device("meta"):
         layers = nn.Conv2d(128, 128, 3), nn.Conv2d(128, 128, 3)
     for layer in layers:
-        layer.to(memory_format=torch.channels_last)
+        layer.weight = nn.Parameter(layer.weight.to(memory_format=torch.channels_last))
     assert _copies(*layers) == []
