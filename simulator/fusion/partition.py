@@ -36,8 +36,7 @@ def partition(
         )
     seconds = timer(gpu, profile) if profile and level == "compiled" else None
     lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
-    phases = [op.phase for op in trace.ops]
-    found = groups(lowering.run(), phases, rule.siblings, rule.after)
+    found = groups(lowering.run(), lowering.graphs.of, rule.siblings, rule.after)
     return absorbed(found, trace) if rule.epilogues else found
 
 

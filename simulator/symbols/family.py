@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.records import Assumption, Op, Signature, Storage, Tensor, Trace
+from simulator.records import Assumption, Break, Op, Signature, Storage, Tensor, Trace
 from simulator.symbols.expressions import Expression, Point, Search
 from simulator.symbols.templates import Slots, Template, fill, slots_in, template
 
@@ -143,7 +144,7 @@ class Family:
             assumptions=[
                 Assumption(op, name, fill(taken, sizes)) for op, name, taken in self.assumptions
             ],
-            **header,
+            **{**header, "breaks": msgspec.convert(header.get("breaks", []), list[Break])},
         )
         cast("dict[str, Any]", trace.__dict__)["signatures"] = (
             signatures,
