@@ -137,14 +137,15 @@ class Family:
         if len(signatures) < len(places):  # sizes that differ elsewhere coincide here
             rows = [places[row] for row in rows]
         ops, lives = self._columns[:6], self._columns[6:]
-        header = fill(self.header, sizes)
+        header: dict[str, Any] = dict(fill(self.header, sizes))
+        header["breaks"] = msgspec.convert(header.get("breaks", []), list[Break])
         trace = Trace(
             ops=list(map(Op, map(signatures.__getitem__, rows), *ops)),
             storages=list(map(Storage, map(sizes.__getitem__, self.storages), *lives)),
             assumptions=[
                 Assumption(op, name, fill(taken, sizes)) for op, name, taken in self.assumptions
             ],
-            **{**header, "breaks": msgspec.convert(header.get("breaks", []), list[Break])},
+            **header,
         )
         cast("dict[str, Any]", trace.__dict__)["signatures"] = (
             signatures,
