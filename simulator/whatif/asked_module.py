@@ -111,7 +111,9 @@ def capturing() -> Generator[None]:
     """transformers is told that a graph is traced or captured: it reads no mask's data then, and
     makes a mask that it would leave out in eager mode (`is_tracing` in its masking_utils)."""
     theirs = sys.modules.get("transformers.utils.import_utils")
-    with patch.object(theirs, "is_torchdynamo_compiling", lambda: True) if theirs else nullcontext():
+    with (
+        patch.object(theirs, "is_torchdynamo_compiling", lambda: True) if theirs else nullcontext()
+    ):
         yield
 
 

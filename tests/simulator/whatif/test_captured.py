@@ -9,7 +9,7 @@ import pytest
 from simulator.scenario import Scenario, predict
 from simulator.whatif.setting import asks_if_captured, setting
 
-NETWORK = '''
+NETWORK = """
 import torch
 from transformers import BertConfig, BertModel
 
@@ -19,7 +19,7 @@ def make():
     kwargs = dict(input_ids=torch.zeros(2, 16, dtype=torch.int64),
                   attention_mask=torch.ones(2, 16, dtype=torch.int64))
     return BertModel(config).half(), (), kwargs
-'''
+"""
 
 
 def test_who_asks(tmp_path: Path) -> None:
