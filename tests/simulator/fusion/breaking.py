@@ -70,8 +70,8 @@ class Twice(torch.autograd.Function):
         return x * 2
 
     @staticmethod
-    def backward(ctx: object, gradient: Tensor) -> Tensor:
-        return gradient * 2
+    def backward(ctx: object, *gradients: Tensor) -> Tensor:
+        return gradients[0] * 2
 
 
 class Doubles(Two):
@@ -86,8 +86,8 @@ class Said(torch.autograd.Function):
         return x * 2
 
     @staticmethod
-    def backward(ctx: object, gradient: Tensor) -> Tensor:
-        return gradient * 2
+    def backward(ctx: object, *gradients: Tensor) -> Tensor:
+        return gradients[0] * 2
 
 
 class Says(Two):
