@@ -56,7 +56,7 @@ def _kernel(found: Found, gpu: GPU) -> str | None:
     """What PyTorch chooses on this card (`simulator.tracing.semantics.attention`); None where that
     would be plain products again."""
     tensors = {name: tensor for name, tensor, _ in found.operands}
-    mask, capability = tensors.get("attn_bias"), gpu.compute_capability or (9, 0)
+    mask, capability = tensors.get("attn_bias"), _capability(gpu)
     sizes = [tensors["query"].shape[-1], tensors["value"].shape[-1]]
     if any(t.stride[-1] != 1 for t in tensors.values()):
         return None
@@ -68,6 +68,10 @@ def _kernel(found: Found, gpu: GPU) -> str | None:
         return "flash"
     half = ampere or tensors["query"].dtype == "float16"
     return "efficient" if half and whole else None
+
+
+def _capability(gpu: GPU) -> tuple[int, int]:
+    return gpu.compute_capability or (9, 0)
 
 
 class _Matching:

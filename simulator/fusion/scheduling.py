@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.fusion.access import Part, value_of
-from simulator.fusion.graphs import Graph
 from simulator.fusion.node import Key, Node
 
 _NODES = 64  # of one kernel at most (config.max_fusion_size)
@@ -35,7 +34,7 @@ class Group:
 
 
 def groups(
-    nodes: list[Node], graphs: Sequence[Graph], siblings: bool = True, after: bool = True
+    nodes: list[Node], graphs: Sequence[object], siblings: bool = True, after: bool = True
 ) -> list[Group]:
     """Every node in exactly one group, the groups in an order in which they can run. Nodes that
     only read the same fuse as `siblings`, loops with a reduction before them where `after`; all of
@@ -71,7 +70,7 @@ def groups(
 
 
 def _best(
-    node: Node, near: set[Group], sources: set[Group], graphs: Sequence[Graph], after: bool
+    node: Node, near: set[Group], sources: set[Group], graphs: Sequence[object], after: bool
 ) -> Group | None:
     best: tuple[int, int, Group] | None = None
     for group in near:

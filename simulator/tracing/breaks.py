@@ -125,6 +125,8 @@ class Breaks:
             if caller is not None and (theirs(caller.f_code) or _calls_modules(caller.f_code)):
                 event = self._break(caller, op, op, "a function under torch.compiler.disable")
                 self._disabled.append((frame, event))
+        elif _asked_for(code) and frame.f_back is not None:
+            self._break(frame.f_back, op, op, "torch._dynamo.graph_break() asks for it")
         elif _logs(code) and frame.f_back is not None and theirs(frame.f_back.f_code):
             self._break(frame.f_back, op, op, f"logging's {code.co_name} cannot be traced")
         elif theirs(code):
@@ -242,6 +244,12 @@ def _calls_modules(code: CodeType) -> bool:
 
 
 _LOGGING = {"debug", "info", "warning", "error", "exception", "critical", "log"}
+
+
+def _asked_for(code: CodeType) -> bool:
+    return code.co_name == "graph_break" and code.co_filename.replace("\\", "/").endswith(
+        "torch/_dynamo/decorators.py"
+    )
 
 
 def _logs(code: CodeType) -> bool:
