@@ -42,12 +42,9 @@ def attended(trace: Trace, gpu: GPU) -> JointGraph:
     """The step with calls in the place of what Inductor finds; itself where it finds nothing."""
     if gpu.vendor != "NVIDIA" or trace.phase != "inference":
         return JointGraph(trace)
-    matching = _Matching(trace)
-    found = [
-        each
-        for index, op in enumerate(trace.ops)
-        if op.name == "aten._softmax.default" and (each := matching.around(index))
-    ]
+    made = [index for index, op in enumerate(trace.ops) if op.name == "aten._softmax.default"]
+    matching = _Matching(trace) if made else None
+    found = [each for index in made if matching and (each := matching.around(index))]
     calls = {each.last: (each, name) for each in found if (name := _kernel(each, gpu))}
     return _with(trace, calls) if calls else JointGraph(trace)
 
