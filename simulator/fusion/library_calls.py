@@ -36,7 +36,7 @@ class LibraryCalls:
         """A call that reads and writes memory. Its bias, where that is added by a loop, is read by
         the loop."""
         flow = self.made.flow
-        if self.made.graphs.eager(index):
+        if self.made.only is None and self.made.graphs.eager(index):
             self._eager(index, op)
             return
         if self._unfused_bias(index, op) or self._bias_gradient(index, op):

@@ -70,7 +70,7 @@ class Lowering:
         """What op `index` becomes."""
         if self.only is not None and index not in self.only:
             return "library"
-        if self.graphs.eager(index):
+        if self.only is None and self.graphs.eager(index):
             return "library"
         op = self.trace.ops[index]
         key = id(op.signature)
@@ -221,7 +221,7 @@ class Lowering:
     ) -> bool:
         if value in self.flow.kept or len(reads) > _READS:
             return True
-        if self.graphs.cross(ops[-1], users):
+        if self.only is None and self.graphs.cross(ops[-1], users):
             return True
         kinds = [self._reader(user, value) for user in users]
         if "library" in kinds:

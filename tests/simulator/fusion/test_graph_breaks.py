@@ -15,6 +15,8 @@ from simulator.hardware import gpu
 from simulator.hosts import host
 from simulator.prediction import Prediction
 from simulator.records import Break, Trace
+from simulator.scenario import Scenario, predict
+from simulator.whatif import apply
 from tests.simulator.fusion import breaking
 
 H200 = gpu("h200")
@@ -132,3 +134,19 @@ def test_fused_breaks_lie_between_the_same_ops() -> None:
         again = (after.of[number][0], was[0]) == ("backward", "forward")  # computed once more
         assert again or after.of[number] == was
     assert np.isfinite(compiled(breaking.Unrolled(), "training").period_s)
+
+
+def test_a_break_is_nothing_to_a_kernel_written_by_hand() -> None:
+    """What runs eagerly when the step is compiled can still be fused by hand in eager mode."""
+    last = len(step(breaking.Looped()).ops) - 1  # mul, relu: one kernel less than eager
+    place = f"{breaking.__file__}:Looped"
+    eager = predict(Scenario(place, batch=8))
+    fused_by_hand = predict(apply(Scenario(place, batch=8), "fuse", {"ops": f"{last - 1}+{last}"}))
+    assert fused_by_hand.kernel_count == eager.kernel_count - 1
+
+
+def test_no_break_is_beyond_the_step() -> None:
+    for made in CASES:
+        own = step(made(), "training")
+        assert all(0 <= b.op <= b.until <= len(own.ops) for b in own.breaks)
+        assert all(b.back <= b.back_until <= len(own.ops) for b in own.breaks)
