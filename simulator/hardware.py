@@ -59,6 +59,8 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
     interconnect: str | None = None
     interconnect_bytes_per_s: float | None = None
     tdp_w: float | None = None
+    sustained_tensor: float | None = None
+    sustained_vector: float | None = None
     price_usd: float | None = None
     sources: Mapping[str, str] = {}
     unsourced: tuple[str, ...] = ()

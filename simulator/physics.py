@@ -21,6 +21,7 @@ from simulator.costs import Work
 from simulator.engines import dram_bytes_per_s, l2_bytes_per_s, peak_flops_per_s, units_of
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
+from simulator.transfer import dram_share, longer, measured_on
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
@@ -163,7 +164,7 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     units = units_of(gpu)
     high, wide = np.array(tiles.shapes, float).T[:, :, None]
     each = 2 * high * wide
-    rate = _peaks(of, gpu) * tiles.utilisation / units
+    rate = _peaks(of, gpu) * tiles.utilisation / units / _longer(of, gpu, profile, tiles.utilisation)
     slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
     number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
     beside = _on_tensor(of)
@@ -194,6 +195,13 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     return _beside_memory(best, of, gpu, profile, tiles)
 
 
+def _longer(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
+    """Than this share of the peak, which the GPU that was measured reaches, would take here."""
+    measured = measured_on(profile.gpu)
+    there = _peaks(of, measured or gpu)
+    return longer(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
+
+
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
     """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
     return tiles.feed * gpu.boost_hz if gpu.units and gpu.boost_hz else np.inf
@@ -209,6 +217,8 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     blocks, count, longest, edges, flops, width, masked = of.heads.T
     one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
     one = one * np.where(masked > 0, tiles.masked, 1.0)
+    slower = (1 + tiles.narrow / width) * np.where(masked > 0, tiles.masked, 1.0)
+    one = one * _longer(of, gpu, profile, tiles.utilisation / slower)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
     serial = (longest + more / blocks) * tiles.alone
     shared = each * (count + more) / blocks
@@ -217,7 +227,8 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
 
 
 def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
-    cold = of.bytes / (gpu.bandwidth_bytes_per_s * tiles.dram)
+    share = dram_share(tiles.dram, gpu, measured_on(profile.gpu), profile.dram_reach)
+    cold = of.bytes / (gpu.bandwidth_bytes_per_s * share)
     hot = np.minimum(of.bytes / (l2_bytes_per_s(gpu, profile) * tiles.l2), cold)
     fixed, latency = (np.full_like(cold, s) for s in (tiles.fixed_s, tiles.cold_s))
     return np.column_stack([compute, cold, hot, fixed, latency])
