@@ -39,22 +39,27 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     kept, had = _sustained(gpu, on_tensor), _sustained(measured, on_tensor)
     engine = np.maximum(share, had)  # of the measured peak, were there nothing but the engine
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
-    clocks = units_of(measured) * (measured.boost_hz or 1) / (units_of(gpu) * (gpu.boost_hz or 1))
+    clocks = _clocks(measured) / _clocks(gpu)
     ideal = had / (engine * kept * here)
     both = (ideal**_OVERLAP + (rest / there * clocks) ** _OVERLAP) ** (1 / _OVERLAP)
     return both * here * share
 
 
-def dram_share(share: float, gpu: GPU, measured: GPU | None, reach: float) -> float:
-    """Share of DRAM's bandwidth on `gpu` of loads that reach this one on the GPU that was measured,
-    where the best reach `reach`."""
-    if measured is None or gpu.id == measured.id or not _clocked(gpu, measured):
+def carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) -> float:
+    """Share of a memory's bandwidth on `gpu`, `wider` times that of the GPU that was measured, of
+    loads that reach this share there, where the best reach `reach`: what waits there are bytes in
+    flight, so many a unit and clock (Little's law)."""
+    if gpu.id == measured.id or not _clocked(gpu, measured):
         return share
     most = max(share, reach)
     waiting = max((1 / share) ** _STREAMED - (1 / most) ** _STREAMED, 0) ** (1 / _STREAMED)
-    fewer = units_of(measured) * (measured.boost_hz or 1) / (units_of(gpu) * (gpu.boost_hz or 1))
-    waiting *= gpu.bandwidth_bytes_per_s / measured.bandwidth_bytes_per_s * fewer
+    waiting *= wider * _clocks(measured) / _clocks(gpu)
     return (most**-_STREAMED + waiting**_STREAMED) ** (-1 / _STREAMED)
+
+
+def _clocks(gpu: GPU) -> float:
+    """Of all units in a second."""
+    return units_of(gpu) * (gpu.boost_hz or 1.0)
 
 
 def _clocked(*cards: GPU) -> bool:
