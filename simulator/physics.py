@@ -18,10 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.engines import dram_bytes_per_s, l2_bytes_per_s, peak_flops_per_s, units_of
+from simulator.engines import (
+    dram_bytes_per_s,
+    dram_reach,
+    l2_bytes_per_s,
+    peak_flops_per_s,
+    units_of,
+)
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
-from simulator.transfer import carried, longer, measured_on
+from simulator.transfer import dram_share, l2_share, longer, measured_on, without_bulk_loads
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
@@ -106,7 +112,7 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
 def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     """Seconds [works, 6]: compute, memory from DRAM, memory from L2, fixed, what comes on top
     where anything is from DRAM, and of memory from DRAM where others' writes wait in L2."""
-    tiles = _tiles(curve, profile)
+    tiles = _tiles(curve, gpu, profile)
     if tiles is not None and len(of.heads):
         found = _attention(of, gpu, profile, tiles)
     elif tiles is not None and of.flops.all():
@@ -120,15 +126,17 @@ def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
 def _written_back(of: Group, gpu: GPU, profile: Profile) -> Floats:
     """Seconds of writing back lines that kernels before left in L2."""
     held = _WRITTEN * (gpu.l2_bytes or 0) * of.read_bytes / np.maximum(of.bytes, 1)
-    most = gpu.bandwidth_bytes_per_s * profile.dram_reach
+    most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     return np.minimum(_EVICTING * of.read_bytes, held) / most
 
 
-def _tiles(curve: str, profile: Profile) -> Tiles | None:
+def _tiles(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
     """A curve's tiles, or those of what it is a variant of where it was not measured."""
-    while curve not in profile.tiles and "_" in curve:
-        curve = curve.rpartition("_")[0]
-    return profile.tiles.get(curve)
+    kind = curve
+    while kind not in profile.tiles and "_" in kind:
+        kind = kind.rpartition("_")[0]
+    found = profile.tiles.get(kind)
+    return None if found is None else without_bulk_loads(found, curve, gpu, profile)
 
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
@@ -144,7 +152,7 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
     if gpu.units and gpu.boost_hz:
         alone = np.maximum(alone, of.runs * traffic.run_clocks / (gpu.units * gpu.boost_hz))
     cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
-    hot = of.bytes / _l2(gpu, profile, traffic.l2)
+    hot = of.bytes / (l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile))
     latency = traffic.cold_s + traffic.cold_step_s * of.steps
     return np.column_stack(
         [
@@ -162,16 +170,12 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     h · w products want h + w numbers: tensor cores compute while these come, whichever takes
     longer; vector lanes take turns with loading them."""
     units = units_of(gpu)
-    import os
-    shapes = tiles.shapes if gpu.compute_capability and gpu.compute_capability[0]>=9 or of.works[0].family!='gemm' or of.works[0].engine!='tensor' or os.environ.get('OLD') else profile.tiles['gemm_tensor_half_4'].shapes
-    high, wide = np.array(shapes, float).T[:, :, None]
-    wave_s=tiles.wave_s
-    if shapes is not tiles.shapes: wave_s=max(wave_s,float(os.environ.get('WAVE','1e-6'))); wave_s*=(1980e6/gpu.boost_hz)**float(os.environ.get('WX','0'))
+    high, wide = np.array(tiles.shapes, float).T[:, :, None]
     each = 2 * high * wide
-    rate = _peaks(of, gpu) * tiles.utilisation / units / _longer(of, gpu, profile, tiles.utilisation)
+    rate = _peaks(of, gpu) * tiles.utilisation / units
+    rate = rate / _longer(of, gpu, profile, tiles.utilisation)
     slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
-    fedb=_fed_bytes_per_s(gpu, tiles)
-    number = of.item_bytes / fedb * slower
+    number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
     beside = _on_tensor(of)
     best = np.empty(len(of.flops))
     some = max(1, _CELLS // high.size)
@@ -188,7 +192,7 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
                     np.inf,
                     np.min(
                         np.ceil(waves * split)
-                        * (np.maximum(depth / split, 1) * step + wave_s),
+                        * (np.maximum(depth / split, 1) * step + tiles.wave_s),
                         axis=0,
                     )
                     + (tiles.split_s if split > 1 else 0.0),
@@ -205,17 +209,6 @@ def _longer(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Flo
     measured = measured_on(profile.gpu)
     there = _peaks(of, measured or gpu)
     return longer(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
-
-
-def _l2(gpu: GPU, profile: Profile, share: float) -> float:
-    """Bytes/s from L2 of loads that reach this share of it on the GPU that was measured."""
-    import os
-    here = l2_bytes_per_s(gpu, profile)
-    measured = measured_on(profile.gpu)
-    if measured is None or os.environ.get('OLDL2'):
-        return here * share
-    there = l2_bytes_per_s(measured, profile)
-    return here * carried(share, gpu, measured, here / there, 1.0)
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
@@ -243,11 +236,9 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
 
 
 def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
-    measured = measured_on(profile.gpu) or gpu
-    wider = gpu.bandwidth_bytes_per_s / measured.bandwidth_bytes_per_s
-    share = carried(tiles.dram, gpu, measured, wider, profile.dram_reach)
-    cold = of.bytes / (gpu.bandwidth_bytes_per_s * share)
-    hot = np.minimum(of.bytes / _l2(gpu, profile, tiles.l2), cold)
+    cold = of.bytes / (gpu.bandwidth_bytes_per_s * dram_share(tiles.dram, gpu, profile))
+    from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(tiles.l2, gpu, profile)
+    hot = np.minimum(of.bytes / from_l2, cold)
     fixed, latency = (np.full_like(cold, s) for s in (tiles.fixed_s, tiles.cold_s))
     return np.column_stack([compute, cold, hot, fixed, latency])
 

@@ -1,11 +1,15 @@
-"""What a product measured on one GPU takes on another.
+"""What a share of a peak that was measured on one GPU is on another.
 
-A share of the peak does not carry over: what keeps a kernel below the peak (addresses, loads into
-registers, exponentials, the wait for DRAM) takes clocks of a streaming multiprocessor, as many on
-a card whose tensor cores are an eighth as fast. So a kernel's time a FLOP is taken apart on the
-GPU that was measured: what its engine needs, at the clock that the power limit leaves it, and the
-rest, which follows the clock. Both overlap in part: their powers of `_OVERLAP` add up, as do those
-of what DRAM takes and of what the bytes in flight take (Little's law).
+It does not carry over as a share. What keeps a kernel below a peak (addresses, loads into
+registers, exponentials) takes clocks of a streaming multiprocessor, as many on a card whose tensor
+cores are an eighth as fast; and the bytes that its loads keep in flight are so many a
+multiprocessor, whatever the memory behind them. So a share is taken apart on the GPU that was
+measured: what the engine or the memory alone would give, and the rest, which follows units ×
+clock. The two overlap in part: their powers of `_OVERLAP` or `_IN_FLIGHT` add up.
+
+Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
+(NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090
+(huggingface/pytorch-image-models, Apache-2.0).
 """
 
 from __future__ import annotations
@@ -15,13 +19,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.engines import units_of
+from msgspec.structs import replace
+
+from simulator.engines import dram_reach, l2_bytes_per_s, units_of
 from simulator.hardware import GPU, gpus
+from simulator.profiles import Profile, Tiles
 
 Floats = NDArray[np.float64]
 
 _OVERLAP = 1.5
-_STREAMED = 2.0
+_IN_FLIGHT = 2.0
+_HOPPER = (9, 0)
+_BULK = ("gemm_tensor_half", "gemm_tensor_float8")
+_COPYING = "gemm_tensor_half_4"
 
 
 @lru_cache
@@ -34,10 +44,10 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
            gpu: GPU, measured: GPU | None) -> Floats:  # fmt: skip
     """How many times as long [works] as this share of the peak `here` would take, on `gpu`, what
     reaches it of the peak `there` on the GPU that was measured."""
-    if measured is None or gpu.id == measured.id or not _clocked(gpu, measured):
+    if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)
     kept, had = _sustained(gpu, on_tensor), _sustained(measured, on_tensor)
-    engine = np.maximum(share, had)  # of the measured peak, were there nothing but the engine
+    engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
     clocks = _clocks(measured) / _clocks(gpu)
     ideal = had / (engine * kept * here)
@@ -45,16 +55,44 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     return both * here * share
 
 
-def carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) -> float:
-    """Share of a memory's bandwidth on `gpu`, `wider` times that of the GPU that was measured, of
-    loads that reach this share there, where the best reach `reach`: what waits there are bytes in
-    flight, so many a unit and clock (Little's law)."""
-    if gpu.id == measured.id or not _clocked(gpu, measured):
+def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
+    """Share of `gpu`'s bandwidth that loads reach which reach this one on the GPU measured."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured):
         return share
+    wider = gpu.bandwidth_bytes_per_s / measured.bandwidth_bytes_per_s
+    reached = _carried(share, gpu, measured, wider, profile.dram_reach)
+    return reached * dram_reach(gpu, profile) / profile.dram_reach
+
+
+def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
+    """The same of the bandwidth of L2."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured):
+        return share
+    wider = l2_bytes_per_s(gpu, profile) / l2_bytes_per_s(measured, profile)
+    return _carried(share, gpu, measured, wider, 1.0)
+
+
+def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) -> float:
+    """Of a memory `wider` times as wide, where the best reach `reach`: the rest waits for bytes in
+    flight, so many a unit and clock (Little's law)."""
     most = max(share, reach)
-    waiting = max((1 / share) ** _STREAMED - (1 / most) ** _STREAMED, 0) ** (1 / _STREAMED)
+    waiting = max(share**-_IN_FLIGHT - most**-_IN_FLIGHT, 0) ** (1 / _IN_FLIGHT)
     waiting *= wider * _clocks(measured) / _clocks(gpu)
-    return (most**-_STREAMED + waiting**_STREAMED) ** (-1 / _STREAMED)
+    return (most**-_IN_FLIGHT + waiting**_IN_FLIGHT) ** (-1 / _IN_FLIGHT)
+
+
+def without_bulk_loads(tiles: Tiles, curve: str, gpu: GPU, profile: Profile) -> Tiles:
+    """A product's tiles on NVIDIA's cards before Hopper, which have no bulk loads: those of the
+    kernels that Hopper has for lines that bulk loads cannot fetch, each wave of which begins and
+    ends by itself."""
+    copying, since = profile.tiles.get(_COPYING), gpu.compute_capability
+    measured = measured_on(profile.gpu)
+    known = measured is not None and (measured.compute_capability or since or _HOPPER) >= _HOPPER
+    if curve not in _BULK or copying is None or since is None or since >= _HOPPER or not known:
+        return tiles
+    return replace(tiles, shapes=copying.shapes, wave_s=max(tiles.wave_s, copying.wave_s))
 
 
 def _clocks(gpu: GPU) -> float:
@@ -62,8 +100,10 @@ def _clocks(gpu: GPU) -> float:
     return units_of(gpu) * (gpu.boost_hz or 1.0)
 
 
-def _clocked(*cards: GPU) -> bool:
-    return all(card.units and card.boost_hz for card in cards)
+def _carries(*cards: GPU) -> bool:
+    """Are these two cards, with multiprocessors and clocks that are known?"""
+    known = all(card.boost_hz and units_of(card) == card.units for card in cards)
+    return known and len({card.id for card in cards}) > 1
 
 
 def _sustained(gpu: GPU, on_tensor: NDArray[np.bool_]) -> Floats:
