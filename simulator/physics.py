@@ -141,10 +141,11 @@ def _tiles(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
     """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
-    lanes = _peaks(of, gpu, "vector") / 2
+    lanes = _peaks(of, gpu, "vector") / 2 * (gpu.sustained_vector or 1)
     slots = of.instructions / lanes
     on_tensor = _on_tensor(of)
-    compute = np.maximum(slots, np.where(on_tensor, of.flops / _peaks(of, gpu), 0.0))
+    products = of.flops / _peaks(of, gpu) * _longer(of, gpu, profile, traffic.issue)
+    compute = np.maximum(slots, np.where(on_tensor, products, 0.0))
     fixed = traffic.fixed_s + traffic.step_s * of.steps
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)

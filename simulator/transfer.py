@@ -49,7 +49,7 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     kept, had = _sustained(gpu, on_tensor), _sustained(measured, on_tensor)
     engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
-    clocks = _clocks(measured) / _clocks(gpu)
+    clocks = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
     ideal = had / (engine * kept * here)
     both = (ideal**_OVERLAP + (rest / there * clocks) ** _OVERLAP) ** (1 / _OVERLAP)
     return both * here * share
@@ -79,7 +79,7 @@ def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) 
     flight, so many a unit and clock (Little's law)."""
     most = max(share, reach)
     waiting = max(share**-_IN_FLIGHT - most**-_IN_FLIGHT, 0) ** (1 / _IN_FLIGHT)
-    waiting *= wider * _clocks(measured) / _clocks(gpu)
+    waiting *= min(wider * _clocks(measured) / _clocks(gpu), 1.0)
     return (most**-_IN_FLIGHT + waiting**_IN_FLIGHT) ** (-1 / _IN_FLIGHT)
 
 
