@@ -27,7 +27,14 @@ from simulator.engines import (
 )
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
-from simulator.transfer import dram_share, l2_share, longer, measured_on, without_bulk_loads
+from simulator.transfer import (
+    dram_share,
+    issue,
+    l2_share,
+    longer,
+    measured_on,
+    without_bulk_loads,
+)
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
@@ -141,7 +148,7 @@ def _tiles(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
     """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
-    lanes = _peaks(of, gpu, "vector") / 2 * (gpu.sustained_vector or 1)
+    lanes = _peaks(of, gpu, "vector") / 2 * issue(gpu, profile)
     slots = of.instructions / lanes
     on_tensor = _on_tensor(of)
     products = of.flops / _peaks(of, gpu) * _longer(of, gpu, profile, traffic.issue)

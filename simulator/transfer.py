@@ -29,6 +29,10 @@ Floats = NDArray[np.float64]
 
 _OVERLAP = 1.5
 _IN_FLIGHT = 2.0
+_BESIDE = 1.4
+"""Between 1 and 2, from EfficientNet on an A100 and a V100 (NVIDIA DeepLearningExamples), softmax
+and LayerNorm on an A100, a V100 and a T4 (sitar-lab/NeuSight, MIT)."""
+_VOLTA = (7, 0)
 _HOPPER = (9, 0)
 _BULK = ("gemm_tensor_half", "gemm_tensor_float8")
 _COPYING = "gemm_tensor_half_4"
@@ -53,6 +57,19 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     ideal = had / (engine * kept * here)
     both = (ideal**_OVERLAP + (rest / there * clocks) ** _OVERLAP) ** (1 / _OVERLAP)
     return both * here * share
+
+
+def issue(gpu: GPU, profile: Profile) -> float:
+    """Instructions a clock, over FP32 lanes, that a kernel gets which gets one a lane on the GPU
+    measured. Volta, Turing and the A100 have half of Hopper's FP32 lanes and as many integer lanes
+    beside them, so that other instructions overlap (NVIDIA's Volta whitepaper)."""
+    measured, kept = measured_on(profile.gpu), gpu.sustained_vector or 1.0
+    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+        return kept
+    if (gpu.compute_capability or (0, 0)) < _VOLTA:
+        return kept
+    lanes, most = ((card.peak("vector", "fp32") or 1.0) / _clocks(card) for card in (gpu, measured))
+    return kept * max(1.0, min(_BESIDE, most / lanes))
 
 
 def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
