@@ -27,14 +27,7 @@ from simulator.engines import (
 )
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
-from simulator.transfer import (
-    dram_share,
-    issue,
-    l2_share,
-    longer,
-    measured_on,
-    without_bulk_loads,
-)
+from simulator.transfer import dram_share, issue, l2_share, longer, measured_on, tiles_of
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
@@ -119,7 +112,7 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
 def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     """Seconds [works, 6]: compute, memory from DRAM, memory from L2, fixed, what comes on top
     where anything is from DRAM, and of memory from DRAM where others' writes wait in L2."""
-    tiles = _tiles(curve, gpu, profile)
+    tiles = tiles_of(curve, gpu, profile)
     if tiles is not None and len(of.heads):
         found = _attention(of, gpu, profile, tiles)
     elif tiles is not None and of.flops.all():
@@ -135,15 +128,6 @@ def _written_back(of: Group, gpu: GPU, profile: Profile) -> Floats:
     held = _WRITTEN * (gpu.l2_bytes or 0) * of.read_bytes / np.maximum(of.bytes, 1)
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     return np.minimum(_EVICTING * of.read_bytes, held) / most
-
-
-def _tiles(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
-    """A curve's tiles, or those of what it is a variant of where it was not measured."""
-    kind = curve
-    while kind not in profile.tiles and "_" in kind:
-        kind = kind.rpartition("_")[0]
-    found = profile.tiles.get(kind)
-    return None if found is None else without_bulk_loads(found, curve, gpu, profile)
 
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:

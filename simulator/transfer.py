@@ -17,9 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
-
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from simulator.engines import dram_reach, l2_bytes_per_s, units_of
 from simulator.hardware import GPU, gpus
@@ -50,9 +49,11 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     reaches it of the peak `there` on the GPU that was measured."""
     if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)
-    kept, had = _sustained(gpu, on_tensor), _sustained(measured, on_tensor)
+    had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
+    kept = np.where(on_tensor, gpu.sustained_tensor or had, gpu.sustained_vector or had)
     engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
+    # More FLOPs a clock come with kernels of their own, which keep up with them.
     clocks = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
     ideal = had / (engine * kept * here)
     both = (ideal**_OVERLAP + (rest / there * clocks) ** _OVERLAP) ** (1 / _OVERLAP)
@@ -100,14 +101,26 @@ def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) 
     return (most**-_IN_FLIGHT + waiting**_IN_FLIGHT) ** (-1 / _IN_FLIGHT)
 
 
-def without_bulk_loads(tiles: Tiles, curve: str, gpu: GPU, profile: Profile) -> Tiles:
+def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
+    """A curve's tiles, or those of what it is a variant of where it was not measured."""
+    kind = "gemm_vector" if curve == "conv_vector" else curve  # Hopper runs none of those
+    while kind not in profile.tiles and "_" in kind:
+        kind = kind.rpartition("_")[0]
+    found = profile.tiles.get(kind)
+    if found is None or curve not in _BULK:
+        return found
+    return _without_bulk_loads(found, gpu, profile)
+
+
+def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
     """A product's tiles on NVIDIA's cards before Hopper, which have no bulk loads: those of the
     kernels that Hopper has for lines that bulk loads cannot fetch, each wave of which begins and
     ends by itself."""
-    copying, since = profile.tiles.get(_COPYING), gpu.compute_capability
-    measured = measured_on(profile.gpu)
-    known = measured is not None and (measured.compute_capability or since or _HOPPER) >= _HOPPER
-    if curve not in _BULK or copying is None or since is None or since >= _HOPPER or not known:
+    measured, copying = measured_on(profile.gpu), profile.tiles.get(_COPYING)
+    if measured is None or copying is None or not _carries(gpu, measured):
+        return tiles
+    here, there = (card.compute_capability or _HOPPER for card in (gpu, measured))
+    if here >= _HOPPER or there < _HOPPER:
         return tiles
     return replace(tiles, shapes=copying.shapes, wave_s=max(tiles.wave_s, copying.wave_s))
 
@@ -121,7 +134,3 @@ def _carries(*cards: GPU) -> bool:
     """Are these two cards, with multiprocessors and clocks that are known?"""
     known = all(card.boost_hz and units_of(card) == card.units for card in cards)
     return known and len({card.id for card in cards}) > 1
-
-
-def _sustained(gpu: GPU, on_tensor: NDArray[np.bool_]) -> Floats:
-    return np.where(on_tensor, gpu.sustained_tensor or 1.0, gpu.sustained_vector or 1.0)
