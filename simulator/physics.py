@@ -132,11 +132,14 @@ def _written_back(of: Group, gpu: GPU, profile: Profile) -> Floats:
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
     """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
-    lanes = _peaks(of, gpu, "vector") / 2 * issue(gpu, profile)
-    slots = of.instructions / lanes
+    beside = issue(gpu, profile)
+    peaks = _peaks(of, gpu, "vector")
+    slots = of.instructions / (peaks / 2 * beside)
     on_tensor = _on_tensor(of)
     products = of.flops / _peaks(of, gpu) * _longer(of, gpu, profile, traffic.issue)
-    compute = np.maximum(slots, np.where(on_tensor, products, 0.0))
+    compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
+    if beside > 1:  # no FLOP runs on lanes that are not for it
+        compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
     fixed = traffic.fixed_s + traffic.step_s * of.steps
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)
@@ -148,7 +151,7 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
     latency = traffic.cold_s + traffic.cold_step_s * of.steps
     return np.column_stack(
         [
-            compute / traffic.issue,
+            compute,
             np.maximum(cold, alone),
             np.maximum(np.minimum(hot, cold), alone),
             fixed,
