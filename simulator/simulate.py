@@ -10,6 +10,7 @@ from operator import is_
 import numpy as np
 
 from simulator.costs import Work
+from simulator.engines import l2_kept_bytes
 from simulator.errors import InputError
 from simulator.fusion import Fused, fused
 from simulator.fusion.graphs import told
@@ -86,7 +87,7 @@ def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
     """Seconds of each kernel; what the kernels before it left in L2 is read at L2's speed."""
     row = found.lowered.work_of
     table = _roofs(found, gpu, profile).of(row)
-    hot = found.hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
+    hot = found.hot_share(l2_kept_bytes(gpu, profile))
     return Columns(row, found.lowered.op_of, *table.parts(hot, table.dirty()))
 
 
