@@ -79,27 +79,44 @@ def read(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             raw = file.read(_MAX_BYTES + 1)
-        if len(raw) > _MAX_BYTES or max(map(len, raw.splitlines()), default=0) > _MAX_LINE:
-            raise InputError(
-                f"{path}: too large: expected {_MAX_BYTES} bytes and lines of {_MAX_LINE} at most; "
-                "check that it is a GPU's file"
-            )
-        table = tomllib.loads(raw.decode())
-    except (OSError, ValueError, RecursionError) as error:  # unreadable, not UTF-8 or TOML, deep
+    except OSError as error:
+        raise InputError(_no_toml(str(path), error)) from None
+    return {"id": path.stem, **of_text(raw, str(path))}
+
+
+def of_text(raw: bytes, place: str) -> dict[str, Any]:
+    """The fields of the GPU that a file's text describes. InputError, which begins with `place`,
+    where it is wrong."""
+    if len(raw) > _MAX_BYTES or max(map(len, raw.splitlines()), default=0) > _MAX_LINE:
         raise InputError(
-            f"{path}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
-        ) from None
+            f"{place}: too large: expected {_MAX_BYTES} bytes and lines of {_MAX_LINE} at most; "
+            "check that it is a GPU's file"
+        )
+    try:
+        table = tomllib.loads(raw.decode())
+    except (ValueError, RecursionError) as error:  # not UTF-8 or TOML, deep
+        raise InputError(_no_toml(place, error)) from None
+    return of_table(table, place)
+
+
+def _no_toml(place: str, error: Exception) -> str:
+    return f"{place}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
+
+
+def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
+    """The fields of the GPU that the keys of a file describe, in SI units. InputError, which
+    begins with `place`, where they are wrong."""
     try:
         file = msgspec.convert(table, _File)
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {_complaint(str(error), table)}") from None
+        raise InputError(f"{place}: {_complaint(str(error), table)}") from None
     if not (file.tensor_tflops.times(1) or file.vector_tflops.times(1)):
         raise InputError(
-            f"{path}: no peak: expected a figure in [tensor_tflops] or [vector_tflops]; add one"
+            f"{place}: no peak: expected a figure in [tensor_tflops] or [vector_tflops]; add one"
         )
     fields = _fields(file)
-    fields["sources"], fields["unsourced"] = _provenance(path, file)
-    return {"id": path.stem, **fields}
+    fields["sources"], fields["unsourced"] = _provenance(place, file)
+    return fields
 
 
 def _fields(file: _File) -> dict[str, Any]:
@@ -119,7 +136,7 @@ def _fields(file: _File) -> dict[str, Any]:
     return fields
 
 
-def _provenance(path: Path, file: _File) -> tuple[dict[str, str], tuple[str, ...]]:
+def _provenance(place: str, file: _File) -> tuple[dict[str, str], tuple[str, ...]]:
     """A source by figure, and the figures without; a table's name stands for all its figures."""
     values = asdict(file).items()
     dtypes = {key: value.times(1) for key, value in values if isinstance(value, _Dtypes)}
@@ -131,7 +148,7 @@ def _provenance(path: Path, file: _File) -> tuple[dict[str, str], tuple[str, ...
         for figure in (figure for key in keys for figure in tables.get(key) or [key]):
             if figure not in figures or figure in stated:
                 raise InputError(
-                    f"{path}: `sources` and `unsourced` name {shown(figure)}: expected figures of "
+                    f"{place}: `sources` and `unsourced` name {shown(figure)}: expected figures of "
                     "this file (such as 'tensor_tflops.bf16'), each once; correct or remove it"
                 )
             stated[figure] = source
