@@ -79,6 +79,7 @@ class Menus(QMenuBar):
             self._add(menu, f"Work on {LETTERS[place]}", lambda at=place: state.work_on(at),
                       f"Alt+{place + 1}")  # fmt: skip
         menu.addSeparator()
+        self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
         self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
 
     def _help(self, menu: QMenu) -> None:

@@ -24,6 +24,7 @@ from app.state.session import LETTERS, Session, State
 from app.views.view import View
 from app.window.banner import Banner
 from app.window.exporting import Form, ask_and_export
+from app.window.gpu_editing import GpuEditing
 from app.window.head import Head, WorkspaceButtons
 from app.window.keys import KeysDialog
 from app.window.layout import Layout
@@ -71,6 +72,7 @@ class Window(QMainWindow):
         self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
         self.opening = Opening(self, session, self.files, self.banner)
         self.dropping = Dropping(self, theme)
+        self.gpu_editing = GpuEditing(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         self.head = Head(Menus(self), self.buttons)
         self.head.commands.clicked.connect(self.show_commands)
@@ -135,6 +137,7 @@ class Window(QMainWindow):
         for shows in (self.verdict, inspector):
             answering.searched.connect(shows.show_along)
         inspector.follow(self.advising)
+        inspector.edit_gpu.clicked.connect(self.gpu_editing.open)
 
     def _changed(self, before: State, after: State) -> None:
         self.banner.clear("card")
