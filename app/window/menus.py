@@ -84,6 +84,7 @@ class Menus(QMenuBar):
 
     def _help(self, menu: QMenu) -> None:
         self._add(menu, "Commands …", self.window_.show_commands, "Ctrl+Shift+P")
+        self._add(menu, "Explain this figure", self.window_.explaining.open, "F1")
         self._add(menu, "Keys", self.window_.show_keys, "?")
 
     def _add(self, menu: QMenu, words: str, done: Callable[[], Any],

@@ -23,6 +23,7 @@ from app.state.places import Remembered
 from app.state.session import LETTERS, Session, State
 from app.views.view import View
 from app.window.banner import Banner
+from app.window.explaining import Explaining
 from app.window.exporting import Form, ask_and_export
 from app.window.gpu_editing import GpuEditing
 from app.window.head import Head, WorkspaceButtons
@@ -72,7 +73,7 @@ class Window(QMainWindow):
         self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
         self.opening = Opening(self, session, self.files, self.banner)
         self.dropping = Dropping(self, theme)
-        self.gpu_editing = GpuEditing(self)
+        self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         self.head = Head(Menus(self), self.buttons)
         self.head.commands.clicked.connect(self.show_commands)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
     QMenuBar,
+    QPushButton,
     QScrollBar,
     QWidget,
 )
@@ -25,6 +26,7 @@ from app.plots.drawing import application
 from app.state.session import Named, Session, State
 from app.state.session_file import load
 from app.views.canvas import Canvas
+from app.views.lessons.view import Lessons
 from app.views.view import View
 from app.window.panel import export
 from app.window.window import Window
@@ -245,3 +247,13 @@ def test_a_lesson_opens_its_scenario_in_explore(window: Window):
     view.asked.emit(asked)
     state = window.session.state
     assert (state.workspace, state.scenario) == ("Explore", asked)
+
+
+def test_a_figure_leads_to_the_lesson_that_teaches_it(window: Window):
+    formula = window.verdict.formulas()[3]
+    sheet = window.explaining.show(formula, window.mapToGlobal(window.rect().bottomRight()))
+    assert window.frameGeometry().contains(sheet.frameGeometry())
+    sheet.findChildren(QPushButton)[0].click()
+    assert window.session.state.workspace == "Lessons"
+    view = next(view for view in window.views if isinstance(view, Lessons))
+    assert view.lesson is not None and view.lesson.name == formula.lesson

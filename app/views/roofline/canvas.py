@@ -9,8 +9,9 @@ from typing import Any
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
+from app.formulas.launches import achieved, intensity_sum, ridge
 from app.plots.scale import decade_ticks
-from app.quantities import data, number, percent, scaled, seconds
+from app.quantities import number, percent, scaled, seconds
 from app.theme import SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
@@ -237,9 +238,8 @@ class RooflineCanvas(Canvas):
                 ("Op", a.op),
                 ("Time", f"{seconds(a.each_s)} each, {seconds(a.total_s)} in all, "
                          f"{percent(a.share)} of busy"),
-                ("FLOPs, bytes", f"{scaled(a.flops, 'FLOP')}, {data(a.bytes)}"),
-                ("Intensity", f"{number(a.intensity)} FLOP/B" if a.flops else "no FLOPs"),
-                ("Achieved", _achieved(a)),
+                ("Intensity", f"{intensity_sum(a)}, ridge {number(ridge(a, self.prediction))}"),
+                ("Achieved", f"{achieved(a).sum}, {percent(a.of_roof)} of the {a.roof} roof"),
                 ("Shape", f"{a.shape}, {a.dtype} {a.engine}"),
                 ("From", source),
             ),
@@ -308,12 +308,6 @@ class RooflineCanvas(Canvas):
             self.fit()
         else:
             super().keyPressEvent(event)
-
-
-def _achieved(a: Alike) -> str:
-    rate = scaled(a.achieved_flops_per_s, "FLOP/s") if a.flops else scaled(
-        a.achieved_bytes_per_s, "B/s")  # fmt: skip
-    return f"{rate}, {percent(a.of_roof)} of the {a.roof} roof"
 
 
 def _named(a: Alike) -> str:
