@@ -15,7 +15,7 @@ from app.views.labels import Labels
 from app.views.paint import Paint, Points, face, pill_box, width
 from app.views.scale import Scale
 from app.views.sweep.curves import Curve, Curves, axis_name, axis_title, value_words, within_words
-from app.views.sweep.lines import at_line, points, ring, take
+from app.views.sweep.lines import at_line, crosses, points, ring, take
 from simulator.prediction import REGIMES
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0
@@ -63,7 +63,10 @@ class SweepCanvas(Canvas):
         top, _ = self.halves
         columns = [c.columns[name] for c in (self.found.curves if self.found else ())
                    for name in ("low_s", "high_s", "period_s")]  # fmt: skip
-        times = np.concatenate([v[v > 0] for v in columns]) if columns else np.array([1e-3, 1.0])
+        columns += [np.array([point.seconds for curve in (self.found.curves if self.found else ())
+                              for point in curve.measured])]  # fmt: skip
+        times = np.concatenate([v[v > 0] for v in columns])
+        times = times if times.size else np.array([1e-3, 1.0])
         low, high = float(times.min()), float(times.max())
         slack = 1.5 if high < 3 * low else 1.25
         return Scale(low / slack, high * slack, top.bottom(), top.top(), True)
@@ -96,6 +99,9 @@ class SweepCanvas(Canvas):
         self._shares(paint, first, x)
         self._lines(paint, found, x, y, labels)
         self._shift_lines(paint, found, x)
+        for index in reversed(range(len(found.curves))):
+            curve = found.curves[index]
+            crosses(paint, curve.measured, self._colour(index, curve), x, y, labels)
         self._here(paint, found, x, y, labels)
         self._shift_names(paint, found, x)
         for index in reversed(range(len(found.curves))):
@@ -314,6 +320,10 @@ class SweepCanvas(Canvas):
             place = other.row(value)
             if place is not None:
                 rows.append((f"{other.side.letter}  {other.side.name}", _timed(other, place)))
+        for point in first.measured:
+            if point.value == value:
+                own = figure["gpu_busy_s" if point.busy else "period_s"]
+                rows.append(("Measured", point.words(own)))
         shares = ", ".join(f"{percent(figure[r])} {r}" for r in REGIMES)
         fits = "" if figure["fits"] else ", does not fit"
         rows += [
