@@ -43,7 +43,7 @@ class Menus(QMenuBar):
         for form in FORMS:
             self._add(menu, f"Export {form.name.lower()} …", lambda form=form: window.export(form))
         menu.addSeparator()
-        self._add(menu, "Quit", window.close, keys.Quit)
+        self._add(menu, "Quit", window.leave, keys.Quit)
 
     def _edit(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey

@@ -29,6 +29,7 @@ from app.window.gpu_editing import GpuEditing
 from app.window.head import Head, WorkspaceButtons
 from app.window.keys import KeysDialog
 from app.window.layout import Layout
+from app.window.leaving import Leaving
 from app.window.menus import Menus
 from app.window.opening import Opening
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
@@ -259,7 +260,18 @@ class Window(QMainWindow):
         self.strip.set_low(event.size().height() < LOW_WINDOW)
         super().resizeEvent(event)
 
+    def leave(self) -> None:
+        """Close, or ask first what becomes of scenarios that are not saved."""
+        if self.files.edited:
+            Leaving(self).open()
+        else:
+            self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if event.spontaneous() and self.files.edited:  # the user's, by the frame's button
+            event.ignore()
+            self.leave()
+            return
         self.worker.cancel_all()
         self.files.close()
         super().closeEvent(event)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
     QComboBox,
+    QLabel,
     QLineEdit,
     QMenuBar,
     QPushButton,
@@ -28,6 +29,7 @@ from app.state.session_file import load
 from app.views.canvas import Canvas
 from app.views.lessons.view import Lessons
 from app.views.view import View
+from app.window.leaving import Leaving
 from app.window.panel import export
 from app.window.window import Window
 from simulator.scenario import Scenario, predict
@@ -257,3 +259,27 @@ def test_a_figure_leads_to_the_lesson_that_teaches_it(window: Window):
     assert window.session.state.workspace == "Lessons"
     view = next(view for view in window.views if isinstance(view, Lessons))
     assert view.lesson is not None and view.lesson.name == formula.lesson
+
+
+def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    closed: list[bool] = []
+    monkeypatch.setattr(window, "close", lambda: closed.append(True))
+    window.files.save(tmp_path / "one")
+    window.leave()
+    assert closed == [True]  # nothing is lost
+    window.session.ask(replace(FIRST, batch=8), "batch 8")
+    window.leave()
+    (asked,) = window.findChildren(Leaving)
+    assert [b.text() for b in asked.findChildren(QPushButton)] == [
+        "Stay", "Close without saving", "Save and close"]  # fmt: skip
+    assert "one.ridge" in asked.findChildren(QLabel)[0].text()
+    asked.stay.click()
+    assert closed == [True] and window.files.edited
+    window.leave()
+    window.findChildren(Leaving)[-1].save.click()
+    assert closed == [True, True] and not window.files.edited
+    assert load(tmp_path / "one.ridge")[0].scenario.batch == 8
+    for left in window.findChildren(Leaving):
+        left.deleteLater()
