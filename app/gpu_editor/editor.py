@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.gpu_editor.form import Form
@@ -16,6 +16,7 @@ from simulator.errors import RidgepointError
 from simulator.gpu_sheet import Table, save, table
 from simulator.hardware import GPU, PACKAGED, users
 
+_WIDE, _HIGH = 1240, 760
 Used = Callable[[str | dict[str, Any], str], None]
 """Takes what a scenario has as its GPU, and the GPU's name."""
 
@@ -31,7 +32,8 @@ class Editor(QDialog):
         self.setWindowTitle(f"GPU: {gpu.name}")
         self.setAccessibleName("GPU editor")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(1220, 740)
+        room = parent.size() if parent else QSize(_WIDE, _HIGH)
+        self.resize(min(_WIDE, room.width() - 24), min(_HIGH, room.height() - 24))
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 14, 18, 14)
         column.setSpacing(10)
