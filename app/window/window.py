@@ -63,6 +63,7 @@ class Window(QMainWindow):
         self.inspector = Inspector(session, theme)
         self.shelf = Shelf(theme, self._side_names)
         self.strip = SideStrip(session, self.answering, theme)
+        self.strip.set_low(True)  # until it is known to be high, it may be as low as it can be
         self.panels = ViewPanels(session, self.answering, worker, theme)
         self.workspaces = Workspaces()
         self.workspaces.fill(self.panels.views)
