@@ -12,9 +12,9 @@ import msgspec
 from msgspec.structs import asdict
 
 from simulator.errors import InputError
+from simulator.small_file import LONGEST_LINE, contents
 
 _MAX_BYTES = 64 * 1024
-_MAX_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 characters
 
 # The unit that ends a key, the one that ends the GPU's field, and how many of it make one.
 _SI = {
@@ -76,31 +76,14 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def read(path: Path) -> dict[str, Any]:
     """The fields of the GPU that a file describes, in SI units. InputError where it is wrong."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(_no_toml(str(path), error)) from None
-    return {"id": path.stem, **of_text(raw, str(path))}
-
-
-def of_text(raw: bytes, place: str) -> dict[str, Any]:
-    """The fields of the GPU that a file's text describes. InputError, which begins with `place`,
-    where it is wrong."""
-    if len(raw) > _MAX_BYTES or max(map(len, raw.splitlines()), default=0) > _MAX_LINE:
-        raise InputError(
-            f"{place}: too large: expected {_MAX_BYTES} bytes and lines of {_MAX_LINE} at most; "
-            "check that it is a GPU's file"
-        )
+    raw = contents(path, "a GPU's file", _MAX_BYTES, LONGEST_LINE)
     try:
         table = tomllib.loads(raw.decode())
     except (ValueError, RecursionError) as error:  # not UTF-8 or TOML, deep
-        raise InputError(_no_toml(place, error)) from None
-    return of_table(table, place)
-
-
-def _no_toml(place: str, error: Exception) -> str:
-    return f"{place}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
+        raise InputError(
+            f"{path}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
+        ) from None
+    return {"id": path.stem, **of_table(table, str(path))}
 
 
 def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec import inspect, json
 
 from simulator.errors import InputError
-from simulator.gpu_file import _SI, _Dtypes, _File, of_table, of_text
+from simulator.gpu_file import _SI, _Dtypes, _File, of_table, read
 from simulator.hardware import GPU, taken, users
 from simulator.toml_text import literal
 from simulator.toml_text import table as toml_table
@@ -163,12 +163,11 @@ def save(table: Table, replaced: Path | None = None) -> Path:
         )
     if replaced is None and path.exists():
         raise InputError(f"{path} is there already: expected a new name; choose another")
-    body = text(plain)
-    of_text(body.encode(), "the GPU")
     part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(body, "utf-8")
+        part.write_text(text(plain), "utf-8")
+        _reads_again(part)
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -177,6 +176,14 @@ def save(table: Table, replaced: Path | None = None) -> Path:
             "it in this session only, or name another folder in RIDGEPOINT_GPUS"
         ) from None
     return path
+
+
+def _reads_again(part: Path) -> None:
+    try:
+        read(part)
+    except InputError as error:
+        part.unlink()
+        raise InputError(str(error).replace(str(part), "the GPU")) from None
 
 
 def dtypes() -> tuple[str, ...]:

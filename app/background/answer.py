@@ -36,6 +36,7 @@ def answered(scenario: Scenario) -> Answer:
     prediction = predict(scenario)
     subject = subject_of(scenario, prediction)
     rates = totals(prediction, subject)
+    _ = prediction.memory  # is kept: found here, the window need not wait for it
     return Answer(scenario, prediction, subject, rates, time.perf_counter() - began)
 
 

@@ -22,6 +22,7 @@ from app.shelf.cards import plainly
 from app.state.session import Session
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.views.paint import Paint
+from app.window.columns import empty
 from app.window.labels import Elided
 from simulator.advice import Advice, sample_s
 from simulator.hardware import gpu
@@ -131,7 +132,7 @@ class AdvicePanel(QWidget):
     def wait(self) -> None:
         """Another scenario: what was said of the last one is gone."""
         self.found = None
-        self._clear()
+        empty(self.rows)
         self.more.hide()
         self.state.say("looking …")
 
@@ -147,7 +148,7 @@ class AdvicePanel(QWidget):
     def show_found(self, found: Found) -> None:
         """The advice."""
         self.found = found
-        self._clear()
+        empty(self.rows)
         some = bool(found.advised.advice)
         self.state.say("end-to-end, re-simulated" if some else "nothing gains half a percent")
         self._offer_more(found.missing)
@@ -187,11 +188,3 @@ class AdvicePanel(QWidget):
 
     def _apply(self, advice: Advice) -> None:
         self.session.ask(advice.scenario, title(advice))
-
-    def _clear(self) -> None:
-        while self.rows.count():
-            item = self.rows.takeAt(0)
-            widget = item.widget() if item else None
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()

@@ -14,6 +14,7 @@ from app.shelf.cards import plainly
 from app.state.changes import with_arguments, without
 from app.state.session import Session
 from app.theme import Theme
+from app.window.columns import empty, titled_column
 from simulator.errors import InputError
 from simulator.scenario import Scenario
 from simulator.whatif.registry import named
@@ -30,12 +31,7 @@ class AppliedList(QWidget):
         self.setAccessibleName("What-ifs applied")
         self.rows: list[Controls] = []
         self._names: tuple[str, ...] = ()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        title = QLabel("What-ifs applied")
-        title.setProperty("tone", "title")
-        column.addWidget(title)
+        column = titled_column(self, "What-ifs applied")
         self.column = QVBoxLayout()
         self.column.setSpacing(8)
         column.addLayout(self.column)
@@ -58,12 +54,7 @@ class AppliedList(QWidget):
         self.show_scenario(self.session.state.scenario)
 
     def _build(self, scenario: Scenario) -> None:
-        while self.column.count():
-            item = self.column.takeAt(0)
-            widget = item.widget() if item else None
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self.column)
         self.rows = []
         for place, each in enumerate(scenario.whatifs):
             whatif = named(each.name)

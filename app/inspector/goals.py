@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.background.advising import GOALS, UNITS
 from app.state.session import Session
+from app.window.columns import titled_column
 from app.window.labels import Elided
 from simulator.seek import Sought
 
@@ -34,12 +35,7 @@ class Goals(QWidget):
         self.buttons: dict[str, QPushButton] = {}
         self.boxes: dict[str, QLineEdit] = {}
         self.setAccessibleName("Goal seek")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.setSpacing(6)
-        name = QLabel("Goal seek")
-        name.setProperty("tone", "title")
-        column.addWidget(name)
+        column = titled_column(self, "Goal seek", above=4)
         for goal, words in GOALS.items():
             column.addWidget(self._row(goal, words))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from app.quantities import number, percent, seconds, seconds_unit
 from app.report.groups import short_dtype
 from app.scenario import Subject
@@ -22,8 +24,8 @@ ROLES: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class Totals:
-    """`products_s` is what the products' FLOPs would take at the peaks of their engines, and
-    `utilisation` that over the period; `engine` and `peak_flops_per_s` are those of most FLOPs."""
+    """`utilisation` is what the products' FLOPs would take at the peaks of their engines, over the
+    period; `engine` and `peak_flops_per_s` are those of most FLOPs."""
 
     samples_per_s: float
     tokens_per_s: float | None
@@ -81,10 +83,11 @@ def _missing(p: Prediction) -> str:
 def totals(p: Prediction, subject: Subject) -> Totals:
     """Rates of the step, over its period."""
     per_engine: dict[tuple[str, str], int] = {}
-    for k in p.kernels:
-        if k.family in PRODUCTS:
-            engine = (k.engine, k.dtype)
-            per_engine[engine] = per_engine.get(engine, 0) + k.flops
+    launches = np.bincount(p.columns.work_of, minlength=len(p.works)).tolist()
+    for work, count in zip(p.works, launches, strict=True):
+        if work.family in PRODUCTS:
+            engine = (work.engine, work.dtype)
+            per_engine[engine] = per_engine.get(engine, 0) + int(work.flops) * count
     peaks = {e: peak_flops_per_s(p.gpu, *e) for e in per_engine}
     at_peak_s = sum(flops / peaks[e] for e, flops in per_engine.items())
     most = max(per_engine, key=lambda e: per_engine[e], default=("", ""))

@@ -16,6 +16,7 @@ from app.outputs import whole
 from app.state.session import LETTERS, Named, State, ThemeChoice
 from simulator.errors import InputError
 from simulator.scenario import Scenario
+from simulator.small_file import contents
 from simulator.whatif.scenario_file import of_table, table
 
 FORMAT, VERSION, SUFFIX = "ridgepoint-session", 1, ".ridge"
@@ -70,13 +71,7 @@ def save(path: Path, state: State, docks: dict[str, str] | None = None) -> None:
 def load(path: Path) -> tuple[State, dict[str, str]]:
     """The state of a session's file, and the places of its docks. InputError, with what came, for
     a file that is none."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"cannot read the session {path}: {error.strerror}") from error
-    if len(raw) > _MAX_BYTES:
-        raise InputError(f"{path}: over 1 MiB: expected a session; check what file it is")
+    raw = contents(path, "a session", _MAX_BYTES)
     try:
         found = msgspec.json.decode(raw, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

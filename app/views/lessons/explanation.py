@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLay
 from app.lessons.outcome import Outcome
 from app.theme import BODY_PX, FIGURE_PX, Theme
 from app.views.lessons.pieces import Cards, Sign
+from app.window.columns import empty
 from app.window.style import face
 
 
@@ -56,12 +57,7 @@ class Explanation(QScrollArea):
             (replace(c, name=found.filled(c.name), figure=found.filled(c.figure),
                      note=found.filled(c.note)), found.regime(c.regime))
             for c in lesson.cards))  # fmt: skip
-        while self.points.count():
-            item = self.points.takeAt(0)
-            old = item.widget() if item else None
-            if old is not None:
-                old.hide()
-                old.deleteLater()
+        empty(self.points)
         for point in lesson.points:
             beside = QWidget()
             row = QHBoxLayout(beside)
