@@ -27,20 +27,18 @@ class Docks(QMainWindow):
         self.panels: list[Panel] = []
 
     def arrange(self) -> None:
-        """As at first. Explore has two tiers of tabs, Map one of the whole size; another workspace
-        has its first panel wide, and the others beside it, those after the third as tabs."""
+        """As at first. Explore has two tiers of tabs; another workspace has its first panel wide,
+        and the others beside it, those after the third as tabs."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         for panel in self.panels:
             panel.setFloating(False)
             self.removeDockWidget(panel)
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         docks: Sequence[QDockWidget] = self.panels
-        explore, one = self.objectName() == "Explore", self.objectName() == "Map"
+        explore = self.objectName() == "Explore"
         for at, dock in enumerate(docks):
             if at == 0:
                 self.addDockWidget(area, dock)
-            elif one:
-                self.tabifyDockWidget(docks[0], dock)
             elif at == 1:
                 self.splitDockWidget(docks[0], dock, down if explore else across)
             elif at > 1 and explore:
@@ -51,9 +49,9 @@ class Docks(QMainWindow):
                 self.tabifyDockWidget(docks[_STACKED], dock)
         for dock in docks:  # shown only now: a stack of them would make the window grow
             dock.show()
-        for dock in docks[: 1 if one else 2 if explore else _STACKED + 1]:
+        for dock in docks[: 2 if explore else _STACKED + 1]:
             dock.raise_()
-        if len(docks) > 1 and not one:
+        if len(docks) > 1:
             self.resizeDocks(docks[:2], [_WIDE, _NARROW], down if explore else across)
 
     def event(self, event: QEvent) -> bool:

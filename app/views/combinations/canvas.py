@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen, QPixmap
 
 from app.theme import LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.canvas import Canvas
@@ -16,7 +16,7 @@ from app.views.scale import Floats, Scale
 from simulator.prediction import REGIMES
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _REACH = 70.0, 70.0, 40.0, 20.0, 26.0
-_TICKS = 4
+_TICKS, _DASHED, _MANY = 4, 600, 2000
 _DASHES: dict[str, list[float]] = {"memory": [2, 3], "overhead": [7, 3]}
 """A regime is told by its line too; compute's is whole."""
 Brush = tuple[float, float]
@@ -97,32 +97,32 @@ class LinesCanvas(Canvas):
             drawn.setDevicePixelRatio(paint.ratio)
             drawn.fill(Qt.GlobalColor.transparent)
             painter = QPainter(drawn)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(table) < 3000)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(table) < _MANY)
             self._draw_lines(painter, table, kept)
             painter.end()
             self._lines = key, drawn
         return self._lines[1]
 
     def _draw_lines(self, painter: QPainter, table: Table, kept: NDArray[np.bool_]) -> None:
+        """What is not kept below, then regime by regime; lines that run together are one."""
         theme = self.theme
         ys = np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
         xs = [self.across(at) for at in range(len(table.columns))]
-        many = float(np.clip(60 / max(1, int(kept.sum())), 0.16, 0.9))
-        painter.setPen(faint(mixed(theme.ink3, theme.bg1, 0.5), 0.10))
-        for row in np.flatnonzero(~kept):
-            painter.drawPolyline(_points(xs, ys[row]))
+        painter.setPen(faint(mixed(theme.ink3, theme.bg1, 0.5), 0.35))
+        painter.drawLines(_segments(xs, ys[~kept]))
         for number, regime in enumerate(REGIMES):
-            pen = QPen(faint(theme.regime(regime).fill, many), 1.0)
-            if regime in _DASHES:
+            found = _segments(xs, ys[kept & (table.regimes == number)])
+            strength = float(np.clip(400 / max(1, len(found)), 0.16, 0.7))
+            pen = QPen(faint(theme.regime(regime).fill, strength), 1.0)
+            if regime in _DASHES and len(found) < _DASHED:
                 pen.setDashPattern(_DASHES[regime])
             painter.setPen(pen)
-            for row in np.flatnonzero(kept & (table.regimes == number)):
-                painter.drawPolyline(_points(xs, ys[row]))
+            painter.drawLines(found)
 
     def _axis(self, paint: Paint, at: int, column: Column) -> None:
         theme, x, scale = self.theme, self.across(at), self.scale(column)
         here = at == self.axis and self.hasFocus()
-        foot, last = self.height() - _BOTTOM, at == len(self.table.columns) - 1  # pyright: ignore
+        foot = self.height() - _BOTTOM
         paint.line([(x, _TOP), (x, foot)], theme.ink if here else theme.line2, 2.0 if here else 1.4)
         paint.text(x, _TOP - 22, column.name, theme.ink, SUPPORT_PX, 600, 0.5)
         places = (
@@ -133,7 +133,7 @@ class LinesCanvas(Canvas):
         step = max(1, -(-len(places) // max(1, int(room))))
         for value in places[::step]:
             words = column.said(value)
-            side = -7 if last or column.words else 7
+            side = -7 if column.words else 7
             paint.pill(x + side, scale.at(value), words, theme.ink2, LABEL_PX, 400,
                        1.0 if side < 0 else 0.0)  # fmt: skip
         if at in self.brushes:
@@ -221,5 +221,11 @@ class LinesCanvas(Canvas):
         self.brush(self.axis, float(ends[place]), float(ends[place + 1]))
 
 
-def _points(xs: list[float], ys: Floats) -> QPolygonF:
-    return QPolygonF([QPointF(x, y) for x, y in zip(xs, ys.tolist(), strict=True)])
+def _segments(xs: list[float], ys: Floats) -> list[QLineF]:
+    """The lines of rows from axis to axis, each once: to three pixels where there are many."""
+    grain = 1.0 if len(ys) < _MANY else 3.0
+    found: list[QLineF] = []
+    for at in range(len(xs) - 1) if len(ys) else ():
+        ends = np.unique(np.round(ys[:, at : at + 2] / grain).astype(np.int32), axis=0) * grain
+        found += [QLineF(xs[at], a, xs[at + 1], b) for a, b in ends.tolist()]
+    return found

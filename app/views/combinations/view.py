@@ -21,7 +21,6 @@ class Combinations(StripView):
     the button, or Enter, asks for the fastest of what is kept."""
 
     title: ClassVar[str] = "Combinations"
-    workspace: ClassVar[str] = "Map"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
