@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from simulator.inductor.child import Message
+from simulator.inductor.forked import end_with_input
 from simulator.inductor.question import Question, decoded
 from simulator.inductor.refusal import RefusalError
 
@@ -25,7 +26,7 @@ def main() -> None:
         told.write(msgspec.json.encode(message) + b"\n")
 
     question = decoded(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_input, daemon=True).start()
     try:
         found = _answer(question, lambda step: tell(Message(step=step)))
     except RefusalError as refusal:
@@ -34,11 +35,6 @@ def main() -> None:
         Path(sys.argv[1]).write_bytes(msgspec.msgpack.encode(found))
         tell(Message(done=True))
     os._exit(0)  # nothing is to be put back, and torch takes its time to go
-
-
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # until the other end is closed
-    os._exit(1)
 
 
 def _answer(question: Question, progress: Any) -> Any:

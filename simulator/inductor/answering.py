@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import torch
+from torch import nn
 
 from simulator.errors import InputError
 from simulator.inductor.capture import captured
 from simulator.inductor.decisions import decide
+from simulator.inductor.deepening import deepened
 from simulator.inductor.device import believe
 from simulator.inductor.graph_breaks import reason
 from simulator.inductor.question import Question
@@ -18,8 +18,6 @@ from simulator.inductor.schedule import Schedule
 from simulator.profiles import learned
 from simulator.whatif.asked_module import AUTOCAST, loaded
 from simulator.whatif.setting import Ask
-
-torch_errors: Any = torch._dynamo.exc  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
@@ -39,10 +37,18 @@ def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
     except InputError as error:
         raise RefusalError(str(error)) from error
     autocast = AUTOCAST.get(question.dtype)
-    try:
-        return captured(found.module, found.args, found.kwargs, question.training, autocast,
-                        progress)  # fmt: skip
-    except RefusalError:
-        raise
-    except Exception as error:
-        raise RefusalError(reason(error)) from error
+
+    def schedule(change: Callable[[nn.Module], None], progress: Callable[[str], None]) -> Schedule:
+        try:
+            change(found.module)
+            return captured(found.module, found.args, found.kwargs, question.training, autocast,
+                            progress)  # fmt: skip
+        except RefusalError:
+            raise
+        except Exception as error:
+            raise RefusalError(reason(error)) from error
+
+    made = question.blocks and deepened(
+        schedule, question.stack, question.blocks, question.training, progress
+    )
+    return made or schedule(lambda _: None, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -54,8 +55,12 @@ class Reading:
             graph.leave()
 
     def schedule(self, **facts: Any) -> Schedule:
-        """All of it."""
-        return Schedule(self.launches, self.buffers, _origins(self.origins), **facts)
+        """All of it, without the buffers that no launch touches."""
+        touched = {n for each in self.launches for n in each.touched}
+        order = {old: new for new, old in enumerate(sorted(touched))}
+        launches = [each.renumbered(order) for each in self.launches]
+        buffers = [self.buffers[old] for old in order]
+        return Schedule(launches, buffers, _origins(self.origins), **facts)
 
     def buffer(self, nbytes: int, role: Role) -> int:
         self.buffers.append(Buffer(nbytes, role))
@@ -141,7 +146,7 @@ class _Graph:
             writes[self._number(result.get_name())] = _layout_bytes(result)
         return Launch(
             "library", name, self.phase,
-            self._all_origins([kernel]) if origin is None else (self._origin(origin),),
+            self._all_origins([kernel]) if origin is None else self._named([origin]),
             tuple(reads.items()), tuple((k, v) for k, v in writes.items() if v), call=call,
             operands=tuple(operands),
         )  # fmt: skip
@@ -257,7 +262,10 @@ class _Graph:
     # -- whose they are ---------------------------------------------------------------------------
 
     def _all_origins(self, kernels: list[Any]) -> tuple[int, ...]:
-        nodes = {node for kernel in kernels for node in kernel.get_origins()}
+        return self._named(node for kernel in kernels for node in kernel.get_origins())
+
+    def _named(self, nodes: Iterable[Any]) -> tuple[int, ...]:
+        """Without what the compiler made of nothing, as seeds."""
         return tuple(sorted({self._origin(node) for node in nodes} - {-1}))
 
     def _origin(self, node: Any) -> int:
