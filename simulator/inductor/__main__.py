@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ def main() -> None:
         found = _answer(question, lambda step: tell(Message(step=step)))
     except RefusalError as refusal:
         tell(Message(refused=str(refusal)))
+    except Exception as error:
+        tell(Message(refused=otherwise(error)))
     else:
         Path(sys.argv[1]).write_bytes(msgspec.msgpack.encode(found))
         tell(Message(done=True))
@@ -48,6 +51,19 @@ def _answer(question: Question, progress: Any) -> Any:
     from simulator.inductor.answering import answered
 
     return answered(question, progress)
+
+
+def otherwise(error: Exception) -> str:
+    """What asked for internals of torch or Triton that are not there, or not as they were."""
+    versions = " with ".join(f"{name} {_version(name)}" for name in ("torch", "triton"))
+    return f"{versions} is otherwise than expected: {type(error).__name__}: {error}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 if __name__ == "__main__":

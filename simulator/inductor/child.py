@@ -113,6 +113,8 @@ class Child:
         code = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        if code == -signal.SIGKILL:
+            return "its process was killed, as when memory runs out"
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         last = f": {lines[-1].strip()[-_TAIL:]}" if lines else ""
         return f"its process ended with {how}{last}"
