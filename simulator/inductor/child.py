@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -70,11 +71,16 @@ class Child:
             return self._listened(progress)
         finally:
             self._kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout, self._errors):
-                if pipe is not None:
-                    pipe.close()
-            self._folder.cleanup()
+            away = threading.Thread(target=self._put_away, daemon=True)
+            away.start()
+            away.join(_WAIT_S)  # a system that is busy takes its time to take its memory back
+
+    def _put_away(self) -> None:
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._errors):
+            if pipe is not None:
+                pipe.close()
+        self._folder.cleanup()
 
     def _listened(self, progress: Progress) -> Schedule:
         assert self._process.stdout is not None

@@ -38,8 +38,11 @@ def compilers() -> Iterator[Row]:
             phase = "training" if scenario.training else "inference"
             yield _asked(f"{scenario.network} {phase}, by Inductor: {what}", question, asked_s)
     taken = [_cancelled(_question(ASKED[0][0]), stage) for stage in _STAGES]
-    yield Row("bert-base training, by Inductor: cancelled", 0.2, median(taken), float("nan"), len(taken), 0,
-              os.getloadavg()[0], f"at most {max(taken) * 1e3:.0f} ms")  # fmt: skip
+    figure, most = (
+        "bert-base training, by Inductor: cancelled",
+        f"at most {max(taken) * 1e3:.0f} ms",
+    )
+    yield Row(figure, 0.2, median(taken), float("nan"), len(taken), 0, os.getloadavg()[0], most)
 
 
 def _question(scenario: Scenario) -> Question:
@@ -63,7 +66,7 @@ def _children_s() -> float:
 
 
 def _cancelled(question: Question, stage: str) -> float:
-    """Seconds from the wish until whoever waited has been told, all processes being gone."""
+    """Seconds from the wish until whoever waited has been told."""
     child, began = Child(question), list[float]()
 
     def cancel() -> None:

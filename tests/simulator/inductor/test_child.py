@@ -29,12 +29,8 @@ child.main()
 """
 
 
-def gone(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return True
-    return False
+def gone(child: Child) -> bool:
+    return child._process.wait(30) == -signal.SIGKILL
 
 
 def asked(body: str) -> subprocess.Popen[bytes]:
@@ -52,7 +48,7 @@ def test_a_child_is_cancelled_while_it_imports() -> None:
     Timer(0.1, child.cancel).start()
     with pytest.raises(RefusalError, match="it was cancelled"):
         child.result()
-    assert gone(child._process.pid)
+    assert gone(child)
 
 
 def test_a_child_has_its_time() -> None:
@@ -83,7 +79,7 @@ def test_who_listens_may_give_up() -> None:
     child = Child(TINY)
     with pytest.raises(KeyboardInterrupt):
         child.result(interrupted)
-    assert gone(child._process.pid)
+    assert gone(child)
 
 
 @pytest.mark.parametrize(("body", "said"), [
