@@ -93,7 +93,10 @@ class Child:
                     raise RefusalError("it was cancelled")
                 if time.monotonic() - self._began > self._limit_s:
                     raise RefusalError(f"it took over {self._limit_s:.0f} s")
+                ended = self._process.poll() is not None
                 if not waiting.select(_WAIT_S):
+                    if ended:  # and said no more, though copies of it may hold the pipe
+                        raise RefusalError(self._ended())
                     continue
                 chunk = os.read(pipe, 1 << 16)
                 *lines, rest = (rest + chunk).split(b"\n")

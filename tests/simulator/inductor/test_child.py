@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from threading import Timer
 
 import msgspec
@@ -103,3 +104,18 @@ def test_a_question_that_waits_is_ended_with_its_asker() -> None:
         assert b"preparing" in child.stdout.readline()
         child.stdin.close()
         assert child.wait(30) == 1
+
+
+def test_a_dead_child_whose_pipe_another_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\nsleep 60 &\nkill -KILL $$\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    began = time.monotonic()
+    child = Child(TINY)
+    with pytest.raises(RefusalError, match="its process was killed"):
+        child.result()
+    os.killpg(child._process.pid, signal.SIGKILL)  # the sleep
+    assert time.monotonic() - began < 30
