@@ -26,8 +26,8 @@ def depths(blocks: int, training: bool) -> Iterator[tuple[int, int]]:
     torch/_inductor/config.py), it does with every second block of two sums, or fourth of one. Two
     periods are to lie between a first and a last block that may differ.
     """
-    for period in (1, 2) if training else (2, 4):
-        least = 2 * period + 2
+    for period, more in ((1, 0), (1, 1), (2, 0)) if training else ((2, 0), (4, 0)):
+        least = 2 * period + 2 + more
         short = least + (blocks - least) % period
         if 2 * short + period <= blocks:
             yield short, short + period
@@ -46,12 +46,16 @@ def deepened(
 
         return Forked(lambda: schedule(lambda module: shorten(module, path, depth), tell))
 
+    known: dict[int, Schedule] = {}
     for short, deep in depths(blocks, training):
-        running = [few(deep), few(short)]
+        running = {depth: few(depth) for depth in (deep, short) if depth not in known}
         try:
-            deeper, shallower = [each.result() for each in running]
+            known |= {depth: each.result() for depth, each in running.items()}
         except RefusalError:
+            for each in running.values():
+                each.end()
             return None  # with all blocks it is said why
+        shallower, deeper = known[short], known[deep]
         made = extended(shallower, deeper, (blocks - deep) // (deep - short))
         if made is not None:
             more, period = len(deeper.launches) - len(shallower.launches), deep - short

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable
 
@@ -27,18 +28,26 @@ class Forked:
             finally:
                 os._exit(0)
         os.close(writing)
+        self._over = False
 
     def result(self) -> Schedule:
         """Waits for it. RefusalError where there is none, or the copy ended without a word."""
         with os.fdopen(self._reading, "rb") as answer:
             said = answer.read()
-        os.waitpid(self._pid, 0)
+        self.end()
         if not said:
             raise RefusalError("a copy of the process ended")
         found = msgspec.msgpack.decode(said, type=Schedule | str)
         if isinstance(found, str):
             raise RefusalError(found)
         return found
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        if not self._over:
+            self._over = True
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
 
 
 def end_with_input() -> None:

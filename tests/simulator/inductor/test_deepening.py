@@ -50,9 +50,10 @@ def test_a_number_in_a_path_is_a_block_where_all_are_there() -> None:
 
 
 @pytest.mark.parametrize(("blocks", "training", "pairs"), [
-    (12, True, [(4, 5)]), (32, True, [(4, 5), (6, 8)]), (33, True, [(4, 5), (7, 9)]),
-    (8, True, []), (9, True, [(4, 5)]), (12, False, []), (24, False, [(6, 8)]),
-    (32, False, [(6, 8), (12, 16)]), (31, False, [(7, 9), (11, 15)]),
+    (8, True, []), (9, True, [(4, 5)]), (12, True, [(4, 5), (5, 6)]),
+    (32, True, [(4, 5), (5, 6), (6, 8)]), (33, True, [(4, 5), (5, 6), (7, 9)]),
+    (12, False, []), (24, False, [(6, 8)]), (32, False, [(6, 8), (12, 16)]),
+    (31, False, [(7, 9), (11, 15)]),
 ])  # fmt: skip
 def test_depths(blocks: int, training: bool, pairs: list[tuple[int, int]]) -> None:
     assert list(depths(blocks, training)) == pairs
@@ -86,7 +87,7 @@ def test_few_blocks_are_scheduled_as_they_are() -> None:
 
 
 COPY = """
-import os, sys
+import os, sys, time
 from simulator.inductor.forked import Forked
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
@@ -94,6 +95,8 @@ from simulator.inductor.schedule import Schedule
 def whole(): return Schedule([], [], [], "2.13", "3.9", notes=("of a copy",))
 def refused(): raise RefusalError("it breaks at line 3")
 def ended(): os._exit(7)
+def slow(): time.sleep(60)
+Forked(slow).end()
 for make in (whole, refused, ended):
     try: print(Forked(make).result().notes)
     except RefusalError as refusal: print(refusal)
