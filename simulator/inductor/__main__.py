@@ -31,7 +31,7 @@ def main() -> None:
     try:
         found = _answer(question, lambda step: tell(Message(step=step)))
     except RefusalError as refusal:
-        tell(Message(refused=str(refusal)))
+        tell(Message(refused=str(refusal), pieces=list(refusal.pieces)))
     except Exception as error:
         tell(Message(refused=otherwise(error)))
     else:

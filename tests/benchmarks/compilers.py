@@ -54,8 +54,11 @@ def _question(scenario: Scenario) -> Question:
 
 def _asked(figure: str, question: Question, asked_s: float) -> Row:
     wall, cpu = time.perf_counter(), _children_s()
-    made = Child(question).result()
-    wall, cpu = time.perf_counter() - wall, _children_s() - cpu
+    child = Child(question)
+    made = child.result()
+    wall = time.perf_counter() - wall
+    child._process.wait()  # else its time is not counted
+    cpu = _children_s() - cpu
     note = f"{len(made.launches)} launches"
     return Row(figure, asked_s, wall, cpu, 1, 0, os.getloadavg()[0], note)
 

@@ -113,7 +113,7 @@ def lists(depth: int, wrong: int = -1) -> list[Row]:
 @pytest.mark.parametrize("depth", [5, 6, 9, 32])
 def test_a_step_is_that_of_its_depth(depth: int) -> None:
     made = extended(network(3), network(4), depth - 4)
-    assert made == network(depth)
+    assert made is not None and made == network(depth)
     # seeds 8 bytes a block; 2 launches forward and 2 backward a block, 4 besides
     assert made.buffers[2 + depth].nbytes == 8 * depth
     assert len(made.launches) == 4 + 4 * depth
