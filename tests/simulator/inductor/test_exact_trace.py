@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from simulator.hardware import gpu
 from simulator.inductor.exact import question_of
@@ -61,6 +62,12 @@ def test_a_launch_is_an_op_of_its_own_bytes() -> None:
     assert op.storages == (0, 4)  # the eager trace's own input, and one more
     assert found.trace.storages[1].nbytes == 0  # what was fused away
     assert found.trace.kept["fusion"] is found and "triton 3.9" in found.notes[0]
+
+
+def test_what_a_schedule_says_of_itself_is_a_note() -> None:
+    told = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
+    found = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(told,))
+    assert exact_trace(found, trace()).notes[1:] == (told,)
 
 
 def test_arithmetic_of_a_loop() -> None:
