@@ -1,14 +1,11 @@
-"""A schedule as a trace, and the process that makes one: no compiler runs here."""
+"""A schedule as a trace: no compiler runs here."""
 
 from __future__ import annotations
 
-import time
-from threading import Timer
-
 import pytest
+from msgspec.structs import replace
 
 from simulator.hardware import gpu
-from simulator.inductor.child import Child
 from simulator.inductor.exact import question_of
 from simulator.inductor.exact_trace import eager_ops, exact_trace
 from simulator.inductor.graph_breaks import line_of, reason
@@ -67,6 +64,12 @@ def test_a_launch_is_an_op_of_its_own_bytes() -> None:
     assert found.trace.kept["fusion"] is found and "triton 3.9" in found.notes[0]
 
 
+def test_what_a_schedule_says_of_itself_is_a_note() -> None:
+    told = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
+    found = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(told,))
+    assert exact_trace(found, trace()).notes[1:] == (told,)
+
+
 def test_arithmetic_of_a_loop() -> None:
     body = [("load", ""), ("exp", ""), ("add", ""), ("reduction", "sum"), ("store_reduction", "")]
     assert steps(body) == (3, 11)  # exp 1 and 8, add 1 and 1, sum 1 and 1, a load
@@ -83,21 +86,6 @@ def test_an_edited_step_is_refused_by_name() -> None:
     assert edited.edits
     with pytest.raises(RefusalError, match="a what-if changed the traced step"):
         question_of(edited)
-
-
-def test_a_child_is_cancelled_while_it_imports() -> None:
-    child = Child(Question("mlp-tiny", H200))
-    Timer(0.1, child.cancel).start()
-    with pytest.raises(RefusalError, match="it was cancelled"):
-        child.result()
-    assert child._process.poll() is not None
-
-
-def test_a_child_has_its_time() -> None:
-    began = time.monotonic()
-    with pytest.raises(RefusalError, match="it took over 0 s"):
-        Child(Question("mlp-tiny", H200), limit_s=0.1).result()
-    assert time.monotonic() - began < 30
 
 
 def test_lines_of_the_users_own() -> None:
