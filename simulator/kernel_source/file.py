@@ -88,7 +88,7 @@ def _constants(kernel: Kernel, told: Told) -> list[str]:
 def _triton(kernel: Kernel) -> list[str]:
     given = [f"{o.name}_ptr" for o in kernel.operands] + [f"{name}_ptr" for name, _ in
                                                          kernel.results]  # fmt: skip
-    given += kernel.names.values
+    given += kernel.arguments
     given += [f"{name}: tl.constexpr" for name in (("BLOCK",) if kernel.cols is None else
                                                    ("ROWS", "COLS"))]  # fmt: skip
     return ["@triton.jit", f"def kernel({', '.join(given)}):", *_indented(kernel.lines)]
@@ -118,7 +118,7 @@ def _launch(kernel: Kernel, parameters: str) -> list[str]:
             for name, layout in kernel.results]  # fmt: skip
     results = ", ".join(name for name, _ in kernel.results)
     given = [*(o.name for o in kernel.operands), results]
-    given += [f"s.{name}" for name in kernel.names.values]
+    given += [f"s.{name}" for name in kernel.arguments]
     count = kernel.names.text(kernel.count, "s.")
     if kernel.cols is None:
         tile = ["block = 1024"]

@@ -40,8 +40,8 @@ BINARY = {
 GRADIENTS = {
     "sigmoid_backward": ("grad_output", "output", "{g} * (1.0 - {x}) * {x}"),
     "tanh_backward": ("grad_output", "output", "{g} * (1.0 - {x} * {x})"),
-    "silu_backward": ("grad_output", "self",
-                      "{g} / (1.0 + tl.exp(-{x})) * (1.0 + {x} * (1.0 - 1.0 / (1.0 + tl.exp(-{x}))))"),
+    "silu_backward": ("grad_output", "self", "{g} / (1.0 + tl.exp(-{x})) * "
+                      "(1.0 + {x} * (1.0 - 1.0 / (1.0 + tl.exp(-{x}))))"),
 }  # fmt: skip
 """Of a gradient and a saved tensor."""
 
@@ -169,6 +169,11 @@ def hardtanh_backward(e: Element) -> str:
 @rule("threshold_backward")
 def threshold_backward(e: Element) -> str:
     return f"tl.where({e['self']} > {e['threshold']}, {e['grad_output']}, 0.0)"
+
+
+@rule("native_dropout_backward")
+def dropout_backward(e: Element) -> str:
+    return f"{e['grad_output']} * {e['mask']} * {e['scale']}"
 
 
 @rule("clamp", "clamp_min", "clamp_max")

@@ -19,6 +19,15 @@ from simulator.kernel_source.sizes import Size
 from simulator.records import ITEM_BYTES, Trace
 
 
+BIASED = ("convolution", "addmm")
+"""Library calls that may leave their bias to a loop."""
+
+
+def before_bias(value: Value) -> Value:
+    """What a product is before its bias is added: a value that the trace does not name."""
+    return -1 - value[0], value[1]
+
+
 @dataclass(frozen=True)
 class GroupOp:
     """An op: `inputs` and `outputs` are values with the layout in which it sees them, `names` the
@@ -71,8 +80,11 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
     makers = {value: (op, place) for op in ops for place, (value, _) in enumerate(op.outputs)
               if value not in from_memory}  # fmt: skip
     seen = {value: made for op in ops for value, made in (*op.outputs, *op.inputs)}
+    elements = {value: _elements(traces, value, made) for value, made in seen.items()}
+    elements |= {before_bias(op.outputs[0][0]): elements[op.outputs[0][0]] for op in ops
+                 if op.short in BIASED}  # fmt: skip
     return FusedGroup(
-        ops, makers, {v: _elements(traces, v, made) for v, made in seen.items()},
+        ops, makers, elements,
         tuple((value, _made(ops, value)) for value in stored),
         ("as exported", *(name for name, _ in same)),
     )  # fmt: skip

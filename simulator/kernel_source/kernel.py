@@ -20,17 +20,28 @@ WHOLE = 16384
 
 _INT32 = 2**31
 
+_NEVER = {
+    "native_dropout.": "draws random numbers, and no reference draws the same",
+    "bernoulli": "draws random numbers, and no reference draws the same",
+    "rand": "draws random numbers, and no reference draws the same",
+    "cumsum": "is a running sum, which is no sum over a row",
+    "sort": "sorts", "topk": "sorts", "scatter": "scatters", "index_put": "scatters",
+}  # fmt: skip
+"""Why some ops are never written, by a part of their names."""
+
 
 @dataclass(frozen=True)
 class Kernel:
     """`lines` are the body; `count` the elements of a loop kernel, or the rows, `cols` their
-    length; `constants` the launch's compile-time arguments as source."""
+    length, `arguments` the sizes that it is given by name. Rows that are not `walking` lie whole in
+    registers; `beside` says that the elements of one lie beside each other."""
 
     group: FusedGroup
     lines: tuple[str, ...]
     operands: tuple[Operand, ...]
     results: tuple[tuple[str, Layout], ...]
     names: Names
+    arguments: tuple[str, ...]
     count: Size
     cols: Size | None
     walking: bool
@@ -48,6 +59,8 @@ def kernel(group: FusedGroup) -> Kernel:
     if not group.stores:
         raise InputError("nothing that it computes is stored")
     for op in group.ops:
+        if why := next((why for part, why in _NEVER.items() if part in op.name), None):
+            raise InputError(f"{op.name} {why}")
         if op.short not in RULES:
             raise InputError(f"{op.name} cannot be written: expected one of {supported()}")
     found = lead(group.ops, group.makers)
@@ -120,6 +133,6 @@ def _kernel(
 ) -> Kernel:  # fmt: skip
     return Kernel(
         writer.group, (*head, *writer.lines), tuple(writer.operands.values()), tuple(results),
-        writer.names, count, found.cols if found else None, writer.walking,
+        writer.names, tuple(writer.names.values), count, found.cols if found else None, writer.walking,
         found.beside if found else True,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.errors import InputError
+from simulator.kernel_source.group import before_bias
 from simulator.kernel_source.indices import Index, variable
 from simulator.kernel_source.layouts import At
 from simulator.kernel_source.sizes import Size
@@ -194,7 +195,7 @@ def full(e: Element) -> str:
 def bias(e: Element) -> str:
     """What a loop does of a product whose bias it adds; the product itself is read from memory."""
     value, made = e.op.outputs[0]
-    product = e.writer.load((-1 - value[0], value[1]), made, e.at, "product")
+    product = e.writer.load(before_bias(value), made, e.at, "product")
     name = "bias" if e.has("bias") else "self"
     if not e.has(name) or e.arg("beta", 1) != 1 or e.arg("alpha", 1) != 1:
         raise InputError(f"{e.op.name} is a library call, of which only the bias can be written")

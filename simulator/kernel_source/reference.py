@@ -6,7 +6,7 @@ import keyword
 from typing import Any
 
 from simulator.fusion.dataflow import Value
-from simulator.kernel_source.group import GroupOp
+from simulator.kernel_source.group import BIASED, GroupOp, before_bias
 from simulator.kernel_source.kernel import Kernel
 from simulator.kernel_source.layouts import Layout
 from simulator.kernel_source.sizes import Names, Size
@@ -39,7 +39,7 @@ class _Reference:
         return bool(made)
 
     def _op(self, op: GroupOp) -> None:
-        if op.short in ("convolution", "addmm"):
+        if op.short in BIASED:
             self._bias(op)
             return
         shown: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ class _Reference:
         bias = self._seen(*op.inputs[place])
         if op.short == "convolution":
             bias += f".reshape{(1, -1, *(1,) * (len(made.shape) - 2))}"
-        product = self._seen((-1 - value[0], value[1]), made)
+        product = self._seen(before_bias(value), made)
         result = self._fresh("biased")
         self.held[value] = result, made
         self.lines.append(f"{result} = aten.add.Tensor({product}, {bias})")

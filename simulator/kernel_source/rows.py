@@ -282,6 +282,22 @@ def nll_loss(e: Element) -> str:
     return f"{lost} / {counted}" if e.arg("reduction", 1) == 1 else lost
 
 
+@rule("nll_loss_backward")
+def nll_loss_backward(e: Element) -> str:
+    """Minus a share of the gradient at each target, nothing elsewhere."""
+    mean, ignored = e.arg("reduction", 1) == 1, e.arg("ignore_index", -100)
+    if e.has("weight") or e.arg("reduction", 1) == 0:
+        raise InputError(f"{e.op.name} with weights or without a sum cannot be written")
+    target = e.use(e.term("target", e.at[:-1]))
+    e.fill("target", f"index:{min(e.seen('self').shape[-1].values)}")
+    e.fill("total_weight", "positive")
+    share = f"{e.use(e.term('grad_output', ()))}"
+    if mean:
+        share += f" / {e.use(e.term('total_weight', ()))}"
+    there = f"({e.index(e.at[-1])} == {target}) & ({target} != {ignored})"
+    return f"tl.where({there}, -({share}), 0.0)"
+
+
 def lead(writer_ops: tuple[GroupOp, ...], makers: dict[Any, Any]) -> Rows | None:
     """The rows of a group's first sum, None where it has none."""
     for op in writer_ops:
