@@ -55,7 +55,7 @@ def cold_times(call, samples=21):
         torch.cuda.synchronize()
         events.append(begin.elapsed_time(end) * 1e-3)
     totals = []
-    for _ in range(5):
+    for _ in range(3):
         with profile(activities=[ProfilerActivity.CUDA]) as seen:
             for _ in range(5):
                 flush.zero_()

@@ -153,7 +153,9 @@ def _shown(atom: Atom, names: Names) -> str:
     if isinstance(atom, Variable):
         return atom.name
     inner = atom.inner.text(names)
-    inner = inner if inner.isidentifier() else f"({inner})"
+    single = len(atom.inner.terms) == 1 and (inner.isidentifier() or inner.count("(") == 1
+                                             and inner[0] + inner[-1] == "()")  # fmt: skip
+    inner = inner if single else f"({inner})"
     by = names.text(atom.by)
     return f"({inner} {atom.how} {by if by.isalnum() else f'({by})'})"
 

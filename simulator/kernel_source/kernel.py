@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.errors import InputError
+from simulator.fusion.dataflow import Value
 from simulator.kernel_source import formulas, movement, rows
 from simulator.kernel_source.group import FusedGroup
 from simulator.kernel_source.indices import variable
@@ -31,6 +32,15 @@ _NEVER = {
 
 
 @dataclass(frozen=True)
+class Result:
+    """A value that the kernel writes, by name."""
+
+    name: str
+    value: Value
+    layout: Layout
+
+
+@dataclass(frozen=True)
 class Kernel:
     """`lines` are the body; `count` the elements of a loop kernel, or the rows, `cols` their
     length, `arguments` the sizes that it is given by name. Rows that are not `walking` lie whole in
@@ -39,7 +49,7 @@ class Kernel:
     group: FusedGroup
     lines: tuple[str, ...]
     operands: tuple[Operand, ...]
-    results: tuple[tuple[str, Layout], ...]
+    results: tuple[Result, ...]
     names: Names
     arguments: tuple[str, ...]
     count: Size
@@ -53,9 +63,9 @@ def supported() -> str:
     return ", ".join(sorted(RULES))
 
 
-def kernel(group: FusedGroup) -> Kernel:
-    """Write the kernel of a group. InputError for one with an op, or a way to read, that is not
-    known, with its name."""
+def kernel(group: FusedGroup, whole: int = WHOLE) -> Kernel:
+    """Write the kernel of a group; it walks along rows of more than `whole` elements. InputError
+    for one with an op, or a way to read, that is not known, with its name."""
     if not group.stores:
         raise InputError("nothing that it computes is stored")
     for op in group.ops:
@@ -64,14 +74,14 @@ def kernel(group: FusedGroup) -> Kernel:
         if op.short not in RULES:
             raise InputError(f"{op.name} cannot be written: expected one of {supported()}")
     found = lead(group.ops, group.makers)
-    return _loop(group) if found is None else _over_rows(group, found)
+    return _loop(group) if found is None else _over_rows(group, found, whole)
 
 
 def _loop(group: FusedGroup) -> Kernel:
     writer = Writer(group, False)
     count = group.stores[0][1].numel
     i = variable("i", count)
-    results: list[tuple[str, Layout]] = []
+    results: list[Result] = []
     for value, made in group.stores:
         if made.numel != count:
             raise InputError("its results are of different sizes")
@@ -82,12 +92,12 @@ def _loop(group: FusedGroup) -> Kernel:
     return _kernel(writer, lines, results, count)
 
 
-def _over_rows(group: FusedGroup, found: Rows) -> Kernel:
-    walking = not found.beside or max(found.cols.values) > WHOLE
+def _over_rows(group: FusedGroup, found: Rows, whole: int) -> Kernel:
+    walking = not found.beside or max(found.cols.values) > whole
     writer = Writer(group, walking)
     row, col = variable("r", found.rows), variable("c", found.cols)
     writer.row, writer.cols = row, found.cols
-    results: list[tuple[str, Layout]] = []
+    results: list[Result] = []
     long = [each for each in group.stores if each[1].numel == found.rows * found.cols]
     for value, made in group.stores:
         if made.numel == found.rows:
@@ -113,11 +123,11 @@ def _over_rows(group: FusedGroup, found: Rows) -> Kernel:
 
 
 def _store(
-    writer: Writer, value: tuple[int, int], made: Layout, at: At, results: list[tuple[str, Layout]]
+    writer: Writer, value: Value, made: Layout, at: At, results: list[Result]
 ) -> None:  # fmt: skip
     op, place = writer.group.makers[value]
     name = "out" if not results else f"out_{len(results)}"
-    results.append((name, made))
+    results.append(Result(name, value, made))
     writer.store(name, writer.computed(op, place, at), made, at)
 
 
@@ -128,7 +138,7 @@ def _wide(line: str, group: FusedGroup) -> str:
 
 
 def _kernel(
-    writer: Writer, head: list[str], results: list[tuple[str, Layout]], count: Size,
+    writer: Writer, head: list[str], results: list[Result], count: Size,
     found: Rows | None = None,
 ) -> Kernel:  # fmt: skip
     return Kernel(

@@ -172,6 +172,7 @@ def triangle(e: Element) -> str:
 def arange(e: Element) -> str:
     start, step = e.arg("start", 0), e.arg("step", 1)
     text = e.index(e.at[0])
+    text = text[1:-1] if text.startswith("((") else text
     text = text if step == 1 else f"{text} * {step!r}"
     text = text if start == 0 else f"{text} + {literal(start, e.writer.names)}"
     whole = kind(e.op.outputs[0][1].dtype) == "int"

@@ -10,9 +10,21 @@ from simulator.kernel_source.group import BIASED, GroupOp, before_bias
 from simulator.kernel_source.kernel import Kernel
 from simulator.kernel_source.layouts import Layout
 from simulator.kernel_source.sizes import Names, Size
+from simulator.kernel_source.writer import Operand, read
+from simulator.records import ITEM_BYTES
 
 _FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 _MAKES = ("arange", "full", "zeros", "ones", "scalar_tensor")
+_AFFINE = ("weight", "bias")
+_OPTIONAL = {
+    "native_layer_norm": _AFFINE, "native_layer_norm_backward": _AFFINE,
+    "fused_rms_norm": ("weight", "eps"), "fused_rms_norm_backward": ("weight",),
+    "native_batch_norm": (*_AFFINE, "running_mean", "running_var"),
+    "cudnn_batch_norm": (*_AFFINE, "running_mean", "running_var"),
+    "nll_loss_forward": ("weight",), "nll_loss_backward": ("weight",),
+}  # fmt: skip
+"""Arguments that may be None but have no default."""
+
 _BATCH_NORM = "aten.native_batch_norm.default"  # what cuDNN's is elsewhere
 
 
@@ -23,20 +35,27 @@ class _Reference:
             operand.value: (operand.name, operand.layout) for operand in kernel.operands
         }
         self.lines: list[str] = []
+        self.more: list[Operand] = []
         self.taken = {operand.name for operand in kernel.operands}
 
     def written(self) -> list[str]:
         """The body: a line an op, in the order of the trace."""
-        for op in self.kernel.group.ops:
-            if self._needed(op):
-                self._op(op)
-        found = [self.held[value][0] for value, _ in self.kernel.group.stores]
+        for op in self._needed():
+            self._op(op)
+        found = [self.held[result.value][0] for result in self.kernel.results]
         return [*self.lines, "return (" + ", ".join(found) + ",)"]
 
-    def _needed(self, op: GroupOp) -> bool:
-        made = [value for value, _ in op.outputs if self.kernel.group.makers.get(value, (None,))[0]
-                is op]  # fmt: skip
-        return bool(made)
+    def _needed(self) -> list[GroupOp]:
+        """What the results are made of."""
+        group = self.kernel.group
+        wanted = {value for value, _ in group.stores}
+        found: list[GroupOp] = []
+        for op in reversed(group.ops):
+            made = {value for value, _ in op.outputs if value in group.makers}
+            if made & wanted:
+                wanted |= {value for value, _ in op.inputs}
+                found.append(op)
+        return found[::-1]
 
     def _op(self, op: GroupOp) -> None:
         if op.short in BIASED:
@@ -53,6 +72,8 @@ class _Reference:
                  for name, each in shown.items()]  # fmt: skip
         parts += [f"{name}={self._plain(name, value)}"
                   for name, value in op.args.items()]  # fmt: skip
+        given = {*shown, *op.args}
+        parts += [f"{name}=None" for name in _OPTIONAL.get(op.short, ()) if name not in given]
         if op.short in _MAKES:
             parts.append("device=DEVICE")
         name = op.name
@@ -84,6 +105,10 @@ class _Reference:
 
     def _seen(self, value: Value, seen: Layout) -> str:
         """A value in the layout in which an op sees it."""
+        if value not in self.held:  # the kernel does not read it
+            operand = read(value, seen, self.kernel.group, self._fresh("unread"))
+            self.more.append(operand)
+            self.held[value] = operand.name, operand.layout
         name, made = self.held[value]
         if (made.shape, made.stride, made.offset) == (seen.shape, seen.stride, seen.offset):
             return name
@@ -112,7 +137,7 @@ class _Reference:
         if isinstance(value, (list, tuple)):
             return _list([self._plain(name, each) for each in value])
         if isinstance(value, str):
-            if name == "dtype" or value in _FORMATS:
+            if value in ITEM_BYTES or value in _FORMATS:
                 return f"torch.{value}"
             return f'float("{value}")' if value in ("inf", "-inf", "nan") else repr(value)
         return repr(value)
@@ -128,6 +153,7 @@ def shown(sizes: tuple[Size, ...], names: Names) -> str:
     return f"({inner},)" if len(sizes) == 1 else f"({inner})"
 
 
-def reference(kernel: Kernel) -> list[str]:
-    """The body of the reference."""
-    return _Reference(kernel).written()
+def reference(kernel: Kernel) -> tuple[list[str], list[Operand]]:
+    """The body of the reference, and what it reads besides the kernel's operands."""
+    made = _Reference(kernel)
+    return made.written(), made.more

@@ -52,6 +52,16 @@ class Operand:
     hint: Hint
 
 
+def read(value: Value, seen: Layout, group: FusedGroup, name: str) -> Operand:
+    """The operand of a value from outside: of a part of a storage the whole, in a row."""
+    elements = group.elements[value]
+    if not seen.dense or seen.numel != elements:
+        zero = elements - elements
+        seen = Layout((elements,), (zero + 1,), zero, seen.dtype)
+    hints = {"float": "normal", "int": "count", "bool": "flag"}
+    return Operand(value, name, seen, hints[kind(seen.dtype)])
+
+
 @dataclass
 class _Scope:
     lines: list[str] = field(default_factory=list)
@@ -123,15 +133,10 @@ class Writer:
     def operand(self, value: Value, seen: Layout, name: str) -> Operand:
         """A tensor from outside. A view of a part of one is read from the whole."""
         if value not in self.operands:
-            elements = self.group.elements[value]
-            if not seen.dense or seen.numel != elements:
-                zero = elements - elements
-                seen = Layout((elements,), (zero + 1,), zero, seen.dtype)
-            hints = {"float": "normal", "int": "count", "bool": "flag"}
             name = {"self": "x", "other": "y"}.get(name, name)
             alike = sum(each.name.rstrip("_0123456789") == name for each in self.operands.values())
             name = f"{name}_{alike}" if alike else name
-            self.operands[value] = Operand(value, name, seen, hints[kind(seen.dtype)])
+            self.operands[value] = read(value, seen, self.group, name)
         return self.operands[value]
 
     def _place(self, place: Index, depends: frozenset[str]) -> str:
@@ -144,17 +149,22 @@ class Writer:
     def let(self, name: str, text: str, depends: frozenset[str], key: Any = None) -> Term:
         """A line that gives an expression a name."""
         scope = self._scope(depends)
-        if text in self._taken:  # it has a name already
+        same = self._known(("line", text))
+        if same is not None:
+            term = same
+        elif text in self._taken:  # it has a name already
             term = Term(text, depends)
         else:
             term = Term(self._fresh(name), depends)
             scope.lines.append(f"{term.text} = {text}")
+            scope.known[("line", text)] = term
         if key is not None:
             scope.known[(key, self._guards)] = term
         return term
 
     def _known(self, key: Any) -> Term | None:
-        key = key, self._guards
+        if not (isinstance(key, tuple) and key[0] == "line"):  # a line says itself what it loads
+            key = key, self._guards
         if self._loop and key in self._loop.known:
             return self._loop.known[key]
         return self._top.known.get(key)

@@ -22,9 +22,10 @@ KERNELS = {
     "--group arange+to_copy+mul+cat+cos+sin+neg+add",
     "softmax": "t5-base --batch 16 --seq 256 --dtype bf16 --group to_copy+softmax",
     "batch_norm": "resnet50 --batch 32 --dtype fp16 --group native_batch_norm+relu",
-    "gelu_backward": "gpt2 --batch 8 --seq 512 --dtype bf16 --train --group gelu_backward+sum",
-    "gated_rms_norm": "mamba2-130m --batch 4 --seq 256 --dtype bf16 "
-    "--group exp+to_copy+mul+add+clone+silu+fused_rms_norm",
+    "gelu_backward": "gpt2 --batch 8 --seq 512 --dtype bf16 --train --group gelu_backward",
+    "layer_norm_backward": "gpt2 --batch 8 --seq 512 --dtype bf16 --train "
+    "--group native_layer_norm_backward+add+native_dropout_backward",
+    "log_of_sums": "gpt2 --batch 8 --seq 512 --dtype bf16 --train --group to_copy+logsumexp",
 }  # fmt: skip
 
 
