@@ -48,7 +48,8 @@ def text(of: Step, chosen: Candidate, progress: Progress) -> str:
     fused = compiled(p)
     written = kernel(fused_group(fused, number, _others(of, progress)))
     op = p.trace.ops[number]
-    title = f"{chosen.name.replace('+', ', ')} in one kernel: {heading_of(of.subject, of.scenario, ())}"
+    ops = chosen.name.replace("+", ", ")
+    title = f"{ops} in one kernel: {heading_of(of.subject, of.scenario, ())}"
     took = p.columns.duration_s[p.columns.op_of == number]
     read, made = op.signature.read_bytes, op.signature.write_bytes
     about = (

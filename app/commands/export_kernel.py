@@ -18,7 +18,9 @@ def export_kernel(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="FILE|-", help="Where to.", show_default="kernel.py"),
+        typer.Option(
+            "-o", "--output", metavar="FILE|-", help="Where to.", show_default="kernel.py"
+        ),
     ] = None,
     top: Top = 12,
 ) -> None:

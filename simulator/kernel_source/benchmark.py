@@ -12,6 +12,16 @@ def filled(kind, shape, stride, dtype, limit=0):
     return made.random_(0, {"flag": 2, "count": 100, "index": limit}[kind])
 
 
+def wide(op, **given):
+    """An op that a CPU has in fp32 alone: it rounds to halves afterwards there."""
+    halves = {t.dtype for t in given.values() if isinstance(t, torch.Tensor) and t.itemsize == 2}
+    if DEVICE == "cuda" or not halves:
+        return op(**given)
+    given = {n: t.float() if isinstance(t, torch.Tensor) else t for n, t in given.items()}
+    half, = halves
+    return [t if t is None else t.to(half) for t in op(**given)]
+
+
 def check(largest=2**21):
     """The kernel against the reference in every case. Results begin as NaN, so that an element that
     no program wrote is seen."""

@@ -61,8 +61,8 @@ def source(kernel: Kernel, told: Told) -> str:
     body = [
         *_triton(kernel), "", "", *_operands(kernel, operands), "", "",
         *_launch(kernel, parameters), "", "",
-        f"def reference({parameters}):", '    """The ops of the trace, as eager PyTorch runs them."""',
-        *_indented(lines), "", "",
+        f"def reference({parameters}):",
+        '    """The ops of the trace, as eager PyTorch runs them."""', *_indented(lines), "", "",
     ]  # fmt: skip
     head = _HEAD.format(title=told.title, about=told.about)
     return head + "\n".join([*_constants(kernel, told), "", "", *body]) + RUNNING

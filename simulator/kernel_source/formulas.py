@@ -3,8 +3,8 @@ eager kernels and Inductor's do; values stay so between the ops of one kernel.""
 
 from __future__ import annotations
 
+from simulator.kernel_source.element import Element, rule
 from simulator.kernel_source.terms import kind
-from simulator.kernel_source.writer import Element, rule
 
 _SIGMOID = "1.0 / (1.0 + tl.exp(-{x}))"
 _SQRT_HALF, _SQRT_2_PI, _DENSITY = "0.7071067811865476", "0.7978845608028654", "0.3989422804014327"
@@ -220,8 +220,8 @@ def batch_norm(e: Element) -> str:
     if e.arg("training", False) or e.place:
         raise InputError(f"{e.op.name} in training writes the running statistics")
     channel = (e.at[1],)
-    parts = {name: e.use(e.term(name, channel))
-             for name in ("running_mean", "running_var", "weight", "bias") if e.has(name)}  # fmt: skip
+    names = ("running_mean", "running_var", "weight", "bias")
+    parts = {name: e.use(e.term(name, channel)) for name in names if e.has(name)}
     e.fill("running_var", "positive")
     eps = e.arg("eps", e.arg("epsilon", 1e-5))
     text = f"({e['input']} - {parts['running_mean']}) * tl.rsqrt({parts['running_var']} + {eps!r})"

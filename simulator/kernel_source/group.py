@@ -18,7 +18,6 @@ from simulator.kernel_source.layouts import Layout, layout
 from simulator.kernel_source.sizes import Size
 from simulator.records import ITEM_BYTES, Trace
 
-
 BIASED = ("convolution", "addmm")
 """Library calls that may leave their bias to a loop."""
 

@@ -128,9 +128,6 @@ class Index:
             parts.append(names.text(self.constant))
         return " + ".join(parts).replace("+ -", "- ")
 
-    def __lt__(self, other: Index) -> bool:
-        return str(self) < str(other)
-
 
 def constant(size: Size) -> Index:
     """An index without variables."""
@@ -153,8 +150,8 @@ def _shown(atom: Atom, names: Names) -> str:
     if isinstance(atom, Variable):
         return atom.name
     inner = atom.inner.text(names)
-    single = len(atom.inner.terms) == 1 and (inner.isidentifier() or inner.count("(") == 1
-                                             and inner[0] + inner[-1] == "()")  # fmt: skip
+    single = len(atom.inner.terms) == 1 and (inner.isidentifier() or (inner.count("(") == 1
+                                             and inner[0] + inner[-1] == "()"))  # fmt: skip
     inner = inner if single else f"({inner})"
     by = names.text(atom.by)
     return f"({inner} {atom.how} {by if by.isalnum() else f'({by})'})"

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from simulator.errors import InputError
 from simulator.fusion.dataflow import Value
-from simulator.kernel_source import formulas, movement, rows
+from simulator.kernel_source import formulas, losses, movement, norms, rows
+from simulator.kernel_source.element import RULES
 from simulator.kernel_source.group import FusedGroup
 from simulator.kernel_source.indices import variable
 from simulator.kernel_source.layouts import At, Layout, digits, number
 from simulator.kernel_source.rows import Rows, lead
 from simulator.kernel_source.sizes import Names, Size
-from simulator.kernel_source.writer import RULES, Operand, Writer
+from simulator.kernel_source.writer import Operand, Writer
 
-_RULES_OF = (formulas, movement, rows)  # imported for what they register
+_RULES_OF = (formulas, losses, movement, norms, rows)  # imported for what they register
 
 WHOLE = 16384
 """Elements of a row at most that one program keeps in registers."""
@@ -143,6 +144,6 @@ def _kernel(
 ) -> Kernel:  # fmt: skip
     return Kernel(
         writer.group, (*head, *writer.lines), tuple(writer.operands.values()), tuple(results),
-        writer.names, tuple(writer.names.values), count, found.cols if found else None, writer.walking,
-        found.beside if found else True,
+        writer.names, tuple(writer.names.values), count, found.cols if found else None,
+        writer.walking, found.beside if found else True,
     )  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.errors import InputError
+from simulator.kernel_source.element import Element, rule
 from simulator.kernel_source.group import before_bias
 from simulator.kernel_source.indices import Index, variable
 from simulator.kernel_source.layouts import At
 from simulator.kernel_source.sizes import Size
 from simulator.kernel_source.terms import Term, kind, literal
-from simulator.kernel_source.writer import Element, rule
 
 
 def _size(e: Element, value: Size | int) -> Size:
@@ -185,11 +185,12 @@ def full(e: Element) -> str:
     names = ("fill_value", "value", "s")
     given = next((e.op.args[name] for name in names if name in e.op.args), None)
     value = given if given is not None else int("ones" in e.op.short)
-    types = {"float": "tl.float32", "int": "tl.int64", "bool": "tl.int1"}
-    shape = "[1, 1]" if e.writer.row is not None else "[1]"
     if e.has("value"):
         return e["value"]
-    return f"tl.full({shape}, {literal(value, e.writer.names)}, {types[kind(e.op.outputs[0][1].dtype)]})"
+    types = {"float": "tl.float32", "int": "tl.int64", "bool": "tl.int1"}
+    dtype = types[kind(e.op.outputs[0][1].dtype)]
+    shape = "[1, 1]" if e.writer.row is not None else "[1]"
+    return f"tl.full({shape}, {literal(value, e.writer.names)}, {dtype})"
 
 
 @rule("convolution", "addmm")

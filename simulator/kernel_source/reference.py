@@ -25,6 +25,9 @@ _OPTIONAL = {
 }  # fmt: skip
 """Arguments that may be None but have no default."""
 
+_WIDE = ("native_layer_norm_backward", "fused_rms_norm_backward")
+"""Ops that take halves beside fp32 statistics on a GPU alone."""
+
 _BATCH_NORM = "aten.native_batch_norm.default"  # what cuDNN's is elsewhere
 
 
@@ -88,7 +91,8 @@ class _Reference:
         left = ", ".join(results)
         if op.short in ("cudnn_batch_norm", "native_batch_norm"):
             left = f"{results[0]}, *_"
-        self.lines.append(f"{left} = {name}({', '.join(parts)})")
+        call = f"wide({name}, " if op.short in _WIDE else f"{name}("
+        self.lines.append(f"{left} = {call}{', '.join(parts)})")
 
     def _bias(self, op: GroupOp) -> None:
         value, made = op.outputs[0]

@@ -1,5 +1,5 @@
-"""Checks exported files in a process that runs Triton's interpreter: `python child.py FOLDER`; prints
-a JSON object of each file's name with "" or what went wrong."""
+"""`python child.py FOLDER`: checks exported files in a process that runs Triton's interpreter, and
+prints a JSON object of each file's name with "" or what went wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def checked(path: Path) -> str:
-    """"" where the file's own check is content."""
+    """ "" where the file's own check is content."""
     try:
         with redirect_stdout(sys.stderr):
             runpy.run_path(str(path), run_name="exported")["check"]()

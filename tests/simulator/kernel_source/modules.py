@@ -113,9 +113,7 @@ def compiled(
     """The groups of a step."""
     module = module if isinstance(module, nn.Module) else Function(module)
     options = {"loss": lambda out: out.float().square().sum()} if phase == "training" else {}
-    made = predict(
-        module.eval(), inputs, mode="compiled", phase=phase, optimizer=None, **options
-    )
+    made = predict(module.eval(), inputs, mode="compiled", phase=phase, optimizer=None, **options)
     return made.trace.kept["fusion"]
 
 
