@@ -18,6 +18,8 @@ from simulator.kernel_source.layouts import Layout, layout
 from simulator.kernel_source.sizes import Size
 from simulator.records import ITEM_BYTES, Trace
 
+_CONTINUED = "it goes on with what another kernel computed of the same op"
+
 BIASED = ("convolution", "addmm")
 """Library calls that may leave their bias to a loop."""
 
@@ -79,6 +81,10 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
     makers = {value: (op, place) for op in ops for place, (value, _) in enumerate(op.outputs)
               if value not in from_memory}  # fmt: skip
     seen = {value: made for op in ops for value, made in (*op.outputs, *op.inputs)}
+    for op in ops:
+        known = [value in from_memory for value, _ in op.outputs]
+        if any(known) and not all(known):
+            raise InputError(_CONTINUED)
     elements = {value: _elements(traces, value, made) for value, made in seen.items()}
     elements |= {before_bias(op.outputs[0][0]): elements[op.outputs[0][0]] for op in ops
                  if op.short in BIASED}  # fmt: skip
@@ -103,7 +109,7 @@ def _refuse_parts(group: Group, trace: Trace, members: Sequence[int]) -> None:
     parts = any(isinstance(key, int) and key not in made
                 for node in group.nodes for key in map(value_of, node.reads))  # fmt: skip
     if parts and not products:
-        raise InputError("it goes on with what another kernel computed of the same op")
+        raise InputError(_CONTINUED)
 
 
 def _same_ops(trace: Trace, other: Trace, members: Sequence[int]) -> bool:

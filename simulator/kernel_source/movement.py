@@ -25,6 +25,17 @@ def _moved(at: At, dim: int, index: Index) -> At:
     return (*at[:dim], index, *at[dim + 1 :])
 
 
+def _within(e: Element, place: int, index: Index, begin: Size, size: Size) -> Index:
+    """How far along a piece of so many an index is. Where that is computed and not loaded it has a
+    name, whose bounds keep what it is divided by short."""
+    along = index.plus(begin * -1)
+    if e.op.inputs[place][0] not in e.writer.group.makers:
+        return along
+    text = along.text(e.writer.names)
+    term = e.writer.let("along", text, index.depends)
+    return variable(term.text, size, index.depends)
+
+
 def _condition(e: Element, parts: list[tuple[Index, str, Size]]) -> Term:
     """Where all of these hold: an index, ">=" or "<", and a bound."""
     names, texts, depends = e.writer.names, list[str](), frozenset[str]()
@@ -49,7 +60,12 @@ def cat(e: Element) -> str:
     for place, (_, seen) in enumerate(e.op.inputs):
         pieces.append((begin, place))
         begin += seen.shape[dim]
-    return _joined(e, dim, pieces, lambda begin, at: _moved(e.at, dim, at.plus(begin * -1)))
+
+    def at(place: int, begin: Size) -> At:
+        size = e.op.inputs[place][1].shape[dim]
+        return _moved(e.at, dim, _within(e, place, e.at[dim], begin, size))
+
+    return _joined(e, dim, pieces, at)
 
 
 @rule("stack")
@@ -60,7 +76,7 @@ def stack(e: Element) -> str:
 
 
 def _joined(
-    e: Element, dim: int, pieces: list[tuple[Size, int]], at: Callable[[Size, Index], At]
+    e: Element, dim: int, pieces: list[tuple[Size, int]], at: Callable[[int, Size], At]
 ) -> str:
     """Of the last piece that begins at or before the element, that element."""
     index, text = e.at[dim], "0.0"
@@ -69,7 +85,7 @@ def _joined(
         if number + 1 < len(pieces):
             bounds.append((index, "<", pieces[number + 1][0]))
         there = _condition(e, bounds)
-        text = _chosen(e, there, lambda place=place, begin=begin: e.term(place, at(begin, index)),
+        text = _chosen(e, there, lambda place=place, begin=begin: e.term(place, at(place, begin)),
                        text)  # fmt: skip
     return text
 
@@ -110,8 +126,8 @@ def slice_backward(e: Element) -> str:
     start = Size(tuple(s + w if s < 0 else s for s, w in zip(start.values, whole.values,
                                                              strict=True)))  # fmt: skip
     there = _condition(e, [(e.at[dim], ">=", start), (e.at[dim], "<", start + size[dim])])
-    return _chosen(e, there, lambda: e.term(
-        "grad_output", _moved(e.at, dim, e.at[dim].plus(start * -1))), "0.0")  # fmt: skip
+    along = _within(e, 0, e.at[dim], start, size[dim])
+    return _chosen(e, there, lambda: e.term("grad_output", _moved(e.at, dim, along)), "0.0")
 
 
 @rule("select_backward")
@@ -133,7 +149,7 @@ def constant_pad(e: Element) -> str:
         dim = len(at) - 1 - number
         before = _size(e, pads[2 * number])
         bounds += [(at[dim], ">=", before), (at[dim], "<", before + shape[dim])]
-        at[dim] = at[dim].plus(before * -1)
+        at[dim] = _within(e, 0, at[dim], before, shape[dim])
     there = _condition(e, bounds)
     return _chosen(e, there, lambda: e.term("self", tuple(at)), e["value"].replace("None", "0.0"))
 

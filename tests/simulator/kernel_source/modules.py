@@ -88,6 +88,11 @@ def padded(x: Tensor) -> Tensor:
     return torch.roll(F.pad(x, (1, 2)) * 3, 2, dims=-1) + 1
 
 
+def joined(x: Tensor, y: Tensor) -> Tensor:
+    turned = (x * 2).transpose(1, 2).reshape(x.shape[0], -1)
+    return F.pad(torch.cat((y + 1, turned), dim=1), (2, 1)) * 0.5
+
+
 def triangle(x: Tensor) -> Tensor:
     return torch.tril(x.exp()).transpose(-1, -2).contiguous()
 

@@ -51,6 +51,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "centred": (m.centred, _tensor(3, 150, 5)),
     "flags": (m.flags, _tensor(6, 5, 1), _flag(5, 7)),
     "padded": (m.padded, _tensor(5, 9)),
+    "joined": (m.joined, _tensor(2, 3, 7), _tensor(2, 5)),
     "triangle": (m.triangle, _tensor(3, 7, 5)),
     "log_softmax": (m.log_softmax, _tensor(3, 9, 21, dtype=HALF)),
 }  # fmt: skip
