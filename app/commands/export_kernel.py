@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.options import Question, Top, expanded
+from app.commands.options import Question, Top, expanded
 
 
 @expanded
@@ -25,7 +25,8 @@ def export_kernel(
     top: Top = 12,
 ) -> None:
     """A fused group as a Triton kernel, with a torch reference, a check and a benchmark."""
-    from app import exported, outputs, progress
+    from app import outputs, progress
+    from app.report import exported
     from simulator.errors import InputError
     from simulator.kernel_source import find
     from simulator.whatif.setting import setting

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from app.quantities import seconds
+from app.report.tables import cut, numbers, table
 from app.scenario import Progress, Subject, heading_of, predict, subject
-from app.tables import cut, numbers, table
 from simulator.errors import InputError
 from simulator.fusion import Fused
 from simulator.kernel_source import Candidate, Told, candidates, fused_group, kernel, source
