@@ -37,12 +37,13 @@ class JointGraph:
         """What the joint graph was fused to, its groups naming the ops of the eager trace."""
         if not self.source:
             return found
+        members = tuple(map(found.members, range(len(found.groups))))
         for group in found.groups:
             for node in group.nodes:
                 node.ops = tuple(dict.fromkeys(
                     each for op in node.ops for each in self.members.get(op, (self.source[op],))
                 ))  # fmt: skip
-        made = Fused(found.trace, found.groups, origin, found.notes)
+        made = Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
         made.trace.kept["fusion"] = made
         return made
 
