@@ -25,6 +25,8 @@ def decompose(made: Lowering, index: int, op: Op) -> None:
         _norm_backward(made, index, op)
     elif "batch_norm_backward" in name:
         _batch_norm_backward(made, index, op)
+    elif name == "batch_norm_stats":
+        _moments(made, index, op)
     elif "batch_norm" in name:
         _batch_norm(made, index, op)
     elif "softmax" in name:
@@ -74,6 +76,14 @@ def _norm_backward(made: Lowering, index: int, op: Op) -> None:
 def _channels(source: Tensor) -> tuple[int, int]:
     channels = source.shape[1] if len(source.shape) > 1 else 1
     return channels, source.numel // max(channels, 1)
+
+
+def _moments(made: Lowering, index: int, op: Op) -> None:
+    """Mean and reciprocal deviation of each channel."""
+    rows, cols = _channels(op.inputs[0])
+    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
+    reads = made.inputs(index, op, "input")
+    made.reduce(index, rows, cols, False, reads, results, arithmetic(op.signature), True)
 
 
 def _batch_norm(made: Lowering, index: int, op: Op) -> None:

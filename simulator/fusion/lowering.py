@@ -28,6 +28,9 @@ from simulator.records import Op, Tensor, Trace
 _JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _SUM_BYTES = 4  # sums are kept in fp32
+_SCALAR_BYTES = 8
+_SCATTERED = ("aten.embedding_dense_backward.default",
+              "aten.max_pool2d_with_indices_backward.default")  # fmt: skip
 
 
 class Lowering:
@@ -92,7 +95,7 @@ class Lowering:
         """An op over elements: each output is pending until something must store it."""
         flops, instructions = arithmetic(op.signature)
         reads = self.inputs(index, op)
-        if op.name == "aten.embedding_dense_backward.default":
+        if op.name in _SCATTERED:
             scatter(self, index, op, reads)
             return
         if adds(op.signature):
@@ -104,7 +107,7 @@ class Lowering:
             return
         if "max_pool2d" in op.name or "avg_pool" in op.name:
             for value in self.flow.reads[index]:
-                self.store(value)
+                self.hint(value)
         instructions -= contracted(self.trace, self.flow, index, self._last_of)
         self.make(index, reads, zip(self.flow.makes[index], op.outputs, strict=True),
                   flops, instructions)  # fmt: skip
@@ -249,6 +252,15 @@ class Lowering:
         numel = max(storage // 2, 1)
         self.nodes.append(Node("pointwise", numel, 1, True, dict(held.reads), {value: storage},
                                held.ops, held.flops, held.instructions))  # fmt: skip
+
+    def hint(self, value: Value) -> None:
+        """Store a value whose elements are read many times, unless that costs no more than to read
+        what it is made of (`StorageBox.realize_hint`)."""
+        held = self.pending.get(value)
+        if held is not None and (
+            not self.inductor or sum(size > _SCALAR_BYTES for size in held.reads.values()) > 1
+        ):
+            self.store(value)
 
     def _through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
         """What is read from memory for these values, and the ops computed on the way."""

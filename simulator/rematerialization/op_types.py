@@ -24,11 +24,11 @@ RECOMPUTABLE = frozenset(
     special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri
     special_spherical_bessel_j0 special_xlog1py special_zeta sqrt square std sub sum tan tanh
     tanh_backward threshold threshold_backward triu trunc var var_mean where xlogy zeros
-    zeros_like
+    zeros_like batch_norm_elemt
     """.split()
 )
 """The ops of the partitioner's list that have a cost here: those tagged pointwise, and what it
-names besides. Views are recomputable too; Inductor makes a transpose a permute, so all are alike
+names besides, and the loop of sub, mul and add that a batch norm in training ends with. Views are recomputable too; Inductor makes a transpose a permute, so all are alike
 here."""
 
 _FUSIBLE_RANDOM = frozenset(["native_dropout", "rand_like", "randn_like"])
