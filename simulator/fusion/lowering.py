@@ -21,6 +21,7 @@ from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.pieces import accumulate, concatenate, scatter
 from simulator.fusion.reductions import parts
+from simulator.fusion.tangents import is_tangent
 from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
@@ -45,6 +46,7 @@ class Lowering:
         self.only = only
         self.inductor = inductor and only is None
         self.made: dict[Value, Tensor] = {}  # by loops
+        self.maker: dict[Value, int] = {}  # the op of that loop
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
         self.offsets = offsets(trace, self.flow.computes) if self.inductor else []
@@ -77,7 +79,7 @@ class Lowering:
             if found == "reduction" and not self.reductions:
                 found = "library"
             self.kinds[key] = found
-        eager = op.phase == "optimizer" or op.name == "aten.ones_like.default"
+        eager = op.phase == "optimizer" or op.name == "aten.ones_like.default" or is_tangent(op)
         return "library" if eager else self.kinds[key]
 
     def _lower(self, index: int, op: Op) -> None:
@@ -203,6 +205,7 @@ class Lowering:
             if not users and value not in self.flow.kept:
                 continue
             self.made[value] = tensor
+            self.maker[value] = index
             self.pending[value] = Pending(shared, ops, flops, instructions)
             numel = max(numel, tensor.numel)
             if self._must_store(value, users, shared, ops):
@@ -233,6 +236,8 @@ class Lowering:
             reads = self.flow.reads[user]
             if reads[op.signature.names.index("bias")] == value and reads.count(value) == 1:
                 return "pointwise"
+        if self.inductor and self.calls.pads(user, value):
+            return "pointwise"
         return self.kind(user)
 
     def _parts(self, user: int, value: Value) -> int:

@@ -8,6 +8,7 @@ from simulator.hardware import GPU
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
 _LEAST, _MOST = 32, 512  # elements a thread
 _INNER_UNSPLIT = 8192
+_BUSY_ROWS = 64  # results a multiprocessor, from which none is split (`Reduction.num_splits`)
 _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 
@@ -20,6 +21,8 @@ def parts(rows: int, cols: int, inner: bool, gpu: GPU) -> int:
             return 1
         each = per_thread * _BLOCK_THREADS
         return -(-cols // each)
+    if cols <= _LEAST or rows >= _BUSY_ROWS * units:
+        return 1
     return -(-cols // (_OUTER_VALUES * per_thread))
 
 

@@ -14,6 +14,7 @@ from math import prod
 from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value, dataflow
+from simulator.fusion.tangents import gradient_of, returned
 from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major
 
 
@@ -90,6 +91,10 @@ def taken_apart(trace: Trace) -> Apart:
             pools[flow.makes[index][1]] = index
         elif op.name == "aten.detach.default" and op.phase == "backward":
             taking.parts[index] = ()  # of what autograd saved; it reads nothing
+    for made, out in returned(trace, flow):
+        gradient = gradient_of(trace, flow, made, out)
+        if gradient is not None:
+            _tangent(taking, gradient)
     return _put_together(taking)
 
 
@@ -180,6 +185,23 @@ def _max_pool(taking: Taking, made: int, read: int) -> None:
         taking.op(backward, backward.name, [gradient, ("indices", places, held)], result,
                   **backward.signature.args),
     )  # fmt: skip
+
+
+def _tangent(taking: Taking, index: int) -> None:
+    """Zeros, at the beginning of the backward pass, and their sum with the gradient that op `index`
+    makes."""
+    op = taking.trace.ops[index]
+    *before, last = taking.parts.get(index, (op,))
+    out = replace(last.outputs[0], stride=row_major(last.outputs[0].shape))
+    zeros, alone = taking.storage(out), taking.storage(out)
+    begin = next(i for i, each in enumerate(taking.trace.ops) if each.phase == "backward")
+    filled = taking.op(taking.trace.ops[begin], "aten.zeros.default", [], (out, zeros),
+                       tangent=True)  # fmt: skip
+    taking.parts[begin] = (filled, *taking.parts.get(begin, (taking.trace.ops[begin],)))
+    made = replace(last, storages=(*last.storages[:-1], alone))
+    both = ("self", last.outputs[0], alone), ("other", out, zeros)
+    added = taking.op(last, "aten.add.Tensor", both, (last.outputs[0], last.storages[-1]))
+    taking.parts[index] = (*before, made, added)
 
 
 def _relu(taking: Taking, made: int, read: int) -> None:

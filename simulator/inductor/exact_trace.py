@@ -22,7 +22,12 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     storages, number = _storages(schedule, origin)
     groups: list[Group] = []
     ops: list[Op] = []
+    given = iter(_given(schedule))
     for place, launch in enumerate(schedule.launches):
+        if launch.phase == "backward":
+            for buffer in given:
+                groups.append(Group([Node("library", 1, ops=())], place, place))
+                ops.append(_filled(schedule, buffer, number))
         mine = tuple(sorted({op for each in launch.origins for op in ops_of[each]}))
         kind = launch.kind
         node = Node(kind, max(launch.rows, 1), ops=mine, flops=launch.flops,
@@ -80,6 +85,26 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
     )
     touched = tuple(number[b] for b, _ in (*launch.reads, *launch.writes))
     return Op(signature, module, launch.phase, touched)
+
+
+def _given(schedule: Schedule) -> list[int]:
+    """The gradients that the backward graph is given: those of the loss and of what else the
+    forward pass returns, filled by autograd at every step. No forward launch touches them, and none
+    writes them."""
+    known = {b for each in schedule.launches for b, _ in each.writes}
+    found: dict[int, None] = {}
+    for launch in schedule.launches:
+        if launch.phase == "backward":
+            found |= dict.fromkeys(b for b, _ in launch.reads if b not in known)
+        else:
+            known.update(b for b, _ in launch.reads)
+    return [b for b in found if schedule.buffers[b].role == "input"]
+
+
+def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
+    out = _bytes(schedule.buffers[buffer].nbytes)
+    return Op(Signature("aten.zeros.default", (), (out,), (), {}), "", "backward",
+              (number[buffer],))  # fmt: skip
 
 
 def _bytes(size: int) -> Tensor:
