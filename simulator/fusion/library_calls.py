@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from simulator.fusion.biases import without_bias, without_bias_gradient
 from simulator.fusion.dataflow import Value
+from simulator.fusion.kinds import is_pointwise
 from simulator.fusion.layouts import channels_last, needs_copy, relaid
 from simulator.fusion.node import Key, Node
 from simulator.fusion.padding import Seconds, padded
@@ -92,14 +93,16 @@ class LibraryCalls:
 
     def _unfused_bias(self, index: int, op: Op) -> bool:
         """A convolution leaves its bias to a loop; a full-precision product too, where only loops
-        read its result (config.keep_addmm_fused_for_half_dtypes)."""
+        read its result (`should_prefer_unfused_addmm` of fx_passes/post_grad.py;
+        config.keep_addmm_fused_for_half_dtypes)."""
         if not self.made.inductor:
             return False
         flow, out = self.made.flow, op.outputs[0]
         if op.name == "aten.addmm.default":
-            users = flow.users.get(flow.makes[index][0], [])
-            loops = users and all(self.made.kind(user) != "library" for user in users)
-            if out.itemsize < 4 or not loops:
+            value = flow.makes[index][0]
+            users = flow.users.get(value, [])
+            loops = users and all(is_pointwise(self.made.trace.ops[u].signature) for u in users)
+            if out.itemsize < 4 or value in flow.kept or not loops:
                 return False
         found = without_bias(op, self.plain)
         if found is None:

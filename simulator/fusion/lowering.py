@@ -276,9 +276,15 @@ class Lowering:
             for inner, amount in ({value: size} if held is None else held.reads).items():
                 through = held is not None and isinstance(value, Part)
                 key = read(inner, 0, (value.offset, *value.way)) if through else inner
-                found[key] = max(found.get(key, 0), amount)
+                part = self._part(value, size) if through else 1.0
+                found[key] = max(found.get(key, 0), round(amount * part))
             ops |= dict.fromkeys(held.ops if held else ())
         return found, tuple(ops)
+
+    def _part(self, key: Part, size: int) -> float:
+        """How much of a value that is computed where it is read a reader of so many bytes wants."""
+        whole = self.made.get((key.storage, key.version))
+        return min(size / whole.nbytes, 1.0) if whole is not None and whole.nbytes else 1.0
 
     def _held(self, reads: Iterable[Key]) -> list[Pending]:
         values = dict.fromkeys(map(value_of, reads))
