@@ -78,7 +78,7 @@ def _best(
             continue
         if not after and node.kind == "pointwise" and group.reduces:
             continue
-        if not all(together(other, node) for other in group.nodes):
+        if not _fits(group, node):
             continue
         score = shared_bytes(group, node)
         if score < _SHARED_BYTES or any(reaches(s, group) for s in sources if s is not group):
@@ -86,6 +86,18 @@ def _best(
         if best is None or (score, group.last) > best[:2]:
             best = score, group.last, group
     return best[2] if best else None
+
+
+def _fits(group: Group, node: Node) -> bool:
+    """Beside a reduction a loop may be as long as its results or as its elements, whatever the
+    other loops are."""
+    sums = group.reduces if node.kind == "pointwise" else None
+    if sums is None:
+        return all(together(other, node) for other in group.nodes)
+    return all(
+        not _in_pieces(other, node) if other.kind == "pointwise" else together(other, node)
+        for other in group.nodes
+    )
 
 
 def shared_bytes(group: Group, node: Node) -> int:
@@ -99,9 +111,7 @@ def shared_bytes(group: Group, node: Node) -> int:
 
 def together(one: Node, other: Node) -> bool:
     """Can two loop nests run in one kernel?"""
-    if one.atomic and set(one.writes) & set(other.reads):
-        return False
-    if other.atomic and set(one.writes) & set(other.writes):
+    if _in_pieces(one, other):
         return False
     if one.kind == other.kind == "pointwise":
         return one.rows == other.rows
@@ -111,6 +121,13 @@ def together(one: Node, other: Node) -> bool:
     if loop.rows == reduction.rows:  # after it, a result at a time
         return reduction is one and not reduction.partial
     return loop.rows == reduction.elements and not reduction.partial
+
+
+def _in_pieces(one: Node, other: Node) -> bool:
+    """Does one read or write what the other writes piece by piece?"""
+    if one.atomic and set(one.writes) & set(other.reads):
+        return True
+    return other.atomic and bool(set(one.writes) & set(other.writes))
 
 
 def reaches(group: Group, target: Group) -> bool:
