@@ -89,9 +89,10 @@ def _ones(origin: Trace) -> tuple[int, ...]:
 
 
 def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
-    """The phases in which a product's casts are numbered from the last of a module. Autocast casts the operands of
-    a call from the last to the first in eager mode, and from the first to the last where a compiler
-    traces it; which it was is told by the bytes of casts that are launches of their own."""
+    """The phases in which a product's casts are numbered from the last of a module. Autocast casts
+    the operands of a call from the last to the first in eager mode, and from the first to the last
+    where a compiler traces it; which it was is told by the bytes of casts that are launches of
+    their own."""
     told = Counter[tuple[str, bool]]()
     for launch in schedule.launches:
         each = schedule.origins[launch.origins[0]] if len(launch.origins) == 1 else None

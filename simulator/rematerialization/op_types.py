@@ -24,12 +24,15 @@ RECOMPUTABLE = frozenset(
     special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri
     special_spherical_bessel_j0 special_xlog1py special_zeta sqrt square std sub sum tan tanh
     tanh_backward threshold threshold_backward triu trunc var var_mean where xlogy zeros
-    zeros_like batch_norm_elemt
+    zeros_like
     """.split()
 )
 """The ops of the partitioner's list that have a cost here: those tagged pointwise, and what it
-names besides, and the loop of sub, mul and add that a batch norm in training ends with. Views are recomputable too; Inductor makes a transpose a permute, so all are alike
+names besides. Views are recomputable too; Inductor makes a transpose a permute, so all are alike
 here."""
+
+_OF_LISTED = frozenset(["batch_norm_elemt"])
+"""What the joint graph has as one op in place of several that are listed (sub, mul, add)."""
 
 _FUSIBLE_RANDOM = frozenset(["native_dropout", "rand_like", "randn_like"])
 _RANDOM = ("dropout", "rand", "bernoulli", "normal", "uniform", "multinomial", "poisson",
@@ -49,7 +52,8 @@ def is_view(op: Op) -> bool:
 
 def is_recomputable(op: Op) -> bool:
     """May the cut run it again, as long as only listed ops may?"""
-    return is_view(op) or base(op) in RECOMPUTABLE or op.name.startswith("fused.pointwise")
+    listed = base(op) in RECOMPUTABLE or base(op) in _OF_LISTED
+    return is_view(op) or listed or op.name.startswith("fused.pointwise")
 
 
 def is_fusible(op: Op) -> bool:
