@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.arithmetic import applied, arithmetic
-from simulator.records import Op, Tensor
+from simulator.fusion.dataflow import Value
+from simulator.fusion.node import Node
+from simulator.fusion.reductions import mixed, mixed_parts
+from simulator.records import Op, Signature, Tensor
 
 if TYPE_CHECKING:
     from simulator.fusion.lowering import Lowering
@@ -62,15 +65,51 @@ def _norm_backward(made: Lowering, index: int, op: Op) -> None:
     cols = source.numel // rows
     flops, instructions = arithmetic(op.signature)
     sums = [(next(made.number), rows * 4) for _ in range(2)]
-    made.reduce(index, rows, cols, True, reads, sums, (flops // 2, instructions // 2))
+    half = flops // 2, instructions // 2
+    made.reduce(index, rows, cols, True, reads, sums, half)
     results = list(zip(made.flow.makes[index], op.outputs, strict=True))
+    along = made.nodes[-1]
+    if along.inner and along.elements == rows * cols and _mixes(made, op, rows, cols):
+        _sums_across(made, index, op, results[1:], half)
+        made.make(index, reads | dict(sums), results[:1], 0, 0)
+        return
     made.make(index, reads | dict(sums), results[:1], 0, 0)
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel]
     if affine:
         wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
         across = op.outputs[1].numel
-        made.reduce(index, across, gradient.numel // max(across, 1), False, wanted, affine,
-                    (flops // 2, instructions // 2))  # fmt: skip
+        made.reduce(index, across, gradient.numel // max(across, 1), False, wanted, affine, half)
+
+
+def _mixes(made: Lowering, op: Op, rows: int, cols: int) -> bool:
+    affine = op.outputs[1:]
+    return made.inductor and mixed(rows, cols) and any(t.numel == cols for t in affine)
+
+
+def _sums_across(
+    made: Lowering, index: int, op: Op, results: list[tuple[Value, Tensor]], work: tuple[int, int]
+) -> None:
+    """Sums across the rows by the kernel that sums along them, in parts that an eager kernel each
+    sums up; in half precision a loop then casts these."""
+    rows, cols = made.nodes[-1].rows, made.nodes[-1].cols
+    wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
+    across = made.node("reduction", rows, cols, True, wanted, (index,), *work)
+    made.nodes.append(across)
+    parts = Tensor((mixed_parts(rows, made.gpu), cols), "float32", (cols, 1))
+    for value, tensor in results:
+        if not tensor.numel:
+            continue
+        part, wide = next(made.number), tensor.itemsize < parts.itemsize
+        across.writes[part] = parts.nbytes
+        whole = Tensor((cols,), "float32", (1,))
+        call = Op(Signature("aten.sum.dim_IntList", (parts,), (whole,), ("self",), {"dim": [0]}),
+                  op.module, op.phase, (0, 0))  # fmt: skip
+        last = Node("library", 1, reads={part: parts.nbytes}, ops=(index,), call=call)
+        key = next(made.number) if wide else value
+        last.writes[key] = whole.nbytes
+        made.nodes.append(last)
+        if wide:
+            made.make(index, {key: whole.nbytes}, [(value, tensor)], 0, cols)
 
 
 def _channels(source: Tensor) -> tuple[int, int]:

@@ -138,7 +138,7 @@ def _crosswise(group: Group, node: Node) -> bool:
 
 
 def _shared_when_reordered(group: Group, node: Node) -> int:
-    """The bytes of the largest whole read that a loop shares once its dimensions are in another order
+    """The bytes of the largest whole read that a loop shares once its dimensions are turned
     (`shared_data_after_reordering_loop` of torch/_inductor/scheduler.py), where that is one order
     for all that it reads of the group."""
     if node.kind != "pointwise":
