@@ -82,8 +82,10 @@ def _norm_backward(made: Lowering, index: int, op: Op) -> None:
 
 
 def _mixes(made: Lowering, op: Op, rows: int, cols: int) -> bool:
-    affine = op.outputs[1:]
-    return made.inductor and mixed(rows, cols) and any(t.numel == cols for t in affine)
+    """Along the rows all must lie in the order of memory."""
+    along = op.inputs[0].contiguous and op.signature["input"].contiguous
+    affine = any(tensor.numel == cols for tensor in op.outputs[1:])
+    return made.inductor and mixed(rows, cols) and along and affine
 
 
 def _sums_across(

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from simulator.fusion.lowering import Lowering
 
 
+_FULL_BYTES = 4  # an element in full precision
+
+
 class LibraryCalls:
     """Adds the library calls of `made`; `seconds` of a product say whether padding pays."""
 
@@ -102,7 +105,8 @@ class LibraryCalls:
             value = flow.makes[index][0]
             users = flow.users.get(value, [])
             loops = users and all(is_pointwise(self.made.trace.ops[u].signature) for u in users)
-            if out.itemsize < 4 or value in flow.kept or not loops:
+            half = op.signature["self"].itemsize < _FULL_BYTES
+            if half or value in flow.kept or not loops:
                 return False
         found = without_bias(op, self.plain)
         if found is None:

@@ -154,9 +154,17 @@ class Lowering:
     def _outer(self, elements: int, reads: dict[Key, int]) -> bool:
         """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
         ir.py)?"""
-        found = [strides_apart(key) for key, size in self._through(reads)[0].items()
+        found = [self._apart(key) for key, size in self._through(reads)[0].items()
                  if size >= elements]  # fmt: skip
         return any(found) and 2 * sum(found) >= len(found)
+
+    def _apart(self, key: Key) -> bool:
+        """Does a read go across memory? What leaves the graph lies as in eager mode
+        (config.keep_output_stride)."""
+        tensor = self.made.get(key) if key in self.flow.kept else None
+        if tensor is None or not self.inductor or self.calls.channels_last:
+            return strides_apart(key)
+        return len(tensor.shape) > 1 and tensor.shape[-1] > 1 and tensor.stride[-1] != 1
 
     # -- values -----------------------------------------------------------------------------------
 
