@@ -152,9 +152,18 @@ class LibraryCalls:
     def pads(self, index: int, value: Value) -> bool:
         """Is every operand of this call that is this value padded, and thus read by a loop?"""
         op = self.made.trace.ops[index]
-        call = self._padded(index, op)
+        call = None if self._in_places(value) else self._padded(index, op)
         places = [i for i, read in enumerate(self.made.flow.reads[index]) if read == value]
         return call is not None and all(op.inputs[i].shape != call.inputs[i].shape for i in places)
+
+    def _in_places(self, value: Value) -> bool:
+        """Is it a concatenation whose parts others read, so that each is written to its place
+        (`any_input_has_multi_consumers` of torch/_inductor/lowering.py)?"""
+        index = self.made.maker.get(value)
+        if index is None or self.made.trace.ops[index].name != "aten.cat.default":
+            return False
+        flow = self.made.flow
+        return any(len(flow.users[part]) > 1 for part in flow.reads[index])
 
     def _pad(self, index: int, op: Op, call: Signature, node: Node) -> None:
         """Each operand that grows is copied by a loop, computed there where it was pending. What

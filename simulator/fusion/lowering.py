@@ -194,6 +194,8 @@ class Lowering:
         how = way(op, place, tensor, self.kind(index) == "pointwise")
         if "batch_norm" in op.name or (self.calls.channels_last and tensor.dense):
             how = ()  # images lie in the order that suits their reader
+        elif how and value in self.made and _sizes(tensor) != _sizes(self.made[value]):
+            how = (("view", tensor.shape), *how)  # no order of the loops makes these the same
         return read(value, self.offsets[index][place], how)
 
     def make(
@@ -309,6 +311,10 @@ class Lowering:
             (*before, *ops), flops + sum(h.flops for h in held),
             instructions + sum(h.instructions for h in held),
         )  # fmt: skip
+
+
+def _sizes(tensor: Tensor) -> list[int]:
+    return sorted(size for size in tensor.shape if size > 1)
 
 
 def lower_reduction(made: Lowering, index: int, op: Op) -> None:

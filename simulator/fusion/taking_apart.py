@@ -140,9 +140,9 @@ def _hardtanh(taking: Taking, op: Op) -> tuple[Op, ...]:
         read = loop("aten._to_copy.default", "float32", read, dtype="float32")
     low = loop("aten.le.Scalar", "bool", read, other=signature.arg("min_val", -1.0))
     high = loop("aten.ge.Scalar", "bool", read, other=signature.arg("max_val", 1.0))
-    _, *outside = loop("aten.bitwise_or.Tensor", "bool", low, ("other", *high[1:]))
+    _, outside, place = loop("aten.bitwise_or.Tensor", "bool", low, ("other", *high[1:]))
     gradient = ("self", op.inputs[0], op.storages[0])
-    masked = taking.op(op, "aten.masked_fill.Scalar", [gradient, ("mask", *outside)],
+    masked = taking.op(op, "aten.masked_fill.Scalar", [gradient, ("mask", outside, place)],
                        (op.outputs[0], op.storages[-1]), value=0)  # fmt: skip
     return (*parts, masked)
 
