@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from simulator.fusion.arithmetic import applied, arithmetic
 from simulator.fusion.dataflow import Value
 from simulator.fusion.node import Node
+from simulator.fusion.reducing import reduce
 from simulator.fusion.reductions import mixed, mixed_parts
 from simulator.records import Op, Signature, Tensor
 
@@ -51,7 +52,7 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
     flops, instructions = arithmetic(op.signature)
     after = applied(op.signature)
-    made.reduce(index, rows, source.numel // rows, inner, made.inputs(index, op, "input"), results,
+    reduce(made, index, rows, source.numel // rows, inner, made.inputs(index, op, "input"), results,
                 (flops, max(instructions - after, source.numel)), moments)  # fmt: skip
     reads = made.inputs(index, op) | dict(results)
     made.make(index, reads, [(out, op.outputs[0])], 0, after)
@@ -66,7 +67,7 @@ def _norm_backward(made: Lowering, index: int, op: Op) -> None:
     flops, instructions = arithmetic(op.signature)
     sums = [(next(made.number), rows * 4) for _ in range(2)]
     half = flops // 2, instructions // 2
-    made.reduce(index, rows, cols, True, reads, sums, half)
+    reduce(made, index, rows, cols, True, reads, sums, half)
     results = list(zip(made.flow.makes[index], op.outputs, strict=True))
     along = made.nodes[-1]
     if along.inner and along.elements == rows * cols and _mixes(made, op, rows, cols):
@@ -78,7 +79,7 @@ def _norm_backward(made: Lowering, index: int, op: Op) -> None:
     if affine:
         wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
         across = op.outputs[1].numel
-        made.reduce(index, across, gradient.numel // max(across, 1), False, wanted, affine, half)
+        reduce(made, index, across, gradient.numel // max(across, 1), False, wanted, affine, half)
 
 
 def _mixes(made: Lowering, op: Op, rows: int, cols: int) -> bool:
@@ -124,7 +125,7 @@ def _moments(made: Lowering, index: int, op: Op) -> None:
     rows, cols = _channels(op.inputs[0])
     results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
     reads = made.inputs(index, op, "input")
-    made.reduce(index, rows, cols, False, reads, results, arithmetic(op.signature), True)
+    reduce(made, index, rows, cols, False, reads, results, arithmetic(op.signature), True)
 
 
 def _batch_norm(made: Lowering, index: int, op: Op) -> None:
@@ -138,7 +139,8 @@ def _batch_norm(made: Lowering, index: int, op: Op) -> None:
         return
     results = [(v, t.nbytes) for v, t in zip(saved, op.outputs[1:], strict=True)
                if t.numel == rows]  # fmt: skip
-    made.reduce(
+    reduce(
+        made,
         index,
         rows,
         cols,
@@ -159,7 +161,7 @@ def _batch_norm_backward(made: Lowering, index: int, op: Op) -> None:
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel == rows]
     affine = affine or [(next(made.number), rows * 4) for _ in range(2)]
     wanted = {k: v for k, v in reads.items() if v >= rows * 4}
-    made.reduce(index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
+    reduce(made, index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
     made.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
 
 
@@ -173,7 +175,7 @@ def _softmax(made: Lowering, index: int, op: Op) -> None:
     width = 2 if "backward" not in op.name else 1
     sums = [(next(made.number), rows * 4) for _ in range(width)]
     flops, instructions = arithmetic(op.signature)
-    made.reduce(index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
+    reduce(made, index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
     results = zip(made.flow.makes[index], op.outputs, strict=True)
     made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
 
@@ -197,7 +199,7 @@ def _whole(made: Lowering, index: int, op: Op) -> None:
         reads[picked] = min(reads[picked], target.numel * 32)
     results = [(v, t.nbytes) for v, t in
                zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip
-    made.reduce(index, 1, target.numel, True, reads, results, arithmetic(op.signature))
+    reduce(made, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
     node = made.nodes[-1]
     whole = max(op.signature["self"].numel, 1)
     if picked in made.pending:  # and computed for these alone
@@ -219,4 +221,6 @@ def _reduction(made: Lowering, index: int, op: Op) -> None:
     if inner and source.stride and rank and source.stride[-1] != 1 and source.shape[-1] > 1:
         inner = False
     results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
-    made.reduce(index, rows, cols, inner, made.inputs(index, op), results, arithmetic(op.signature))
+    reduce(
+        made, index, rows, cols, inner, made.inputs(index, op), results, arithmetic(op.signature)
+    )

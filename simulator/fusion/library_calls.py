@@ -14,6 +14,7 @@ from simulator.fusion.kinds import is_pointwise
 from simulator.fusion.layouts import channels_last, needs_copy, relaid
 from simulator.fusion.node import Key, Node
 from simulator.fusion.padding import Seconds, padded
+from simulator.fusion.reducing import reduce
 from simulator.fusion.strides import joins, whole
 from simulator.records import Op, Signature, Tensor
 
@@ -129,8 +130,8 @@ class LibraryCalls:
         value = flow.reads[index][op.signature.names.index("grad_output")]
         channels = bias.numel
         last = self.channels_last or gradient.stride[1] == 1
-        self.made.reduce(
-            index, channels, gradient.numel // max(channels, 1), not last,
+        reduce(
+            self.made, index, channels, gradient.numel // max(channels, 1), not last,
             {value: gradient.nbytes}, [(flow.makes[index][-1], bias.nbytes)],
             (gradient.numel, gradient.numel * 3),
         )  # fmt: skip

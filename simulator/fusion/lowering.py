@@ -7,10 +7,10 @@ Rules of torch/_inductor: `StorageBox.should_realize_on_reuse` and `has_exceeded
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import count
 
-from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
+from simulator.fusion.access import Part, read, relaid, value_of, way
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
@@ -20,7 +20,7 @@ from simulator.fusion.node import Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.pieces import accumulate, concatenate, scatter
-from simulator.fusion.reductions import parts
+from simulator.fusion.seeds import drawing, seeds
 from simulator.fusion.tangents import is_tangent
 from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
@@ -28,7 +28,6 @@ from simulator.records import Op, Tensor, Trace
 
 _JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
-_SUM_BYTES = 4  # sums are kept in fp32
 _SCALAR_BYTES = 8
 _SCATTERED = ("aten.embedding_dense_backward.default",
               "aten.max_pool2d_with_indices_backward.default")  # fmt: skip
@@ -57,7 +56,10 @@ class Lowering:
         self.calls = LibraryCalls(self, seconds)
 
     def run(self) -> list[Node]:
+        drawn = drawing(self.trace, self.flow.computes) if self.inductor else []
         for index, op in enumerate(self.trace.ops):
+            if index in drawn[:1]:
+                self.nodes.append(seeds(op, index, len(drawn), next(self.number)))
             if self.flow.computes[index] and op.phase != "optimizer":
                 self._lower(index, op)
         return self.nodes
@@ -118,54 +120,6 @@ class Lowering:
         """The op that computes a value where it is read, -1 where it is stored."""
         return self.pending[value].ops[-1] if value in self.pending else -1
 
-    def reduce(
-        self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
-        results: Sequence[tuple[Key, int]], work: tuple[int, int], moments: bool = False,
-    ) -> None:  # fmt: skip
-        """A reduction to `results` (value, bytes), in as many steps as Inductor takes. Of moments
-        each step is split anew and carries three numbers; of sums the second is the last, one
-        kernel a result."""
-        ops = (index,)
-        inner = inner and not self._outer(rows * cols, reads)
-        split = parts(rows, cols, inner, self.gpu)
-        while split > 1:
-            partial: list[tuple[Key, int]] = [
-                (next(self.number), rows * split * _SUM_BYTES)
-                for _ in range(3 if moments else len(results))
-            ]
-            node = self.node("reduction", rows * split, -(-cols // split), inner, reads, ops, *work)
-            node.writes |= dict(partial)
-            node.partial = True
-            self.nodes.append(node)
-            reads, work, cols = dict(partial), (0, rows * split * 3), split
-            split = parts(rows, cols, False, self.gpu) if moments else 1
-            if not moments:
-                for part, result in zip(partial, results, strict=True):
-                    last = self.node("reduction", rows, cols, True, dict([part]), ops, *work)
-                    last.writes |= dict([result])
-                    self.nodes.append(last)
-                return
-            inner = False
-        node = self.node("reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops,
-                          *work)  # fmt: skip
-        node.writes |= dict(results)
-        self.nodes.append(node)
-
-    def _outer(self, elements: int, reads: dict[Key, int]) -> bool:
-        """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
-        ir.py)?"""
-        found = [self._apart(key) for key, size in self._through(reads)[0].items()
-                 if size >= elements]  # fmt: skip
-        return any(found) and 2 * sum(found) >= len(found)
-
-    def _apart(self, key: Key) -> bool:
-        """Does a read go across memory? What leaves the graph lies as in eager mode
-        (config.keep_output_stride)."""
-        tensor = self.made.get(key) if key in self.flow.kept else None
-        if tensor is None or not self.inductor or self.calls.channels_last:
-            return strides_apart(key)
-        return len(tensor.shape) > 1 and tensor.shape[-1] > 1 and tensor.stride[-1] != 1
-
     # -- values -----------------------------------------------------------------------------------
 
     def inputs(self, index: int, op: Op, *names: str) -> dict[Key, int]:
@@ -203,7 +157,7 @@ class Lowering:
         flops: int, instructions: int,
     ) -> None:  # fmt: skip
         """Values of one loop over elements; each is stored now where it must be."""
-        shared, ops = self._through(reads)
+        shared, ops = self.through(reads)
         stored: dict[Value, int] = {}
         numel = 0
         held = self._held(reads)
@@ -277,7 +231,7 @@ class Lowering:
         ):
             self.store(value)
 
-    def _through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
+    def through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
         """What is read from memory for these values, and the ops computed on the way."""
         found: dict[Key, int] = {}
         ops: dict[int, None] = {}
@@ -304,7 +258,7 @@ class Lowering:
         self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
         ops: tuple[int, ...], flops: int, instructions: int,
     ) -> Node:  # fmt: skip
-        shared, before = self._through(reads)
+        shared, before = self.through(reads)
         held = self._held(reads)
         return Node(
             "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
