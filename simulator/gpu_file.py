@@ -12,9 +12,9 @@ import msgspec
 from msgspec.structs import asdict
 
 from simulator.errors import InputError
+from simulator.small_file import LONGEST_LINE, contents
 
 _MAX_BYTES = 64 * 1024
-_MAX_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 characters
 
 # The unit that ends a key, the one that ends the GPU's field, and how many of it make one.
 _SI = {
@@ -26,6 +26,7 @@ _SI = {
 _Figure = Annotated[float, msgspec.Meta(ge=1e-3, le=1e7)]
 _Rate = Annotated[float, msgspec.Meta(ge=0.1, le=1e6)]
 _Clock = Annotated[float, msgspec.Meta(ge=10, le=1e5)]
+_Share = Annotated[float, msgspec.Meta(ge=0.05, le=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
@@ -65,6 +66,10 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     interconnect: _Text | None = None
     interconnect_gbytes_per_s: _Rate | None = None
     tdp_w: _Rate | None = None
+    sustained_tensor: _Share | None = None
+    sustained_vector: _Share | None = None
+    sustained_memory: _Share | None = None
+    l2_reach: _Share | None = None
     price_usd: _Figure | None = None
     tensor_tflops: _Dtypes = _Dtypes()
     vector_tflops: _Dtypes = _Dtypes()
@@ -76,30 +81,30 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def read(path: Path) -> dict[str, Any]:
     """The fields of the GPU that a file describes, in SI units. InputError where it is wrong."""
+    raw = contents(path, "a GPU's file", _MAX_BYTES, LONGEST_LINE)
     try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-        if len(raw) > _MAX_BYTES or max(map(len, raw.splitlines()), default=0) > _MAX_LINE:
-            raise InputError(
-                f"{path}: too large: expected {_MAX_BYTES} bytes and lines of {_MAX_LINE} at most; "
-                "check that it is a GPU's file"
-            )
         table = tomllib.loads(raw.decode())
-    except (OSError, ValueError, RecursionError) as error:  # unreadable, not UTF-8 or TOML, deep
+    except (ValueError, RecursionError) as error:  # not UTF-8 or TOML, deep
         raise InputError(
             f"{path}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
         ) from None
+    return {"id": path.stem, **of_table(table, str(path))}
+
+
+def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
+    """The fields of the GPU that the keys of a file describe, in SI units. InputError, which
+    begins with `place`, where they are wrong."""
     try:
         file = msgspec.convert(table, _File)
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {_complaint(str(error), table)}") from None
+        raise InputError(f"{place}: {_complaint(str(error), table)}") from None
     if not (file.tensor_tflops.times(1) or file.vector_tflops.times(1)):
         raise InputError(
-            f"{path}: no peak: expected a figure in [tensor_tflops] or [vector_tflops]; add one"
+            f"{place}: no peak: expected a figure in [tensor_tflops] or [vector_tflops]; add one"
         )
     fields = _fields(file)
-    fields["sources"], fields["unsourced"] = _provenance(path, file)
-    return {"id": path.stem, **fields}
+    fields["sources"], fields["unsourced"] = _provenance(place, file)
+    return fields
 
 
 def _fields(file: _File) -> dict[str, Any]:
@@ -119,7 +124,7 @@ def _fields(file: _File) -> dict[str, Any]:
     return fields
 
 
-def _provenance(path: Path, file: _File) -> tuple[dict[str, str], tuple[str, ...]]:
+def _provenance(place: str, file: _File) -> tuple[dict[str, str], tuple[str, ...]]:
     """A source by figure, and the figures without; a table's name stands for all its figures."""
     values = asdict(file).items()
     dtypes = {key: value.times(1) for key, value in values if isinstance(value, _Dtypes)}
@@ -131,7 +136,7 @@ def _provenance(path: Path, file: _File) -> tuple[dict[str, str], tuple[str, ...
         for figure in (figure for key in keys for figure in tables.get(key) or [key]):
             if figure not in figures or figure in stated:
                 raise InputError(
-                    f"{path}: `sources` and `unsourced` name {shown(figure)}: expected figures of "
+                    f"{place}: `sources` and `unsourced` name {shown(figure)}: expected figures of "
                     "this file (such as 'tensor_tflops.bf16'), each once; correct or remove it"
                 )
             stated[figure] = source

@@ -8,7 +8,7 @@ set, names another folder). Every error is an `InputError` that names the file a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -23,8 +23,6 @@ from simulator.gpu_file import read, shown
 Engine = Literal["tensor", "vector"]
 DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
 PACKAGED = Path(__file__).parent / "gpus"
-_MAX_BYTES = 64 * 1024
-_MAX_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 characters
 
 
 class GPU(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +30,9 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
 
     Peaks are dense. `boost_hz` is the clock of the vector peaks and of fp64 on tensor cores;
     `tensor_hz` that of all other tensor peaks. `units` are SMs or CUs. `interconnect_bytes_per_s`
-    adds both directions. Of `memory_bytes` 1 to 2% are not the program's.
+    adds both directions. Of `memory_bytes` 1 to 2% are not the program's. `sustained_*` are shares
+    of the peaks and of the bandwidth that last: what the power limit leaves large products, what
+    the best kernel moves; `l2_reach` is the share of L2 in which data just used is found again.
     `sources` gives a source by figure, `unsourced` the figures without one, both as the file's
     dotted keys ("tensor_tflops.bf16").
     """
@@ -59,6 +59,10 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
     interconnect: str | None = None
     interconnect_bytes_per_s: float | None = None
     tdp_w: float | None = None
+    l2_reach: float | None = None
+    sustained_tensor: float | None = None
+    sustained_vector: float | None = None
+    sustained_memory: float | None = None
     price_usd: float | None = None
     sources: Mapping[str, str] = {}
     unsourced: tuple[str, ...] = ()
@@ -119,6 +123,12 @@ def gpus() -> tuple[GPU, ...]:
     return tuple(everything.values())
 
 
+def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
+    """The first of these names that a file other than `but` has, and that file."""
+    owners = {_spelling(n): p for p in _paths() if p != but for n in _names(_load(p))}
+    return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
+
+
 def _spelling(name: str) -> str:
     return name.lower().replace("_", "-")
 
@@ -127,14 +137,20 @@ def _names(gpu: GPU) -> tuple[str, ...]:
     return (gpu.id, *gpu.aliases, gpu.name)
 
 
-def _paths() -> list[Path]:
+def users() -> Path:
+    """The folder of the user's own GPUs, which need not be there. InputError where
+    RIDGEPOINT_GPUS names none."""
     named = os.environ.get("RIDGEPOINT_GPUS")
-    users = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
-    if named and not users.is_dir():
+    found = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
+    if named and not found.is_dir():
         raise InputError(
             f"RIDGEPOINT_GPUS is {named!r}: expected a folder of TOML files; create it or unset it"
         )
-    return [*sorted(PACKAGED.glob("*.toml")), *sorted(users.glob("*.toml"))]
+    return found
+
+
+def _paths() -> list[Path]:
+    return [*sorted(PACKAGED.glob("*.toml")), *sorted(users().glob("*.toml"))]
 
 
 def _load(path: Path) -> GPU:

@@ -10,8 +10,10 @@ from operator import is_
 import numpy as np
 
 from simulator.costs import Work
+from simulator.engines import l2_kept_bytes
 from simulator.errors import InputError
 from simulator.fusion import Fused, fused
+from simulator.fusion.graphs import told
 from simulator.fusion.host_costs import launches as compiled_launches
 from simulator.hardware import GPU
 from simulator.hosts import Host, syncs
@@ -85,7 +87,7 @@ def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
     """Seconds of each kernel; what the kernels before it left in L2 is read at L2's speed."""
     row = found.lowered.work_of
     table = _roofs(found, gpu, profile).of(row)
-    hot = found.hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
+    hot = found.hot_share(l2_kept_bytes(gpu, profile))
     return Columns(row, found.lowered.op_of, *table.parts(hot, table.dirty()))
 
 
@@ -160,15 +162,7 @@ def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
     if mode != "compiled":
         return ()
     fusion: Fused = trace.kept["fusion"]
-    notes = [*fusion.notes]
-    breaks = sum(op.phase != "optimizer" and syncs(op.signature) for op in trace.ops)
-    if breaks:
-        many = f"{breaks} ops wait" if breaks > 1 else "an op waits"
-        notes.append(
-            f"{many} for the GPU, where torch.compile breaks its graph: what the pieces add is "
-            "not counted"
-        )
-    return tuple(notes)
+    return (*fusion.notes, *told(fusion.origin))
 
 
 def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:

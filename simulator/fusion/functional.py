@@ -6,6 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from simulator.fusion.costed import costed
+from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import kind
 from simulator.records import Op, Signature, Storage, Trace
 
@@ -17,9 +18,10 @@ def functional(trace: Trace) -> Trace:
     fresh: list[tuple[int, int]] = []  # the old storage, and the op from which there is a new one
     plain: dict[int, Signature | None] = {}
     ops: list[Op] = []
+    parts = graphs(trace)
     for index, op in enumerate(trace.ops):
         reads = tuple(stands.get(s, s) for s in op.storages[: len(op.inputs)])
-        found = _out_of_place(op, trace.storages, plain)
+        found = None if parts.eager(index) else _out_of_place(op, trace.storages, plain)
         if found is not None:
             stands[op.storages[-1]] = len(trace.storages) + len(fresh)
             fresh.append((op.storages[-1], index))

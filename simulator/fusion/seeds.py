@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from simulator.fusion.costed import costed
+from simulator.fusion.graphs import graphs
 from simulator.fusion.node import Node
 from simulator.records import Op, Signature, Tensor, Trace
 
 
 def drawing(trace: Trace, computes: list[bool]) -> list[int]:
     """The ops that draw random numbers in a generated kernel."""
+    parts = graphs(trace)
     return [
         index for index, op in enumerate(trace.ops)
-        if computes[index] and op.phase == "forward" and _draws(op.signature)
+        if computes[index] and op.phase == "forward" and not parts.eager(index)
+        and _draws(op.signature)
     ]  # fmt: skip
 
 

@@ -244,5 +244,6 @@ def _put_together(taking: Taking) -> Apart:
         number = len(taking.trace.storages) + offset
         storages.append(replace(s, born=first[number], freed=last[number] + 1))
     assumed = [replace(a, op=place[a.op]) for a in taking.trace.assumptions]
-    made = replace(taking.trace, ops=ops, storages=storages, assumptions=assumed)
+    breaks = [each.moved(place) for each in taking.trace.breaks]
+    made = replace(taking.trace, ops=ops, storages=storages, assumptions=assumed, breaks=breaks)
     return Apart(made, source)

@@ -9,7 +9,7 @@ from simulator.errors import InputError
 from simulator.fusion.rules import LIKE
 from simulator.whatif.fusing import Choice, FusedOps
 from simulator.whatif.module_pattern import ALL
-from simulator.whatif.parameters import Range, Unit
+from simulator.whatif.parameters import Modules, Range, Unit
 from simulator.whatif.registry import whatif
 from simulator.whatif.removing import Removed
 from simulator.whatif.setting import Setting, Speed
@@ -28,7 +28,7 @@ def sdpa(
 
 
 @whatif("kernels")
-def remove(setting: Setting, op: str = "*", modules: str = ALL) -> Setting:
+def remove(setting: Setting, op: str = "*", modules: Modules = ALL) -> Setting:
     """Ops taken out, as if they were free: by name (gelu, *dropout*), by module pattern, or both;
     their backward goes too where its name fits."""
     if op == "*" and modules == ALL:
@@ -47,8 +47,9 @@ def fusion(
     ] = "compiled",
 ) -> Setting:
     """How much a compiler fuses: loops over elements, reductions too, or all that torch.compile
-    does (compiled, which is the mode); xla, nvfuser and tensorrt are approximations. The host runs
-    what torch.compile generates, but in a CUDA graph, which replays the fused kernels."""
+    does (compiled, which is the mode); xla, nvfuser and tensorrt are approximations: what is
+    published of each, measured against none. The host runs what torch.compile generates, but in a
+    CUDA graph, which replays the fused kernels."""
     graph = setting.mode == "cuda_graph"
     if level == "none":
         return replace(setting, mode="cuda_graph" if graph else "eager", fusion=None)
@@ -66,7 +67,7 @@ def fusion(
 def fuse(
     setting: Setting,
     ops: str,
-    modules: str = ALL,
+    modules: Modules = ALL,
     phase: Literal["forward", "backward", "both"] = "both",
 ) -> Setting:
     """Ops fused: names joined by + (gelu+add) chain by chain within each module of the pattern, op

@@ -23,9 +23,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import card_widget, panel, side_cards
-from app.session import LETTERS
-from app.window import Window
+from app.shelf import card_widget
+from app.state.session import LETTERS
+from app.views.modules import view as modules
+from app.window import panel, side_cards
+from app.window.window import Window
 
 TYPED = ("", "7", "64", "0", "3000", "99999999", "bert", "zz", "1.5", "−3", "two words")
 KEYS = (
@@ -64,7 +66,7 @@ class User:
             def exec(self, *_: Any) -> Qt.DropAction:
                 return Qt.DropAction.IgnoreAction
 
-        for module in (card_widget, side_cards, panel):
+        for module in (card_widget, side_cards, panel, modules):
             patch.setattr(module, "QMenu", Menu)
         patch.setattr(card_widget, "QDrag", Drag)
         for menu_of in window.views.values():

@@ -11,12 +11,12 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, qInstallMessageHandler
 from random_user import User
 
+from app.background.tracing import Tracing
+from app.background.worker import Worker
 from app.examples import FIRST
 from app.plots.drawing import application
-from app.session import Named, Session, State
-from app.tracing import Tracing
-from app.window import Window
-from app.worker import Worker
+from app.state.session import Named, Session, State
+from app.window.window import Window
 from simulator.whatif import tracing_ask
 
 START = State((Named("Today", FIRST),))
@@ -50,6 +50,8 @@ def faults(monkeypatch: pytest.MonkeyPatch):
 def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
     monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path / "state"))
+    (tmp_path / "gpus").mkdir()
+    monkeypatch.setenv("RIDGEPOINT_GPUS", str(tmp_path / "gpus"))
     # what would be traced, for minutes, is refused: only what the explorer brings is predicted
     monkeypatch.setattr(Tracing, "need", lambda _, need, urgent, told: told("not traced here"))
     running = application()

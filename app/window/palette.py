@@ -1,0 +1,131 @@
+"""The command palette: every action and every card by name, found by a few of its letters; and the
+keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+_MOST = 60
+KEYS = (
+    ("Views", "W A S D", "zoom and pan the timeline"), ("Views", "F", "fit the timeline"),
+    ("Views", ". and ,", "next and previous kernel"), ("Views", "arrows", "move the cursor"),
+    ("Views", "Menu", "what-ifs of the module under the cursor"),
+    ("Shelf", "Enter", "apply a card to the current scenario"),
+    ("Shelf", "Menu", "apply a card to another scenario"),
+    ("Scenarios", "F2", "rename"), ("Scenarios", "Del", "remove"),
+    ("Everywhere", "Esc", "give up what is under way"), ("Everywhere", "Tab", "next control"),
+)  # fmt: skip
+"""Keys that are no action's."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """Something that can be done: where it belongs, its name, its key, and how."""
+
+    place: str
+    name: str
+    key: str
+    done: Callable[[], object]
+
+    @property
+    def words(self) -> str:
+        return f"{self.place}: {self.name}"
+
+
+def of_actions(actions: Iterable[QAction], every: bool = False) -> list[Command]:
+    """The actions that can be done now, or every one, each once."""
+    found: dict[str, Command] = {}
+    for action in actions:
+        name = action.text().replace("&", "")
+        if name and (every or action.isEnabled()) and not action.menu():
+            key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            found.setdefault(name, Command("Do", name, key, action.trigger))
+    return list(found.values())
+
+
+def score(words: str, typed: str) -> float | None:
+    """How well a few letters, in their order, tell these words: lower is better. None where they
+    do not. Letters that follow each other, or begin a word, are worth more."""
+    words, at, found = words.lower(), -1, 0.0
+    for letter in typed.lower().replace(" ", ""):
+        near = words.find(letter, at + 1)
+        if near < 0:
+            return None
+        begins = near == 0 or not words[near - 1].isalnum()
+        found += 0.0 if near == at + 1 and at >= 0 else 0.5 if begins else 2.0 + 0.02 * near
+        at = near
+    return found + 0.01 * len(words)
+
+
+class CommandPalette(QDialog):
+    """A line to type in, and what it finds; Enter does the first, arrows choose another."""
+
+    def __init__(self, commands: list[Command], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.commands = commands
+        self.setWindowTitle("Commands")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowFlags(Qt.WindowType.Popup)
+        self.setAccessibleName("Commands")
+        self.resize(560, 420)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(6)
+        self.line = QLineEdit()
+        self.line.setPlaceholderText("Type a command or a card")
+        self.line.setAccessibleName("Command")
+        self.line.textChanged.connect(self._find)
+        self.line.installEventFilter(self)
+        self.list = QListWidget()
+        self.list.setAccessibleName("Commands found")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.itemClicked.connect(lambda _: self.do())
+        column.addWidget(self.line)
+        column.addWidget(self.list)
+        self._shown: list[Command] = []
+        self._find("")
+        self.line.setFocus()
+
+    def do(self) -> None:
+        """Close, and do what is chosen."""
+        at = self.list.currentRow()
+        self.close()
+        if 0 <= at < len(self._shown):
+            self._shown[at].done()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            row, last = self.list.currentRow(), self.list.count() - 1
+            to = {Qt.Key.Key_Down: min(last, row + 1), Qt.Key.Key_Up: max(0, row - 1),
+                  Qt.Key.Key_PageDown: min(last, row + 10),
+                  Qt.Key.Key_PageUp: max(0, row - 10)}.get(Qt.Key(event.key()))  # fmt: skip
+            if to is not None:
+                self.list.setCurrentRow(to)
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self.do()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _find(self, typed: str) -> None:
+        scored = [(score(c.words, typed), at) for at, c in enumerate(self.commands)]
+        best = sorted((s, at) for s, at in scored if s is not None)
+        order = [at for _, at in best] if typed.strip() else range(len(self.commands))
+        self._shown = [self.commands[at] for at in order][:_MOST]
+        self.list.clear()
+        for command in self._shown:
+            said = f"{command.words}    {command.key}" if command.key else command.words
+            self.list.addItem(QListWidgetItem(said))
+        self.list.setCurrentRow(0)
+
+
+def keys_said(commands: list[Command]) -> list[tuple[str, str]]:
+    """Every key and what it does, those of actions first."""
+    return [(c.key, c.name) for c in commands if c.key] + [
+        (key, f"{name} ({place.lower()})") for place, key, name in KEYS
+    ]
