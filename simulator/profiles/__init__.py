@@ -9,6 +9,7 @@ import msgspec
 import platformdirs
 
 from simulator.errors import InputError
+from simulator.modes import compiles
 from simulator.residuals import Residual
 
 FOLDER = Path(__file__).parent
@@ -108,7 +109,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The interval's ends over the predicted period, on the GPU of this id; elsewhere what is
         compiled is as uncertain as either."""
         low, high = self.interval if gpu == self.gpu else self.transferred
-        if mode != "compiled" or self.compiled is None:
+        if not compiles(mode) or self.compiled is None:
             return low, high
         return self.compiled if gpu == self.gpu else (
             min(low, self.compiled[0]), max(high, self.compiled[1])
