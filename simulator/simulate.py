@@ -19,7 +19,7 @@ from simulator.hardware import GPU
 from simulator.hosts import Host, syncs
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
-from simulator.modes import check_mode, compiles, replays
+from simulator.modes import autotunes, check_mode, compiles, replays
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -77,7 +77,8 @@ def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
     CUDA graphs where it has some."""
     if not compiles(mode):
         return trace
-    made = fused(trace, gpu, profile=profile).trace
+    level = "max-autotune" if autotunes(mode) else "compiled"
+    made = fused(trace, gpu, level, profile).trace
     return replayed(made) if replays(mode) else made
 
 

@@ -10,6 +10,7 @@ from simulator.fusion.lowering import Lowering
 from simulator.fusion.padding import timer
 from simulator.fusion.rules import LEVELS, LIKE, RULES, Level
 from simulator.fusion.scheduling import Group, groups
+from simulator.fusion.templates import faster
 from simulator.hardware import GPU
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -34,10 +35,13 @@ def partition(
             f"fusion={level}: {LIKE[level]} runs no backward pass: expected inference; choose "
             "another level"
         )
-    seconds = timer(gpu, profile) if profile and level == "compiled" else None
+    known = level in ("compiled", "max-autotune")
+    seconds = timer(gpu, profile) if profile and known else None
     lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
     phases = [op.phase for op in trace.ops]
     found = groups(lowering.run(), phases, rule.siblings, rule.after)
+    if rule.templates and seconds:
+        return absorbed(found, trace, faster(trace, seconds))
     return absorbed(found, trace) if rule.epilogues else found
 
 
@@ -55,5 +59,6 @@ def fused(
         joint = JointGraph(trace) if level in LIKE else joint_graph(trace)
         rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
         groups = partition(joint.trace, gpu, level, profile)
-        trace.kept[key] = joint.of_origin(fused_trace(joint.trace, groups, rest), trace)
+        made = fused_trace(joint.trace, groups, rest, RULES[level].templates)
+        trace.kept[key] = joint.of_origin(made, trace)
     return trace.kept[key]
