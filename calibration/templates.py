@@ -45,7 +45,7 @@ def samples(gpu: GPU, path: Path | None = None) -> Iterator[Sample]:
 def _template(chain: Point) -> Work:
     """The product with the instructions of the loop behind it, which writes what that wrote."""
     product, loop = (op.signature for op in trace_call(chain.make).ops if works(op.signature))
-    *_, work = works(product) or ()
+    work = list(works(product) or ())[-1]
     flops, instructions = arithmetic(loop)
     return replace(
         work, flops=work.flops + flops, instructions=work.instructions + instructions,
