@@ -58,8 +58,12 @@ class _Building:
         assumed = [replace(each, op=place.get(each.op, 0)) for each in self.trace.assumptions]
         made = replace(self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed)
         found = Fused(made, self.groups, self.trace)
+        notes = list(found.notes)
+        if any(self.trace.ops[index].name.startswith("fused.") for index in rest):
+            notes = ["compiled by rules like Inductor's, without running it"]
         if self.templates:
-            found = dataclasses.replace(found, notes=(*found.notes, self._templates()))
+            notes.append(self._templates())
+        found = dataclasses.replace(found, notes=tuple(notes))
         made.kept["fusion"] = found
         return found
 
