@@ -88,7 +88,7 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
         if number < 0 or op.phase != phase:
             number, phase = next(numbers), op.phase
         piece[index] = number
-    notes = [f"CUDA graphs are cut at {many} op{'s' * (many > 1)} that {why}"
+    notes = [f"CUDA graphs are cut where {why} ({many} op{'s' * (many > 1)})"
              for why, many in apart.items()]  # fmt: skip
     if trace.assumptions and notes:
         notes.append(
@@ -102,10 +102,10 @@ def _uncaptured(op: Op) -> str:
     if op.name == "aten.ones_like.default" and op.phase == "backward":
         return "autograd"  # the gradient that a backward pass begins with
     if syncs(op.signature):
-        return "wait for the GPU, where torch.compile breaks its graph"
+        return "the host waits for the GPU and torch.compile breaks its graph"
     outside = [t for t in op.inputs if t.device == "cpu" and t.shape]
     if outside or any(t.device == "cpu" for t in op.outputs):
-        return "work on the CPU"
+        return "the CPU works"
     return ""
 
 

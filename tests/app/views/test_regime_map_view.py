@@ -18,6 +18,7 @@ from app.views.sweep_curves import Curve
 from app.views.view import Side
 from simulator.many import COLUMNS
 from simulator.regimes import next_shift
+from simulator.modes import MODES
 from simulator.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
@@ -197,7 +198,7 @@ def test_choices_have_cells_and_no_lines(shown: Any, side: Side) -> None:
     view.draw((side,), 0)
     view.answer(view.question((side,), 0)(lambda: False))
     chart = view.chart
-    assert chart.y.values == ("eager", "cuda_graph", "compiled") and chart.times == ()
+    assert chart.y.values == MODES and chart.times == ()
     assert view.map.spot == (5, 0)
     bars = view.through.bars[1]
     assert (

@@ -143,7 +143,8 @@ def test_graphs_are_cut_where_the_size_depends_on_data():
     assert apart == ["aten._foreach_copy_.default", "aten.nonzero.default"]
     assert kept.piece.max() == 1
     assert kept.notes[0] == (
-        "CUDA graphs are cut at 1 op that wait for the GPU, where torch.compile breaks its graph"
+        "CUDA graphs are cut where the host waits for the GPU and torch.compile breaks its graph "
+        "(1 op)"
     )
     assert "captured for each size" in kept.notes[1]
 
