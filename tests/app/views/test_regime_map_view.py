@@ -17,8 +17,8 @@ from app.views.regime_map import RegimeMap
 from app.views.sweep_curves import Curve
 from app.views.view import Side
 from simulator.many import COLUMNS
-from simulator.regimes import next_shift
 from simulator.modes import MODES
+from simulator.regimes import next_shift
 from simulator.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
