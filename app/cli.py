@@ -59,7 +59,7 @@ def gpus(
     name: Annotated[str | None, typer.Argument(help="All figures of one, with sources.")] = None,
 ) -> None:
     """The GPUs that can be predicted."""
-    from app import listings
+    from app.commands import listings
 
     listings.one_gpu(name) if name else listings.all_gpus()
 
@@ -67,7 +67,7 @@ def gpus(
 @app.command(rich_help_panel=_LISTS)
 def networks() -> None:
     """The networks that are known by name."""
-    from app import listings
+    from app.commands import listings
 
     listings.all_networks()
 
@@ -75,7 +75,7 @@ def networks() -> None:
 @app.command(rich_help_panel=_LISTS)
 def hosts() -> None:
     """The hosts that can drive a GPU."""
-    from app import listings
+    from app.commands import listings
 
     listings.all_hosts()
 
@@ -89,7 +89,7 @@ _PASSED_ON: dict[str, Any] = {
 @app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)
 def calibrate(ctx: typer.Context) -> None:
     """Measure a GPU and its host, fit, validate: measure, fit, validate or all."""
-    from app.calibrate import run
+    from app.commands.calibrate import run
 
     raise typer.Exit(run(ctx.args or ["--help"]))
 
@@ -102,7 +102,7 @@ def validate(
     theme: Annotated[str, typer.Option(help="dark or light")] = "dark",
 ) -> None:
     """Predictions held against measured networks; needs no GPU."""
-    from app.calibrate import drawn, run
+    from app.commands.calibrate import drawn, run
 
     if png is None and svg is None:
         raise typer.Exit(run(["validate", *ctx.args]))
@@ -112,7 +112,7 @@ def validate(
 @app.command(rich_help_panel=_TRUST)
 def doctor() -> None:
     """What is installed, and what works."""
-    from app.doctor import examine
+    from app.commands.doctor import examine
 
     raise typer.Exit(0 if examine() else 1)
 

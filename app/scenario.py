@@ -48,7 +48,7 @@ Progress = Callable[[str], None]
 
 def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     """Load and trace the network, or read its saved trace."""
-    from app.given_sizes import check_data_sizes, check_sizes
+    from app.commands.given_sizes import check_data_sizes, check_sizes
     from simulator.networks.catalogue import CATALOGUE
     from simulator.whatif.setting import setting
     from simulator.whatif.tracing_ask import facts, plain, traced

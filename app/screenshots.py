@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.examples import FIRST
-from app.places import FOLDER_VARIABLE
-from app.session import ThemeChoice
+from app.state.places import FOLDER_VARIABLE
+from app.state.session import ThemeChoice
 
 if TYPE_CHECKING:
-    from app.views.fusion import FusionView
-    from app.views.lessons import Lessons
-    from app.window import Window
+    from app.views.fusion.view import FusionView
+    from app.views.lessons.view import Lessons
+    from app.window.window import Window
 
 SIZES = ((1280, 800), (1920, 1080))
 THEMES: tuple[ThemeChoice, ...] = ("dark", "light")
@@ -42,7 +42,7 @@ def main(folder: Path, workspaces: list[str]) -> int:
 def taken(folder: Path, workspaces: list[str]) -> None:
     """Pictures at the scale of this process."""
     from app.plots.drawing import application
-    from app.start import opened
+    from app.window.start import opened
 
     running = application(on_screen=True)
     window = opened(FIRST)
@@ -69,8 +69,8 @@ def taken(folder: Path, workspaces: list[str]) -> None:
 
 def _prepare(window: Window, workspace: str) -> None:
     """What a user would have done there: two ops joined, a lesson revealed."""
-    from app.views.fusion import FusionView
-    from app.views.lessons import Lessons
+    from app.views.fusion.view import FusionView
+    from app.views.lessons.view import Lessons
 
     for view in window.views:
         if workspace == "Fusion" and isinstance(view, FusionView):

@@ -12,9 +12,9 @@ import msgspec
 from msgspec.structs import asdict
 
 from simulator.errors import InputError
+from simulator.small_file import LONGEST_LINE, contents
 
 _MAX_BYTES = 64 * 1024
-_MAX_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 characters
 
 # The unit that ends a key, the one that ends the GPU's field, and how many of it make one.
 _SI = {
@@ -76,16 +76,10 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def read(path: Path) -> dict[str, Any]:
     """The fields of the GPU that a file describes, in SI units. InputError where it is wrong."""
+    raw = contents(path, "a GPU's file", _MAX_BYTES, LONGEST_LINE)
     try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-        if len(raw) > _MAX_BYTES or max(map(len, raw.splitlines()), default=0) > _MAX_LINE:
-            raise InputError(
-                f"{path}: too large: expected {_MAX_BYTES} bytes and lines of {_MAX_LINE} at most; "
-                "check that it is a GPU's file"
-            )
         table = tomllib.loads(raw.decode())
-    except (OSError, ValueError, RecursionError) as error:  # unreadable, not UTF-8 or TOML, deep
+    except (ValueError, RecursionError) as error:  # not UTF-8 or TOML, deep
         raise InputError(
             f"{path}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
         ) from None

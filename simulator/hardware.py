@@ -23,8 +23,6 @@ from simulator.gpu_file import read, shown
 Engine = Literal["tensor", "vector"]
 DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
 PACKAGED = Path(__file__).parent / "gpus"
-_MAX_BYTES = 64 * 1024
-_MAX_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 characters
 
 
 class GPU(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.options import Question, Top, Written, expanded
+from app.commands.options import Question, Top, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,16 +54,16 @@ def advise(
     with progress.shown() as step:
         found = subject(scenario, step)
         advised = run(scenario, by.value, progress.counted(step, "what-ifs"), prices=prices)
-    from app.report import title
+    from app.report.figures import title
 
     heading = title(advised.baseline, found)
     if written.json:
-        from app.exports import json_text, summary
+        from app.report.exports import json_text, summary
 
         body = document(advised) | {"baseline": summary(advised.baseline, found)}
         outputs.write("--json", written.json, json_text(body))
     if written.csv:
-        from app.exports import csv_text
+        from app.report.exports import csv_text
 
         rows = [entry(advice) for advice in advised.advice]
         outputs.write("--csv", written.csv, csv_text(COLUMNS, rows))
@@ -123,7 +123,7 @@ def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
     from rich.text import Text
 
     from app.quantities import between, percent, seconds
-    from app.tables import COLOURS
+    from app.report.tables import COLOURS
 
     base = advised.baseline
     console = Console(highlight=False)
@@ -173,9 +173,9 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     from rich.text import Text
 
     from app.quantities import between, number, percent, seconds
+    from app.report.sides import BETTER
+    from app.report.tables import numbers, table, words
     from app.scenario import worded
-    from app.sides import BETTER
-    from app.tables import numbers, table, words
 
     shown = table(_TITLES[what])
     words(shown, "what-if, and why")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.options import (
+from app.commands.options import (
     Batch,
     DataSizes,
     Driven,
@@ -76,12 +76,12 @@ def compare(
     falls = tuple(relabelled(fall, *asked) for fall in found.waterfalls)
     found = replace(found, waterfalls=falls)
     if written.json:
-        from app.exports import json_text
+        from app.report.exports import json_text
 
         outputs.write("--json", written.json, json_text(document(found, sides, subjects)))
     if written.csv:
-        from app.exports import csv_text
-        from app.sides import STEP_COLUMNS
+        from app.report.exports import csv_text
+        from app.report.sides import STEP_COLUMNS
 
         columns = ("to", *STEP_COLUMNS)
         outputs.write("--csv", written.csv, csv_text(columns, rows_of(found)))
@@ -125,8 +125,8 @@ def sides_of(words: list[str], variants: list[str], given: Options) -> tuple[Sid
 
 def document(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject]) -> dict[str, Any]:
     """The comparison as data; waterfalls lead from A to B, C and D."""
-    from app.exports import summary
-    from app.sides import LETTERS, fall_document
+    from app.report.exports import summary
+    from app.report.sides import LETTERS, fall_document
 
     return {
         "format": FORMAT, "version": VERSION,
@@ -145,7 +145,7 @@ def document(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject]
 
 def rows_of(found: Comparison) -> list[dict[str, Any]]:
     """A row for each step of each waterfall."""
-    from app.sides import LETTERS, step_row
+    from app.report.sides import LETTERS, step_row
 
     return [
         {"to": letter, **step_row(fall, i)}
@@ -166,8 +166,8 @@ def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], t
     from rich.console import Console, Group
     from rich.text import Text
 
-    from app import sides as shown
-    from app.report import title
+    from app.report import sides as shown
+    from app.report.figures import title
 
     console = Console(highlight=False)
     width = min(console.width, 120)

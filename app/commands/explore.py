@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from app.commands.options import Opening, Theme, expanded
 from app.display import INSTEAD, need_display
-from app.options import Opening, Theme, expanded
 from app.plots import need_qt
 
 
@@ -19,6 +19,6 @@ def explore(
     wanted = asked.scenario
     need_qt("the explorer needs", f", {INSTEAD}")
     need_display()
-    from app.start import run
+    from app.window.start import run
 
     raise typer.Exit(run(wanted, theme.value if theme else None))

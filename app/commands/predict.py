@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.options import Question, SaveScenario, Top, expanded
+from app.commands.options import Question, SaveScenario, Top, expanded
 
 if TYPE_CHECKING:
     from simulator.records import Trace
@@ -61,19 +61,19 @@ def predict(
         p = (scenario.predict_exactly if exact else scenario.predict)(wanted, found, step)
     laid = overlay(p, profiled) if profiled else None
     if json:
-        from app.exports import as_json
+        from app.report.exports import as_json
 
         outputs.write("--json", json, as_json(p, found, laid))
     if csv:
-        from app.exports import as_csv
+        from app.report.exports import as_csv
 
         outputs.write("--csv", csv, as_csv(p))
     if chrome_trace:
-        from app.chrome_trace import as_text
+        from app.report.chrome_trace import as_text
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
     if html:
-        from app.command_line import as_command
+        from app.commands.command_line import as_command
         from app.html.page import as_html
 
         outputs.write("--html", html, as_html(p, found, as_command(wanted)))
@@ -83,16 +83,16 @@ def predict(
     if outputs.STDOUT not in texts.values():
         from rich.console import Console
 
-        from app.render import show
+        from app.report.render import show
 
         console = Console(highlight=False)
         show(console, p, found, top)
         if laid:
-            from app.measured import show as show_measured
+            from app.report.measured import show as show_measured
 
             show_measured(console, laid, top)
         if explain_fusion:
-            from app.fusion import show as show_fusion
+            from app.report.fusion import show as show_fusion
 
             show_fusion(console, p, top)
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.commands.options import Question, Written, expanded
 from app.commands.sweep import retraced
-from app.options import Question, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.axes import Line
+    from app.commands.axes import Line
     from simulator.regimes import RegimeMap
     from simulator.scenario import Scenario
     from simulator.sweep import Sweep
@@ -51,7 +51,7 @@ def regime_map(
 ) -> None:  # fmt: skip
     """Which regime rules over two axes, with the boundaries between them."""
     from app import outputs, progress
-    from app.axes import line
+    from app.commands.axes import line
     from app.scenario import heading_of, subject
 
     written.check()
@@ -65,11 +65,11 @@ def regime_map(
         )
         heading = heading_of(found, scenario, (axes[0].name, axes[1].name))
     if written.json:
-        from app.exports import json_text
+        from app.report.exports import json_text
 
         outputs.write("--json", written.json, json_text(document(mapped, heading)))
     if written.csv:
-        from app.exports import csv_text
+        from app.report.exports import csv_text
 
         rows = rows_of(mapped)
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
@@ -139,7 +139,7 @@ def _show(mapped: Mapped, heading: str) -> None:
     from rich.text import Text
 
     from app.quantities import plain, seconds
-    from app.tables import BLOCKS, COLOURS, legend
+    from app.report.tables import BLOCKS, COLOURS, legend
     from simulator.prediction import REGIMES
 
     console = Console(highlight=False)

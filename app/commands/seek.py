@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.options import Question, SaveScenario, Written, expanded
+from app.commands.options import Question, SaveScenario, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def seek(
 ) -> None:  # fmt: skip
     """The batch that fits, leaves overhead or meets a goal; the rate that flips the regime."""
     from app import outputs, progress
-    from app.report import title
+    from app.report.figures import title
     from app.scenario import subject
     from simulator.scenario import predict
 
@@ -95,11 +95,11 @@ def seek(
         raise InputError(searches[0].reason)
     heading = title(base, found)
     if written.json:
-        from app.exports import json_text
+        from app.report.exports import json_text
 
         outputs.write("--json", written.json, json_text(document(searches, heading)))
     if written.csv:
-        from app.exports import csv_text
+        from app.report.exports import csv_text
 
         rows = [entry(search) for search in searches]
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
@@ -265,7 +265,7 @@ def _show(searches: list[Search], heading: str) -> None:
     from rich.text import Text
 
     from app.quantities import between, seconds
-    from app.tables import numbers, regime_text, table, words
+    from app.report.tables import numbers, regime_text, table, words
 
     console = Console(highlight=False)
     width = min(console.width, 120)

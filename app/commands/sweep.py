@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.options import Question, With, Written, changed, expanded, whatif_words
+from app.commands.options import Question, With, Written, changed, expanded, whatif_words
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.axes import Line
+    from app.commands.axes import Line
     from app.progress import Step
     from simulator.along import Figures, Watch
     from simulator.regimes import Shift
@@ -53,7 +53,7 @@ class Swept:
 def sweep(asked: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
     """Time, throughput and shares against batch, sequence or any axis."""
     from app import outputs, progress
-    from app.axes import line
+    from app.commands.axes import line
     from app.scenario import heading_of, subject
 
     written.check()
@@ -68,11 +68,11 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
         heading = heading_of(subject(scenario, step), scenario, (axis.name,))
         found = swept(variants, axis, step)
     if written.json:
-        from app.exports import json_text
+        from app.report.exports import json_text
 
         outputs.write("--json", written.json, json_text(document(found, heading)))
     if written.csv:
-        from app.exports import csv_text
+        from app.report.exports import csv_text
 
         rows = [row for i in range(len(found.names)) for row in rows_of(found, i)]
         columns = list(rows[0])
@@ -155,7 +155,7 @@ def _show(found: Swept, heading: str) -> None:
     from rich.console import Console, Group
     from rich.text import Text
 
-    from app.tables import COLOURS, legend
+    from app.report.tables import COLOURS, legend
     from simulator.prediction import REGIMES
 
     console = Console(highlight=False)
@@ -183,7 +183,7 @@ def _table(found: Swept, index: int) -> Any:
     from rich.text import Text
 
     from app.quantities import between, count_of, data, plain, seconds
-    from app.tables import numbers, regime_text, shares_bar, table, words
+    from app.report.tables import numbers, regime_text, shares_bar, table, words
     from simulator.prediction import REGIMES, Shares
 
     each = found.sweeps[index]

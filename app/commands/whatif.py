@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.options import Question, SaveScenario, Top, Written, expanded
+from app.commands.options import Question, SaveScenario, Top, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,19 +31,19 @@ def whatif(
         fall = waterfall(before, after, progress.counted(step, "changes"))
     fall = relabelled(fall, before, after)
     if written.json:
-        from app.exports import json_text
+        from app.report.exports import json_text
 
         outputs.write("--json", written.json, json_text(document(fall, subjects)))
     if written.csv:
-        from app.exports import csv_text
-        from app.sides import STEP_COLUMNS, step_row
+        from app.report.exports import csv_text
+        from app.report.sides import STEP_COLUMNS, step_row
 
         rows = [step_row(fall, i) for i in range(len(fall.steps))]
         outputs.write("--csv", written.csv, csv_text(STEP_COLUMNS, rows))
     if written.png or written.svg:
         from app.plots.drawing import draw
         from app.plots.waterfall import WaterfallPicture
-        from app.report import title
+        from app.report.figures import title
 
         heading = title(fall.a, subjects[0])
         draw(written, lambda theme: WaterfallPicture(theme, fall, heading, ("as asked", "changed")))
@@ -57,7 +57,7 @@ def whatif(
 def sides_of(asked: Question) -> tuple[Scenario, Scenario, tuple[str, ...]]:
     """Before, after, and the changes that change nothing. The what-ifs of a file count as changes
     where the command line gives none."""
-    from app.options import changed
+    from app.commands.options import changed
 
     if asked.changes:
         before, now, idle = asked.base, asked.base, list[str]()
@@ -77,9 +77,9 @@ def sides_of(asked: Question) -> tuple[Scenario, Scenario, tuple[str, ...]]:
 
 def document(fall: Waterfall, subjects: tuple[Subject, Subject]) -> dict[str, Any]:
     """The answer as data."""
-    from app.exports import summary
-    from app.sides import fall_document
-    from app.trade import trade_document
+    from app.report.exports import summary
+    from app.report.sides import fall_document
+    from app.report.trade import trade_document
 
     return {
         "format": FORMAT, "version": VERSION, "before": summary(fall.a, subjects[0]),
@@ -95,10 +95,18 @@ def _show(
     from rich.text import Text
 
     from app.quantities import seconds
-    from app.render import note_list
-    from app.report import notes, title
-    from app.sides import BETTER, WORSE, flipped_table, moved_table, ratio, sides, steps_table
-    from app.trade import trade_text
+    from app.report.figures import notes, title
+    from app.report.render import note_list
+    from app.report.sides import (
+        BETTER,
+        WORSE,
+        flipped_table,
+        moved_table,
+        ratio,
+        sides,
+        steps_table,
+    )
+    from app.report.trade import trade_text
 
     console = Console(highlight=False)
     width = min(console.width, 120)

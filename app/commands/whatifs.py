@@ -24,7 +24,7 @@ def whatifs(
     outputs.check("--json", json)
     found = [named(name.removeprefix("+").replace("-", "_"))] if name else list(every())
     if json:
-        from app.exports import json_text
+        from app.report.exports import json_text
 
         body = {"format": FORMAT, "version": VERSION, "whatifs": [entry(w) for w in found]}
         outputs.write("--json", json, json_text(body))

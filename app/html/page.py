@@ -7,11 +7,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from app import quantities as q
-from app.exports import summary
-from app.groups import kernel_groups, module_groups
 from app.html import roofline, timeline
-from app.render import assumed
-from app.report import (
+from app.report.exports import summary
+from app.report.figures import (
     causes,
     idle_sentence,
     memory_parts,
@@ -22,6 +20,8 @@ from app.report import (
     unmodelled,
     verdict,
 )
+from app.report.groups import kernel_groups, module_groups
+from app.report.render import assumed
 from app.scenario import Subject
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction

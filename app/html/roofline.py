@@ -7,7 +7,7 @@ from math import atan2, degrees, pi, sqrt
 
 from app.quantities import number, percent, scaled, seconds
 from app.views.launches import Alike, alike
-from app.views.roofline_scene import Roof, ends, roof
+from app.views.roofline.scene import Roof, ends, roof
 from app.views.scale import Scale
 from simulator.prediction import Prediction
 

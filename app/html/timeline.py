@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.quantities import percent, seconds
 from app.views.scale import Scale
-from app.views.timeline_lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, visible
+from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, visible
 from simulator.prediction import Prediction
 
 WIDTH = 1080

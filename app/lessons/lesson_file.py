@@ -21,6 +21,7 @@ from simulator.errors import InputError
 from simulator.gpu_file import shown
 from simulator.modes import Mode
 from simulator.scenario import Scenario
+from simulator.small_file import LONGEST_LINE, contents
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
 _MAX_BYTES, _MAX_TEXT, _MAX_LABEL, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 1200, 60, 4, 40
@@ -76,13 +77,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def read(path: Path) -> Lesson:
     """The lesson of a file. InputError with the file, the key, what came and what was expected."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"cannot read the lesson {path}: {error.strerror}") from error
-    if len(raw) > _MAX_BYTES:
-        raise InputError(f"{path}: over {_MAX_BYTES // 1024} KiB: expected a lesson; shorten it")
+    raw = contents(path, "a lesson", _MAX_BYTES, LONGEST_LINE)
     try:
         table = tomllib.loads(raw.decode())
     except (ValueError, RecursionError) as error:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.groups import short_dtype
 from app.quantities import count_of, data, number, percent, plain, scaled, seconds
-from app.report import PRODUCTS
+from app.report.figures import PRODUCTS
+from app.report.groups import short_dtype
 from simulator.engines import peak_flops_per_s
 from simulator.prediction import Prediction
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from app.progress import shown
-from app.render import show
+from app.report.render import show
 from app.scenario import Scenario, predict, subject
 
 TITLE = "ridgepoint predict llama3-1b --batch 1 --seq 1024 --dtype bf16 --train"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from app.plots.picture import Picture
 from app.plots.waterfall import Falls
 from app.quantities import change, seconds
-from app.sides import LETTERS
+from app.report.sides import LETTERS
 from app.theme import BODY_PX, Theme
 
 if TYPE_CHECKING:

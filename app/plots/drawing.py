@@ -11,7 +11,7 @@ from app.qt_none import keep_none
 from app.theme import Theme, theme
 
 if TYPE_CHECKING:
-    from app.options import Written
+    from app.commands.options import Written
 
 
 def application(on_screen: bool = False) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.plots.scale import place
 
 if TYPE_CHECKING:
-    from app.axes import Line
+    from app.commands.axes import Line
 
 Floats = NDArray[np.float64]
 FINE = 400

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.groups import shape_of, short_dtype
+from app.report.groups import shape_of, short_dtype
 from simulator.engines import peak_flops_per_s
 from simulator.prediction import Prediction, Regime
 
@@ -109,6 +110,7 @@ def _alike(p: Prediction, key: tuple[str, str, str, str], rows: NDArray[np.int64
     )  # fmt: skip
 
 
+@lru_cache(1 << 14)
 def starred(module: str) -> str:
     """A module's path with its numbers as stars: layers.3.up → layers.*.up."""
     return ".".join("*" if part.isdecimal() else part for part in module.split("."))

@@ -9,8 +9,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.measured import Alike, groups, ratio, sentence, unmatched
 from app.quantities import seconds
+from app.report.measured import Alike, groups, ratio, sentence, unmatched
 from app.theme import CURVE_WIDTH, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels

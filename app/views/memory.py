@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent, QPainterPath, QPolygonF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.quantities import data, percent
-from app.report import memory_parts
+from app.report.figures import memory_parts
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.canvas import Canvas, Card
 from app.views.paint import Paint

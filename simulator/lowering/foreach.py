@@ -14,11 +14,12 @@ from simulator.records import Signature
 @lowering("foreach")
 def foreach(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """Each launch has the part of the work that its elements are of all. The longest chunk is the
-    last to be done: `rows` such chunks would be the launch."""
+    last to be done: `rows` such chunks would be the launch. Equal launches are one object."""
     d = work.dims
     found = multi_tensor_launches(d["numels"], d["lists"], scalar_list=bool(d["scalars"]))
     total = max(1, d["elements"])
     works: list[Work] = []
+    made: dict[tuple[object, ...], Work] = {}
     done = 0
     for launch in found:
         before, done = done, done + launch.elements
@@ -37,5 +38,6 @@ def foreach(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         }
         if "variant" in d:
             dims["variant"] = d["variant"]
-        works.append(replace(work, **parts, dims=dims))
+        key = *parts.values(), *dims.values()
+        works.append(made.setdefault(key, replace(work, **parts, dims=dims)))
     return tuple(works)

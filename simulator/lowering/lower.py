@@ -36,12 +36,11 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
         found = () if known is None else _launches(signature, known, gpu)
         if known is None:
             missing.add(number)
-        places: list[int] = []
+        places: dict[int, int] = {}
         for work in found:  # equal launches of one op are one object
-            if not (places and distinct[-1] is work):
+            if places.setdefault(id(work), len(distinct)) == len(distinct):
                 distinct.append(work)
-            places.append(len(distinct) - 1)
-        span.append(np.array(places, np.int64))
+        span.append(np.array([places[id(work)] for work in found], np.int64))
     kernels = [span[row] for row in rows]
     counts = np.array([k.size for k in kernels], np.int64)
     return Lowered(

@@ -16,9 +16,10 @@ import msgspec
 from simulator.errors import InputError
 from simulator.gpu_file import shown
 from simulator.scenario import Applied, Scenario
+from simulator.small_file import LONGEST_LINE, contents
 
 VERSION = 1
-_MAX_BYTES, _MAX_LINE = 64 * 1024, 2000
+_MAX_BYTES = 64 * 1024
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -119,16 +120,7 @@ def _literal(value: Any) -> str:
 
 def read(path: Path) -> Scenario:
     """The scenario of a file. InputError with what came, what was expected and what to do."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"cannot read the scenario {path}: {error.strerror}") from error
-    if len(raw) > _MAX_BYTES or max(map(len, raw.splitlines()), default=0) > _MAX_LINE:
-        raise InputError(
-            f"{path}: too large: expected {_MAX_BYTES} bytes and lines of {_MAX_LINE} at most; "
-            "check that it is a scenario"
-        )
+    raw = contents(path, "a scenario", _MAX_BYTES, LONGEST_LINE)
     try:
         table = tomllib.loads(raw.decode())
     except (ValueError, RecursionError) as error:

@@ -23,9 +23,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import card_widget, panel, side_cards
-from app.session import LETTERS
-from app.window import Window
+from app.shelf import card_widget
+from app.state.session import LETTERS
+from app.window import panel, side_cards
+from app.window.window import Window
 
 TYPED = ("", "7", "64", "0", "3000", "99999999", "bert", "zz", "1.5", "−3", "two words")
 KEYS = (

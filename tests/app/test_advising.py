@@ -5,14 +5,14 @@ import time
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.advice_panel import AdvicePanel, moved, title
-from app.advising import Advising, Found
+from app.background.advising import Advising, Found
+from app.background.worker import Worker
 from app.examples import FIRST
-from app.goals import Goals
+from app.inspector.advice_panel import AdvicePanel, moved, title
+from app.inspector.goals import Goals
 from app.plots.drawing import application
-from app.session import Named, Session, State
+from app.state.session import Named, Session, State
 from app.theme import DARK
-from app.worker import Worker
 from simulator.scenario import predict
 from simulator.seek import batch_out_of_overhead
 from simulator.whatif import tracing_ask

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.applied import AppliedList
-from app.changes import with_arguments
 from app.examples import FIRST
-from app.parameter_controls import Controls, RangeSlider
+from app.inspector.applied import AppliedList
+from app.inspector.parameter_controls import Controls, RangeSlider
 from app.plots.drawing import application
-from app.session import Named, Session, State
+from app.state.changes import with_arguments
+from app.state.session import Named, Session, State
 from app.theme import DARK
 from simulator.errors import InputError
 from simulator.whatif import apply, whatifs

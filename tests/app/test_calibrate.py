@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app import calibrate
+from app.commands import calibrate
 
 Run = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
@@ -88,5 +88,5 @@ def test_without_calibration(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_the_help_starts_nothing() -> None:
-    code = "import sys, app.cli, app.calibrate; sys.exit('calibration' in sys.modules)"
+    code = "import sys, app.cli, app.commands.calibrate; sys.exit('calibration' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.answer import Answer, answered
-from app.exporting import FORMS, export
+from app.background.answer import Answer, answered
+from app.window.exporting import FORMS, export
 from simulator.errors import InputError
 from simulator.scenario import Scenario
 

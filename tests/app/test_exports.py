@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app import chrome_trace, outputs
-from app.exports import COLUMNS, as_csv, as_json, row
+from app import outputs
+from app.report import chrome_trace
+from app.report.exports import COLUMNS, as_csv, as_json, row
 from app.scenario import Scenario, Subject, predict
 from simulator.errors import InputError
 from simulator.prediction import Prediction

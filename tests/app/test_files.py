@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from app import places
 from app.examples import FIRST
-from app.files import Files
-from app.places import Remembered
 from app.plots.drawing import application
-from app.session import Named, Session, State
+from app.state import places
+from app.state.files import Files
+from app.state.places import Remembered
+from app.state.session import Named, Session, State
 from simulator.errors import InputError
 
 KILLED = """
 import os, signal
 from dataclasses import replace
 from app.examples import FIRST
-from app.files import Files
-from app.places import Remembered
+from app.state.files import Files
+from app.state.places import Remembered
 from app.plots.drawing import application
-from app.session import Named, Session, State
+from app.state.session import Named, Session, State
 running = application()
 session = Session(State((Named("Today", FIRST),)))
 files = Files(session, Remembered(), lambda: {"Explore": "AAEC"}, lambda docks: None)

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QMenu
 
-from app import places
-from app.banner import Banner
 from app.examples import FIRST
-from app.files import Files
-from app.incoming import code_of, incoming
-from app.opening import Opening
-from app.places import FOLDER_VARIABLE, Remembered
 from app.plots.drawing import application
-from app.session import Named, Session, State
-from app.session_file import save
+from app.state import places
+from app.state.files import Files
+from app.state.incoming import code_of, incoming
+from app.state.places import FOLDER_VARIABLE, Remembered
+from app.state.session import Named, Session, State
+from app.state.session_file import save
+from app.window.banner import Banner
+from app.window.opening import Opening
 from simulator import hardware
 from simulator.errors import InputError
 from simulator.scenario import Scenario

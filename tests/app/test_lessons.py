@@ -201,7 +201,9 @@ WRONG = {
     "first value to be that of side a; write the same",
     TOP + LINE + "markers = [5]\n" + SIDES: "markers has 5: expected some of the values",
     TOP + "low = 2.0\nhigh = 1.0\n" + SIDES: "low is 2: expected less than high, 1",
-    TOP + 'title2 = "' + "x" * 40_000 + '"': "over 32 KiB: expected a lesson; shorten it",
+    TOP + 'title2 = "' + "x" * 40_000 + '"': (
+        "too large: expected 32768 bytes and lines of 2000 at most; check that it is a lesson"
+    ),
     TOP.replace("Eager", "x" * 1300) + SIDES: "letters: expected 1200 at most",
     TOP + SIDES + "[[card]]\n" * 5: "card[0] has no name: expected one beside its figure; add it",
     TOP + SIDES + '[[card]]\nname = "n"\nregime = "c"\n': "regime is 'c': expected one of a, b",

@@ -127,7 +127,7 @@ def test_ticks() -> None:
 def test_a_field_between_its_points() -> None:
     import numpy as np
 
-    from app.axes import line
+    from app.commands.axes import line
     from simulator.scenario import Scenario
 
     tiny = Scenario("mlp-tiny")

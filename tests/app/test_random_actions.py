@@ -11,12 +11,12 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, qInstallMessageHandler
 from random_user import User
 
+from app.background.tracing import Tracing
+from app.background.worker import Worker
 from app.examples import FIRST
 from app.plots.drawing import application
-from app.session import Named, Session, State
-from app.tracing import Tracing
-from app.window import Window
-from app.worker import Worker
+from app.state.session import Named, Session, State
+from app.window.window import Window
 from simulator.whatif import tracing_ask
 
 START = State((Named("Today", FIRST),))

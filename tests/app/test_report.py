@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.groups import kernel_groups, module_groups, short_dtype
-from app.report import (
+from app.report.figures import (
     causes,
     gpu_name,
     memory_parts,
@@ -16,6 +15,7 @@ from app.report import (
     unmodelled,
     verdict,
 )
+from app.report.groups import kernel_groups, module_groups, short_dtype
 from app.scenario import Scenario, Subject, predict, subject
 from simulator.prediction import Prediction
 from simulator.whatif import apply

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.session import Named, Session, State
-from app.session_file import load, save, text
+from app.state.session import Named, Session, State
+from app.state.session_file import load, save, text
 from simulator.errors import InputError
 from simulator.scenario import Scenario
 from simulator.whatif import apply

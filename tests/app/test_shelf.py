@@ -8,12 +8,12 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ask_card import AskCard
-from app.cards import SECTIONS, Card, cards
-from app.drops import Offer, Target
 from app.examples import FIRST
 from app.plots.drawing import application
-from app.shelf import Shelf
+from app.shelf.ask_card import AskCard
+from app.shelf.cards import SECTIONS, Card, cards
+from app.shelf.drops import Offer, Target
+from app.shelf.shelf import Shelf
 from app.theme import DARK
 from simulator.errors import InputError
 from simulator.hardware import gpus

@@ -8,15 +8,15 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
 from app import examples
-from app.answer import answered
-from app.answering import Answering
+from app.background.answer import answered
+from app.background.answering import Answering
+from app.background.worker import Worker
 from app.examples import FIRST
 from app.plots.drawing import application
 from app.quantities import number
-from app.session import Named, Session, State
-from app.side_strip import SideStrip
+from app.state.session import Named, Session, State
 from app.theme import DARK
-from app.worker import Worker
+from app.window.side_strip import SideStrip
 from simulator.scenario import Scenario
 from simulator.whatif.setting import setting
 

@@ -17,17 +17,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.command_line import as_command
+from app.background.worker import Worker
+from app.commands.command_line import as_command
+from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
-from app.options import Dtype, Mode, Optimizer, question
-from app.panel import export
 from app.plots.drawing import application
-from app.session import Named, Session, State
-from app.session_file import load
+from app.state.session import Named, Session, State
+from app.state.session_file import load
 from app.views.canvas import Canvas
 from app.views.view import View
-from app.window import Window
-from app.worker import Worker
+from app.window.panel import export
+from app.window.window import Window
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply, tracing_ask
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication
 
+from app.background.worker import Worker
 from app.examples import FIRST
 from app.plots.drawing import application
-from app.session import Named, Session, State
-from app.window import Window
-from app.worker import Worker
-from app.workspaces import ORDER
+from app.state.session import Named, Session, State
+from app.window.window import Window
+from app.window.workspaces import ORDER
 from simulator.whatif import tracing_ask
 
 

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer
 
 from app import examples
-from app.answer import along_batch, answered
+from app.background.answer import along_batch, answered
+from app.background.tracing import key_of
+from app.background.worker import Worker
 from app.plots.drawing import application
-from app.tracing import key_of
-from app.worker import Worker
 from simulator.errors import UntracedError
 from simulator.scenario import Scenario
 from simulator.whatif import tracing_ask

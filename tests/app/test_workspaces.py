@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.panel import Panel
 from app.plots.drawing import application
 from app.theme import DARK
 from app.views.view import View
-from app.workspaces import Workspaces
+from app.window.panel import Panel
+from app.window.workspaces import Workspaces
 
 
 class _Plain(View):

@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.theme import DARK, Theme
-from app.views.fusion import FusionView
-from app.views.fusion_scene import parts, scene, stays
+from app.views.fusion.scene import parts, scene, stays
+from app.views.fusion.view import FusionView
 from app.views.view import Side
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply

@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 
 from app import lessons
 from app.theme import DARK, LIGHT, Theme
-from app.views.lesson_attempt import Attempt
-from app.views.lessons import Lessons
+from app.views.lessons.attempt import Attempt
+from app.views.lessons.view import Lessons
 from app.views.view import Side
 from simulator.scenario import Scenario
 from tests.app.views.conftest import picture, pointer

@@ -9,9 +9,9 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.theme import Theme
-from app.twin import Twin, write_csv
 from app.views.measured import MeasuredView
 from app.views.view import Side
+from app.window.twin import Twin, write_csv
 from simulator.errors import InputError
 from tests.app.views.conftest import picture, pointer
 

@@ -7,9 +7,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.theme import DARK, LIGHT, Theme
-from app.views.launch_groups import KEYS, By, groups
-from app.views.op_model import NAMES
-from app.views.op_table import OpTable
+from app.views.ops.launch_groups import KEYS, By, groups
+from app.views.ops.model import NAMES
+from app.views.ops.view import OpTable
 from app.views.view import Side
 from simulator.prediction import Prediction
 from tests.app.views.conftest import picture

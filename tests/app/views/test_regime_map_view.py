@@ -8,13 +8,13 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtTest import QTest
 
-from app.axes import Line
+from app.commands.axes import Line
 from app.theme import DARK, LIGHT, Theme
-from app.views.map_axes import elsewhere, offered, place_on, usual, values
-from app.views.map_chart import Chart, Exact, crossings
-from app.views.map_ground import ground
-from app.views.regime_map import RegimeMap
-from app.views.sweep_curves import Curve
+from app.views.regime_map.axes import elsewhere, offered, place_on, usual, values
+from app.views.regime_map.chart import Chart, Exact, crossings
+from app.views.regime_map.ground import ground
+from app.views.regime_map.view import RegimeMap
+from app.views.sweep.curves import Curve
 from app.views.view import Side
 from simulator.many import COLUMNS
 from simulator.modes import MODES

@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 
 from app.theme import DARK, LIGHT
 from app.views.launches import alike
-from app.views.roofline import Roofline
-from app.views.roofline_scene import overhead_parts, roof
+from app.views.roofline.scene import overhead_parts, roof
+from app.views.roofline.view import Roofline
 from app.views.view import Side
 from simulator.hardware import gpu
 from simulator.prediction import Prediction

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from app.axes import Line
+from app.commands.axes import Line
 from app.theme import DARK, LIGHT, Theme
-from app.views.sweep import Sweep
-from app.views.sweep_curves import finer, moved
+from app.views.sweep.curves import finer, moved
+from app.views.sweep.view import Sweep
 from app.views.view import Side
 from simulator.regimes import Shift
 from simulator.scenario import Applied, Scenario, predict

@@ -11,10 +11,10 @@ from PySide6.QtTest import QTest
 
 from app.theme import DARK, LIGHT, Theme
 from app.views.scale import Scale
-from app.views.timeline import Timeline, idle_words
-from app.views.timeline_canvas import Spot
-from app.views.timeline_cards import area_card, host_card
-from app.views.timeline_lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
+from app.views.timeline.canvas import Spot
+from app.views.timeline.cards import area_card, host_card
+from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
+from app.views.timeline.view import Timeline, idle_words
 from app.views.view import Side
 from simulator.issued import issued
 from simulator.prediction import Columns, Prediction

@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
-from app.report import causes
+from app.report.figures import causes
 from app.theme import Theme
-from app.views.module_tree import module_tree
+from app.views.modules.tree import module_tree
+from app.views.modules.view import WhereTimeGoes
 from app.views.view import Side
-from app.views.where_time_goes import WhereTimeGoes
 from simulator.prediction import Prediction
 from tests.app.views.conftest import picture, pointer, svg
 

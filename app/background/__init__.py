@@ -1,0 +1,1 @@
+"""What the explorer asks beside its window: predictions, traces and advice."""

@@ -1,0 +1,1 @@
+"""The current scenario in controls: its values, its what-ifs, advice and goals."""

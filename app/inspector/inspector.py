@@ -1,0 +1,186 @@
+"""The inspector: the current scenario's values, each of which can be changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.background.advising import Advising
+from app.background.answer import Along, batch_and_seq
+from app.inspector.advice_panel import AdvicePanel
+from app.inspector.applied import AppliedList
+from app.inspector.controls import Choice, Number, Segments
+from app.inspector.goals import Goals
+from app.state.changes import with_field, with_network
+from app.state.session import Session
+from app.theme import Theme
+from app.window.style import INSPECTOR_WIDTH
+from simulator.errors import RidgepointError
+from simulator.hardware import gpus
+from simulator.hosts import hosts
+from simulator.modes import compiles
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario import Scenario
+from simulator.whatif.setting import Setting, setting
+
+_PRECISIONS = {"fp32": "fp32", "bf16": "bf16", "fp16": "fp16", "autocast": "amp",
+               "autocast-fp16": "amp16"}  # fmt: skip
+_PRECISION_TIPS = {
+    "fp32": "fp32", "bf16": "bf16", "fp16": "fp16",
+    "autocast": "autocast: fp32 weights, products in bf16",
+    "autocast-fp16": "autocast-fp16: fp32 weights, products in fp16",
+}  # fmt: skip
+_MODES = {"eager": "eager", "cuda_graph": "CUDA graph", "compiled": "compiled"}
+_PHASES = {"inference": "inference", "training": "training"}
+
+
+class Inspector(QScrollArea):
+    """Controls of a scenario. Each change is a step of the session."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self.session, self.theme = session, theme
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMinimumWidth(INSPECTOR_WIDTH - 2)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inside = QWidget()
+        self.column = QVBoxLayout(inside)
+        self.column.setContentsMargins(12, 12, 12, 12)
+        self.column.setSpacing(12)
+        self.setWidget(inside)
+
+        self.network = self._choice("Network", sorted(CATALOGUE), self._network)
+        self.batch = Number(theme, "Batch", 1024, (1, 4, 16, 64, 256, 1024))
+        self.seq = Number(theme, "Sequence length", 8192, (16, 128, 1024, 8192))
+        for name, control in (("batch", self.batch), ("seq", self.seq)):
+            control.changed.connect(lambda value, n=name: self._number(n, value))
+            control.drag_ended.connect(session.drag_ended)
+            self.column.addWidget(control)
+        self.precision = self._segments("Precision", _PRECISIONS, _PRECISION_TIPS, "dtype")
+        self.mode = self._segments("Mode", _MODES, {}, "mode")
+        self.phase = self._segments("Step", _PHASES, {}, "training")
+        names = {g.id: g.name for g in gpus()}
+        self.gpu = self._choice("GPU", list(names), lambda v: self._field("gpu", v), names)
+        self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v))
+        self.applied = AppliedList(session, theme)
+        self.advice = AdvicePanel(session, theme)
+        self.column.addWidget(self.applied)
+        self.column.addWidget(self.advice)
+        self.goals = Goals(session)
+        self.column.addWidget(self.goals)
+        self.column.addStretch(1)
+        self.show_scenario(session.state.scenario)
+
+    def show_scenario(self, scenario: Scenario) -> None:
+        """The values of a scenario, with its what-ifs."""
+        self.applied.show_scenario(scenario)
+        try:
+            found = setting(scenario)
+        except RidgepointError:  # the banner says why; the values stay as they were
+            return
+        saved = scenario.trace_file is not None
+        fixed = "fixed in a saved trace" if saved else ""
+        batch, seq = batch_and_seq(scenario)
+        none = fixed or f"{found.ask.network} has no sequence, or says itself how long it is"
+        self.batch.put(None if saved else batch or 1, fixed)
+        self.seq.put(None if saved else seq, none if seq is None else "")
+        entry = CATALOGUE.get(found.ask.network)
+        refused = {"training": f"{found.ask.network} is for inference only"} if (
+            entry is not None and not entry.trains) else {}  # fmt: skip
+        every = dict.fromkeys
+        self.precision.put(found.ask.dtype, every(_PRECISIONS, fixed) if saved else {})
+        self.mode.put("compiled" if compiles(found.mode) else found.mode)
+        self.phase.put("training" if found.ask.training else "inference",
+                       every(_PHASES, fixed) if saved else refused)  # fmt: skip
+        self._select(self.network, found.ask.network, found.ask.network)
+        self._select(self.gpu, found.gpu.id, found.gpu.name)
+        self._select(self.host, found.host.id, found.host.id)
+        self._describe(found)
+
+    def follow(self, advising: Advising) -> None:
+        """Show what is found to help."""
+        advising.begun.connect(self.advice.wait)
+        advising.begun.connect(self.goals.wait)
+        advising.tried.connect(self.advice.count)
+        self.advice.more_asked.connect(advising.ask_more)
+        advising.found.connect(self.advice.show_found)
+        advising.failed.connect(self.advice.fail)
+        advising.sought.connect(self.goals.show_sought)
+        self.goals.asked.connect(advising.seek)
+
+    def show_along(self, along: Along | None) -> None:
+        """Mark the next shift on the batch's slider."""
+        shift = along and (along.shift or along.below)
+        self.batch.mark_shift(shift.first if shift else None)
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        for control in (self.batch, self.seq):
+            control.slider.theme = theme
+            control.slider.update()
+        for choice in (self.network, self.gpu, self.host):
+            choice.theme = theme
+            choice.update()
+        self.applied.restyle(theme)
+        self.advice.restyle(theme)
+
+    def _describe(self, found: Setting) -> None:
+        self.gpu.setToolTip(f"{found.gpu.name}, {found.gpu.architecture or 'unknown architecture'}")
+        self.host.setToolTip(found.host.cpu)
+
+    def _segments(self, name: str, words: dict[str, str], tips: dict[str, str],
+                  field: str) -> Segments:  # fmt: skip
+        made = Segments(name, words, tips)
+        made.chosen.connect(
+            lambda value: self._field(field, value == "training" if field == "training" else value)
+        )
+        self._labelled(name, made)
+        return made
+
+    def _choice(self, name: str, values: list[str], chosen: Any,
+                words: dict[str, str] | None = None) -> Choice:  # fmt: skip
+        made = Choice(self.theme, name)
+        for value in values:
+            made.addItem((words or {}).get(value, value), value)
+        made.activated.connect(lambda index: chosen(made.itemData(index)))
+        self._labelled(name, made)
+        return made
+
+    def _labelled(self, name: str, control: QWidget) -> None:
+        column = QVBoxLayout()
+        column.setSpacing(4)
+        label = QLabel(name)
+        label.setBuddy(control)
+        column.addWidget(label)
+        column.addWidget(control)
+        self.column.addLayout(column)
+
+    @staticmethod
+    def _select(box: QComboBox, value: str, words: str) -> None:
+        index = box.findData(value)
+        with QSignalBlocker(box):
+            if index < 0:
+                box.addItem(words, value)
+                index = box.count() - 1
+            box.setCurrentIndex(index)
+
+    def _number(self, name: str, value: int) -> None:
+        if self.session.state.scenario.trace_file is None:
+            self._field(name, value, merge=name)
+
+    def _field(self, name: str, value: Any, merge: str = "") -> None:
+        word = value if name != "training" else "training" if value else "inference"
+        changed = with_field(self.session.state.scenario, name, value)
+        self.session.ask(changed, f"{name} {word}", merge)
+
+    def _network(self, name: str) -> None:
+        self.session.ask(with_network(self.session.state.scenario, name), f"network {name}")

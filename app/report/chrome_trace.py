@@ -1,0 +1,84 @@
+"""A prediction for Perfetto and chrome://tracing: the host's launches over the GPU's kernels.
+
+One step alone, from an idle GPU. Times in microseconds, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from app.report.figures import title
+from app.scenario import Subject
+from simulator.prediction import Kernel, Prediction
+
+HOST, GPU = 1, 2
+_THREAD = 1
+
+
+def events(p: Prediction) -> list[dict[str, Any]]:
+    """Names first, then slices and arrows by time: an arrow leads from a launch to its kernel."""
+    found: list[dict[str, Any]] = []
+    issued = 0
+    free = 0
+    for k in p.kernels:
+        launched, start = _ns(k.issue_s), max(free, _ns(k.start_s))
+        free = max(start, _ns(k.start_s + k.duration_s))
+        found.append(_slice(GPU, k.name, start, free, k.family, _details(k)))
+        if launched == issued:  # a CUDA graph: one launch for all
+            continue
+        own = {"op": k.op, "module": k.module}
+        found.append(_slice(HOST, k.name, issued, launched, "host", own))
+        arrow = {"name": "launch", "cat": "launch", "id": k.index, "tid": _THREAD}
+        middle = (issued + launched) // 2  # an arrow holds on to the slice that it starts in
+        found += [
+            {**arrow, "ph": "s", "pid": HOST, "ts": middle / 1000},
+            {**arrow, "ph": "f", "bp": "e", "pid": GPU, "ts": start / 1000},
+        ]
+        issued = launched
+    return [*_names(p), *sorted(found, key=lambda event: event["ts"])]
+
+
+def as_text(p: Prediction, subject: Subject) -> str:
+    """The file."""
+    body = {
+        "displayTimeUnit": "ns",
+        "otherData": {"title": title(p, subject), "program": "Ridgepoint"},
+        "traceEvents": events(p),
+    }
+    return json.dumps(body, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _ns(value_s: float) -> int:
+    return round(value_s * 1e9)
+
+
+def _slice(
+    process: int, name: str, begin: int, end: int, category: str, details: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "ph": "X", "name": name, "cat": category, "pid": process, "tid": _THREAD,
+        "ts": begin / 1000, "dur": (end - begin) / 1000, "args": details,
+    }  # fmt: skip
+
+
+def _details(k: Kernel) -> dict[str, Any]:
+    return {
+        "module": k.module, "phase": k.phase, "bound by": k.regime, "tier": k.tier,
+        "flops": k.flops, "read_bytes": k.read_bytes, "write_bytes": k.write_bytes,
+        "compute_s": k.compute_s, "memory_s": k.memory_s, "fixed_s": k.fixed_s,
+        "idle_before_s": k.idle_s, "engine": f"{k.engine} {k.dtype}",
+    }  # fmt: skip
+
+
+def _names(p: Prediction) -> list[dict[str, Any]]:
+    names = ((HOST, f"host {p.host.id}", "launches"), (GPU, p.gpu.name, "stream"))
+    found: list[dict[str, Any]] = []
+    for order, (process, name, thread) in enumerate(names):
+        base = {"ph": "M", "pid": process, "tid": _THREAD, "ts": 0}
+        found += [
+            {**base, "name": "process_name", "args": {"name": name}},
+            {**base, "name": "process_sort_index", "args": {"sort_index": order}},
+            {**base, "name": "thread_name", "args": {"name": thread}},
+        ]
+    return found

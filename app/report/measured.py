@@ -1,0 +1,111 @@
+"""A measured step beside its prediction, as a table and as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from app.quantities import change, number, percent, seconds
+from app.report.groups import shape_of
+from app.report.tables import cut, numbers, table
+from simulator.overlay import Overlay, Pair
+from simulator.prediction import Regime
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Calls of one op on one shape, predicted and measured."""
+
+    op: str
+    shape: str
+    count: int
+    predicted_s: float
+    measured_s: float
+    regime: Regime
+    ops: frozenset[int]
+
+
+def groups(found: Overlay) -> list[Alike]:
+    """The pairs in groups, those of the largest difference first."""
+    p, c = found.prediction, found.prediction.columns
+    first = dict(zip(reversed(c.op_of.tolist()), range(c.op_of.size - 1, -1, -1), strict=True))
+    pairs: dict[tuple[str, str], list[Pair]] = {}
+    for pair in found.pairs:
+        name = p.trace.ops[pair.op].name.removeprefix("aten.").removesuffix(".default")
+        shape = shape_of(p, int(c.work_of[first[pair.op]]), pair.op)
+        pairs.setdefault((name, shape), []).append(pair)
+    made = [
+        Alike(
+            op, shape, len(each), sum(pair.predicted_s for pair in each),
+            sum(pair.measured.seconds for pair in each),
+            p.kernels[first[max(each, key=lambda pair: pair.predicted_s).op]].regime,
+            frozenset(pair.op for pair in each),
+        )
+        for (op, shape), each in pairs.items()
+    ]  # fmt: skip
+    return sorted(made, key=lambda g: -abs(g.predicted_s - g.measured_s))
+
+
+def show(console: Console, found: Overlay, top: int) -> None:
+    """Print it, from 80 columns up."""
+    width = min(console.width, 120)
+    console.print(Text(sentence(found) + "\n"), width=width)
+    shown = table("Predicted against measured, the largest differences first")
+    shown.add_column("op", no_wrap=True, overflow="ellipsis")
+    shown.add_column("shape", no_wrap=True)
+    numbers(shown, "count", "predicted", "measured", "pred/meas")
+    every = groups(found)
+    for g in every[:top]:
+        shown.add_row(
+            cut(g.op, 24), cut(g.shape, 18), f"{g.count:,}", seconds(g.predicted_s),
+            seconds(g.measured_s), ratio(g.predicted_s, g.measured_s),
+        )  # fmt: skip
+    if rest := every[top:]:
+        mine, theirs = sum(g.predicted_s for g in rest), sum(g.measured_s for g in rest)
+        shown.add_row(f"{len(rest)} more", "", f"{sum(g.count for g in rest):,}", seconds(mine),
+                      seconds(theirs), ratio(mine, theirs), style="dim")  # fmt: skip
+    console.print(shown, width=width)
+    for line in unmatched(found):
+        console.print(Text(line, style="yellow"), width=width)
+
+
+def sentence(found: Overlay) -> str:
+    """How both agree, in a sentence or two."""
+    p, step = found.prediction, found.step
+    mine, theirs = p.gpu_busy_s, step.gpu_busy_s
+    return (
+        f"Measured: the GPU was busy {seconds(theirs)} in {len(step.kernels):,} kernels; predicted "
+        f"{seconds(mine)} in {p.kernel_count:,} ({change(theirs, mine)}). "
+        f"{percent(found.matched_share)} of the measured time belongs to ops of the trace."
+    )
+
+
+def ratio(predicted: float, measured: float) -> str:
+    """ "0.97"; "" where nothing was measured."""
+    return number(predicted / measured) if measured else ""
+
+
+def unmatched(found: Overlay) -> list[str]:
+    """What only one of the two has, by name."""
+    p = found.prediction
+    mine = [p.trace.ops[op].name.removeprefix("aten.") for op in found.only_predicted]
+    theirs = [each.name for each in found.only_measured]
+    return [
+        f"only {which}: " + ", ".join(f"{cut(name, 40)} ×{names.count(name)}"
+                                      for name in dict.fromkeys(names))
+        for which, names in (("predicted", mine), ("measured", theirs)) if names
+    ]  # fmt: skip
+
+
+def rows(found: Overlay) -> list[dict[str, Any]]:
+    """One row an op, for `--json`."""
+    ops = found.prediction.trace.ops
+    return [
+        {"op": pair.op, "name": ops[pair.op].name, "module": ops[pair.op].module,
+         "predicted_s": pair.predicted_s, "measured_s": pair.measured.seconds,
+         "measured_kernels": list(pair.measured.kernels)}
+        for pair in found.pairs
+    ]  # fmt: skip

@@ -1,0 +1,230 @@
+"""Scenarios side by side: the figures that stand in each one's column, and what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from app.quantities import (
+    between,
+    change,
+    count_of,
+    data,
+    number,
+    percent,
+    scaled,
+    seconds,
+    signed_seconds,
+)
+from app.report.figures import causes
+from app.report.tables import COLOURS, cut, numbers, regime_text, table, words
+from simulator.compare import Moved, Part, Waterfall
+from simulator.prediction import REGIMES, Prediction
+
+BETTER, WORSE = "green", "bold red"
+LETTERS = "ABCD"
+_ROOMY = 3  # scenarios beside each other whose figures have room for their units
+
+
+def per_sample(predictions: Sequence[Prediction]) -> bool:
+    """True where the scenarios do not hold equally many samples: then times compare by sample."""
+    return len({p.trace.samples for p in predictions}) > 1
+
+
+def sample_s(p: Prediction) -> float:
+    """Seconds a sample, steps back to back."""
+    return p.period_s / max(p.trace.samples, 1)
+
+
+def moved_text(before: float, after: float) -> Text:
+    """A change in colour: less time is better."""
+    text = change(before, after)
+    style = "dim" if text == "0%" else BETTER if after < before else WORSE
+    return Text(text, style)
+
+
+def sides(names: Sequence[str], predictions: Sequence[Prediction], changes: bool) -> Table:
+    """A row a figure, a column a scenario; of two scenarios the change as well."""
+    shown = table()
+    words(shown, "")
+    numbers(shown, *names)
+    last = changes and len(predictions) == 2
+    if last:
+        numbers(shown, "change")
+    for label, cells, values in _figures(predictions):
+        row: list[Any] = [label, *cells]
+        if last:
+            row.append(moved_text(*values) if values else "")
+        shown.add_row(*row)
+    return shown
+
+
+def _figures(
+    found: Sequence[Prediction],
+) -> list[tuple[str, list[Any], tuple[float, float] | None]]:
+    """(label, cells, the values whose growth is worse)."""
+    rows: list[tuple[str, list[Any], tuple[float, float] | None]] = []
+
+    def add(label: str, cells: list[Any], values: list[float] | None = None) -> None:
+        pair = (values[0], values[-1]) if values else None
+        rows.append((label, cells, pair))
+
+    period = [p.period_s for p in found]
+    add("step", [Text(seconds(v), "bold") for v in period], period)
+    add("80% interval", [between(*p.interval_s, p.period_s) for p in found])
+    if per_sample(found):
+        each = [sample_s(p) for p in found]
+        add("per sample", [Text(seconds(v), "bold") for v in each], each)
+    add("bound by", [regime_text(p.regime) for p in found])
+    for regime in REGIMES:
+        cells = [Text(percent(p.shares[regime]), COLOURS[regime]) for p in found]
+        add(f"  {regime}", cells)
+    rates = [p.trace.samples / p.period_s if p.period_s else 0.0 for p in found]
+    if len(found) > _ROOMY:  # the unit would be cut
+        add("samples/s", [count_of(v, "") for v in rates])
+    else:
+        add("throughput", [count_of(v, "samples/s") for v in rates])
+    alone = [p.latency_s for p in found]
+    add("step, alone", [seconds(v) for v in alone], alone)
+    busy = [p.gpu_busy_s for p in found]
+    add("GPU busy", [seconds(v) for v in busy], busy)
+    idle = [sum(v for _, v in causes(p)) for p in found]
+    add("GPU idle", [seconds(v) for v in idle], idle)
+    host = [p.host_s for p in found]
+    add("host work", [seconds(v) for v in host], host)
+    count = [float(p.kernel_count) for p in found]
+    add("kernels", [f"{p.kernel_count:,}" for p in found], count)
+    flops = [float(p.flops) for p in found]
+    add("FLOPs", [scaled(v, "FLOP") for v in flops], flops)
+    moved = [dram_bytes(p) for p in found]
+    add("bytes of kernels", [data(v) for v in moved], moved)
+    need = [float(p.peak_memory_bytes + p.workspace_bytes) for p in found]
+    add("memory at peak", [data(v) for v in need], need)
+    add("fits", [Text("yes", BETTER) if p.fits else Text("no", WORSE) for p in found])
+    if any(p.unmodelled for p in found):
+        missing = [sum(p.unmodelled.values()) for p in found]
+        add("ops not modelled", [Text(f"{n:,}", WORSE if n else "") for n in missing])
+    return rows
+
+
+def dram_bytes(p: Prediction) -> float:
+    """Bytes that the step's kernels read and write."""
+    each = [float(w.bytes) for w in p.works]
+    return float(sum(each[row] for row in p.columns.work_of.tolist()))
+
+
+def steps_table(fall: Waterfall, before: str, after: str) -> Table:
+    """From one scenario to another: each change alone, and after those above it."""
+    shown = table()
+    words(shown, "change")
+    numbers(shown, "alone", "", "after those above", "", "step then")
+    total = fall.a.period_s
+    shown.add_row(before, "", "", "", "", Text(seconds(total), "bold"))
+    for step in fall.steps:
+        alone, alone_share = Text("–", "dim"), Text()
+        if step.alone_s is not None:
+            alone = Text(signed_seconds(step.alone_s))
+            alone_share = moved_text(total, total + step.alone_s)
+        then = step.period_s - step.change_s
+        shown.add_row(
+            cut(step.label, 34), alone, alone_share, signed_seconds(step.change_s),
+            moved_text(then, step.period_s), seconds(step.period_s),
+        )  # fmt: skip
+    shown.add_row(
+        Text(after, "bold"), "", "", Text(signed_seconds(fall.total_s), "bold"),
+        moved_text(total, fall.b.period_s), Text(seconds(fall.b.period_s), "bold"),
+    )  # fmt: skip
+    alone = [s.alone_s for s in fall.steps]
+    if len(alone) > 1 and None not in alone:
+        apart = fall.a.period_s + sum(a for a in alone if a is not None) - fall.b.period_s
+        if abs(apart) > 0.01 * fall.a.period_s:
+            fewer = "less" if apart < 0 else "more"
+            shown.caption = (
+                f"the changes interact: together they save {seconds(abs(apart))} {fewer} than the "
+                "sum of each alone"
+            )
+    return shown
+
+
+def moved_table(rows: Sequence[Moved], names: tuple[str, str], top: int) -> Table:
+    """Kernels whose time changed most, by op and family."""
+    shown = table("Kernels that moved")
+    words(shown, "op", "family")
+    numbers(shown, "count", f"in {names[0]}", f"in {names[1]}", "change")
+    for each in rows[:top]:
+        was, now = each.count
+        count = f"{was:,}" if was == now else f"{was:,} → {now:,}"
+        style = BETTER if each.change_s < 0 else WORSE
+        shown.add_row(
+            cut(each.op.removesuffix(".default"), 30), each.family, count,
+            seconds(each.seconds[0]) if was else "–", seconds(each.seconds[1]) if now else "–",
+            Text(signed_seconds(each.change_s), style),
+        )  # fmt: skip
+    if len(rows) > top:
+        rest = sum(m.change_s for m in rows[top:])
+        shown.add_row(f"{len(rows) - top} more", "", "", "", "", signed_seconds(rest), style="dim")
+    return shown
+
+
+def flipped_table(rows: Sequence[Part], names: tuple[str, str], top: int) -> Table:
+    """Parts whose regime is another."""
+    shown = table("Regimes that flipped")
+    words(shown, "part", f"in {names[0]}", "", f"in {names[1]}")
+    for each in rows[:top]:
+        shown.add_row(each.part, regime_text(each.before), "→", regime_text(each.after))
+    if len(rows) > top:
+        shown.add_row(f"{len(rows) - top} more", "", "", "", style="dim")
+    return shown
+
+
+def fall_document(fall: Waterfall) -> dict[str, Any]:
+    """A waterfall as data. The steps' `change_s` add up to `total_s`."""
+    return {
+        "total_s": fall.total_s,
+        "steps": [step_row(fall, i) for i in range(len(fall.steps))],
+        "moved": [
+            {
+                "op": m.op, "family": m.family, "count_before": m.count[0],
+                "count_after": m.count[1], "before_s": m.seconds[0], "after_s": m.seconds[1],
+            }
+            for m in fall.moved
+        ],
+        "flipped": [
+            {"part": f.part, "before": f.before, "after": f.after} for f in fall.flipped
+        ],
+    }  # fmt: skip
+
+
+STEP_COLUMNS = (
+    "change", "period_before_s", "period_s", "change_s", "alone_s", "low_s", "high_s",
+)  # fmt: skip
+
+
+def step_row(fall: Waterfall, index: int) -> dict[str, Any]:
+    """One step of a waterfall, flat."""
+    step = fall.steps[index]
+    return {
+        "change": step.label, "period_before_s": step.period_s - step.change_s,
+        "period_s": step.period_s, "change_s": step.change_s, "alone_s": step.alone_s,
+        "low_s": step.interval_s[0], "high_s": step.interval_s[1],
+    }  # fmt: skip
+
+
+def ratio(one: Prediction, other: Prediction) -> str:
+    """ "1.92 times faster (intervals apart)", per sample where batches differ."""
+    by_sample = per_sample((one, other))
+    before, after = (
+        (sample_s(one), sample_s(other)) if by_sample else (one.period_s, other.period_s)
+    )
+    if abs(after / before - 1) < 0.0005 if before else True:
+        return "as fast"
+    times = before / after
+    text = f"{number(times)} times faster" if times > 1 else f"{number(1 / times)} times slower"
+    text += " per sample" if by_sample else ""
+    scale = 1 / max(one.trace.samples, 1), 1 / max(other.trace.samples, 1)
+    a, b = (tuple(v * s for v in p.interval_s) for p, s in zip((one, other), scale, strict=True))
+    apart = a[0] > b[1] or b[0] > a[1]
+    return f"{text}, 80% intervals {'apart' if apart else 'overlap'}"

@@ -1,0 +1,1 @@
+"""Cards of what a scenario can be given, and the places where they may be dropped."""

@@ -1,0 +1,144 @@
+"""What is dropped on the window: cards of the shelf, and files of the desktop.
+
+A target says beforehand what a drop would do, or why it is refused; a refused drop moves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
+from PySide6.QtGui import QColor, QDragEnterEvent, QDragMoveEvent, QDropEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from app.shelf.cards import MIME
+from app.theme import BODY_PX, Theme
+from app.views.paint import Paint, elided, face
+
+_WIDEST = 520.0
+"""Of the sentence over a target, in pixels."""
+_Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a drop would do, in words, and how it is done; None where it is refused."""
+
+    words: str
+    done: Callable[[], None] | None
+
+
+Offered = Callable[[str], Offer]
+"""What a card, by its key, would do."""
+
+
+class Target(QObject):
+    """Lets a widget take cards, and files where `files` takes them. The widget below the pointer
+    is outlined meanwhile."""
+
+    def __init__(self, widget: QWidget, theme: Theme, offered: Offered,
+                 files: Callable[[list[Path]], None] | None = None) -> None:  # fmt: skip
+        super().__init__(widget)
+        self.widget, self.offered, self.files = widget, offered, files
+        self.outline = Outline(widget, theme)
+        self._offer: Offer | None = None
+        widget.setAcceptDrops(True)
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if isinstance(event, QDragEnterEvent):
+            return self._enter(event)
+        if kind == QEvent.Type.DragMove and isinstance(event, QDragMoveEvent):
+            event.acceptProposedAction()
+            return True
+        if kind == QEvent.Type.DragLeave:
+            self.outline.hide()
+            return True
+        if isinstance(event, QDropEvent) and kind == QEvent.Type.Drop:
+            self._drop(event)
+            return True
+        if kind == QEvent.Type.Resize:
+            self.outline.setGeometry(self.widget.rect())
+        return False
+
+    def _enter(self, event: _Drag) -> bool:
+        data = event.mimeData()
+        key, paths = card_key(data), local_files(data)
+        if key:
+            self._offer = self.offered(key)
+            self.outline.say(self._offer.words, self._offer.done is None)
+        elif paths and self.files:
+            self.outline.say(f"Open {', '.join(p.name for p in paths[:3])}", False)
+        else:
+            return False
+        event.acceptProposedAction()
+        return True
+
+    def _drop(self, event: QDropEvent) -> None:
+        self.outline.hide()
+        offer, self._offer = self._offer, None
+        paths = local_files(event.mimeData())
+        if offer is not None and card_key(event.mimeData()):
+            if offer.done is None:
+                event.setDropAction(Qt.DropAction.IgnoreAction)
+                event.accept()
+                return
+            event.acceptProposedAction()
+            offer.done()
+        elif paths and self.files:
+            event.acceptProposedAction()
+            self.files(paths)
+
+
+class Outline(QWidget):
+    """Dashes around a target and a sentence in its middle; the pointer goes through."""
+
+    def __init__(self, over: QWidget, theme: Theme) -> None:
+        super().__init__(over)
+        self.theme = theme
+        self.words, self.refused = "", False
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def say(self, words: str, refused: bool) -> None:
+        """What would happen, or why nothing will."""
+        self.words, self.refused = words, refused
+        parent = self.parentWidget()
+        if parent is not None:
+            self.setGeometry(parent.rect())
+        self.raise_()
+        self.show()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint, theme = Paint(painter, self.theme), self.theme
+        colour = theme.danger if self.refused else theme.b
+        area = QRectF(self.rect()).adjusted(2, 2, -2, -2)
+        paint.box(area, "", colour, 8, dashed=True, wide=2.0)
+        painter.setFont(face(BODY_PX, 600)[0])
+        middle = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        room = QRectF(0, 0, min(_WIDEST, area.width() - 56), area.height())
+        words = self.words
+        box = painter.boundingRect(room, middle, words).adjusted(-16, -9, 16, 9)
+        if box.height() > area.height():  # a card of the strip: as much as one line takes
+            words = elided(words, room.width(), BODY_PX, 600)
+            box = painter.boundingRect(room, middle, words).adjusted(-16, -4, 16, 4)
+        box.moveCenter(area.center())
+        paint.box(box, theme.danger_ground if self.refused else theme.bg2, colour, 6)
+        painter.setPen(QColor(colour))
+        painter.drawText(box, middle, words)
+        painter.end()
+
+
+def card_key(data: QMimeData) -> str:
+    """The key of the card that is dragged; "" where it is none."""
+    return bytes(data.data(MIME).data()).decode("utf-8", "replace") if data.hasFormat(MIME) else ""
+
+
+def local_files(data: QMimeData) -> list[Path]:
+    """The files that are dragged."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]

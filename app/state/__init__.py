@@ -1,0 +1,1 @@
+"""What the explorer holds and keeps: the session, its file, and what opens into it."""

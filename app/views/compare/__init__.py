@@ -1,0 +1,1 @@
+"""From one scenario to another, as pictures."""

@@ -1,0 +1,102 @@
+"""Counts of both sides: first those that do not depend on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF
+
+from app.quantities import change, data, scaled, seconds
+from app.theme import LABEL_PX, SUPPORT_PX, Theme
+from app.views.canvas import Card
+from app.views.paint import Paint
+from app.views.titled import Listed
+from simulator.prediction import Prediction
+
+_FIGURE_PX, _CHANGE_PX, _NAME_PX = 84.0, 64.0, 96.0
+
+
+@dataclass(frozen=True)
+class Count:
+    """A figure of both sides. `machine` where the GPU and the host have a part in it."""
+
+    name: str
+    before: float
+    after: float
+    said: Callable[[float], str]
+    about: str
+    machine: bool = False
+
+
+def counts(a: Prediction, b: Prediction) -> list[Count]:
+    """What is counted in a step."""
+    from app.report.figures import causes
+    from app.report.sides import dram_bytes
+
+    def both(of: Callable[[Prediction], float]) -> tuple[float, float]:
+        return float(of(a)), float(of(b))
+
+    return [
+        Count("Ops", *both(lambda p: len(p.trace.ops)), _whole, "ATen calls, views too"),
+        Count("Kernels", *both(lambda p: p.kernel_count), _whole, "launches on the GPU"),
+        Count("Python calls", *both(_python), _whole, "functions called by the network's code"),
+        Count("FLOPs", *both(lambda p: p.flops), lambda v: scaled(v, "FLOP"),
+              "a multiply-add is two"),
+        Count("DRAM bytes", *both(dram_bytes), data, "read and written by the kernels"),
+        Count("Memory", *both(lambda p: p.peak_memory_bytes + p.workspace_bytes), data,
+              "at the peak, with the libraries' workspaces"),
+        Count("Host work", *both(lambda p: p.host_s), seconds, "of a step", True),
+        Count("GPU busy", *both(lambda p: p.gpu_busy_s), seconds, "of a step", True),
+        Count("GPU idle", *both(lambda p: sum(v for _, v in causes(p))), seconds,
+              "of a step among many", True),
+    ]  # fmt: skip
+
+
+def _python(p: Prediction) -> int:
+    return sum(op.python_calls for op in p.trace.ops) + p.trace.tail_python_calls
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+class Counts(Listed):
+    """A row a count: bars of A over B, the figures, the change."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Counts", "the first six do not depend on the machine", False)
+        self.setMinimumSize(320, 130)
+        self.letters = ("A", "B")
+
+    def show_counts(self, found: list[Count], letters: tuple[str, str]) -> None:
+        """Draw these."""
+        self.items, self.letters, self.over = list(found), letters, None
+        self.update()
+
+    def draw_row(self, paint: Paint, item: Count, box: QRectF) -> None:
+        theme, y = self.theme, box.center().y()
+        ink = theme.ink2 if item.machine else theme.ink
+        paint.text(box.left(), y, item.name, ink, SUPPORT_PX, room=_NAME_PX - 8)
+        left, right = box.left() + _NAME_PX, box.right() - 2 * _FIGURE_PX - _CHANGE_PX - 10
+        most = max(item.before, item.after) or 1.0
+        for value, colour, top in ((item.before, theme.a, y - 6), (item.after, theme.b, y + 1)):
+            wide = (right - left) * value / most
+            if wide > 0.4:
+                paint.area(QRectF(left, top, wide, 5), colour, radius=2)
+        at = box.right() - _CHANGE_PX
+        for x, value, colour, weight in ((at - _FIGURE_PX, item.before, theme.ink2, 400),
+                                         (at, item.after, theme.ink, 600)):  # fmt: skip
+            paint.text(x, y, item.said(value), colour, LABEL_PX, weight, 1.0)
+        words = change(item.before, item.after)
+        colour = theme.ink3 if words == "0%" else (
+            theme.b if item.after < item.before else theme.danger)  # fmt: skip
+        paint.text(box.right(), y, words, colour, LABEL_PX, 600, 1.0)
+
+    def card(self) -> Card | None:
+        item = self.over
+        if item is None:
+            return None
+        rows = [(self.letters[0], item.said(item.before)), (self.letters[1], item.said(item.after)),
+                ("Change", change(item.before, item.after)), ("Counted", item.about)]  # fmt: skip
+        return Card(item.name, tuple(rows), "of this machine" if item.machine else "of the network")

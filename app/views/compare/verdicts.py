@@ -1,0 +1,129 @@
+"""Two verdicts beside each other, and how they compare."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtWidgets import QSizePolicy
+
+from app.quantities import between, number, percent, seconds_unit, signed_seconds
+from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
+from app.views.canvas import Canvas
+from app.views.paint import Paint, width
+from app.views.regime_map.cursor import share_bar
+from app.views.view import Side
+from simulator.prediction import REGIMES
+
+HEIGHT_PX, _TIME_PX, _MIDDLE = 92, 26, 0.22
+"""The row's height, the type of a time, the part of the width between the two."""
+
+
+class Verdicts(Canvas):
+    """A, how many times faster B is, and B."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Verdicts of both sides")
+        self.pair: tuple[Side, Side] | None = None
+        self.abouts = ("", "")
+        self.setFixedHeight(HEIGHT_PX)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_pair(self, a: Side, b: Side) -> None:
+        """Compare these."""
+        from app.background.answer import subject_of
+
+        self.pair = a, b
+        found = [subject_of(side.scenario, side.prediction) for side in self.pair]
+        words = [f"{s.name}, {s.batch:,}" + (f" × {s.seq:,}" if s.seq else "") for s in found]
+        self.abouts = words[0], words[1]
+        said = [*map(self.sentence, (a, b)), *self.ratio()]
+        self.setAccessibleDescription("; ".join(said))
+        self.setToolTip("\n".join(said))
+        self.update()
+
+    @staticmethod
+    def sentence(side: Side) -> str:
+        """ "A Eager: memory-bound, 46.0 ms, 44 to 49"."""
+        p = side.prediction
+        scale, unit = seconds_unit(p.period_s)
+        time = f"{number(p.period_s / scale)} {unit}, {between(*p.interval_s, p.period_s)}"
+        return f"{side.letter} {side.name}: {p.regime}-bound, {time}"
+
+    def ratio(self) -> tuple[str, str]:
+        """ "1.92 times faster", "−22.0 ms, 80% intervals apart"."""
+        if self.pair is None:
+            return "", ""
+        from app.report.sides import per_sample, ratio, sample_s
+
+        a, b = (side.prediction for side in self.pair)
+        head, _, apart = ratio(a, b).partition(", ")
+        each = per_sample((a, b))
+        change = sample_s(b) - sample_s(a) if each else b.period_s - a.period_s
+        said = signed_seconds(change) + (" per sample" if each else "")
+        return head, f"{said}, {apart}" if apart else "the same time"
+
+    def draw(self, paint: Paint) -> None:
+        if self.pair is None:
+            return
+        wide = float(self.width())
+        middle = _MIDDLE * wide
+        each = (wide - middle) / 2
+        self._side(paint, QRectF(0, 0, each, HEIGHT_PX), self.pair[0], self.abouts[0])
+        self._ratio(paint, QRectF(each, 0, middle, HEIGHT_PX))
+        self._side(paint, QRectF(each + middle, 0, each, HEIGHT_PX), self.pair[1], self.abouts[1])
+        for x in (each, each + middle):
+            paint.line([(x, 14), (x, HEIGHT_PX - 14)], self.theme.line)
+
+    def _ratio(self, paint: Paint, box: QRectF) -> None:
+        theme = self.theme
+        head, said = self.ratio()
+        ink = theme.danger if "slower" in head else theme.b if "faster" in head else theme.ink
+        words = head.removesuffix(" per sample")
+        px = next((px for px in (HEAD_PX, FIGURE_PX, BODY_PX)
+                   if width(words, px, 600) < box.width() - 16), SUPPORT_PX)  # fmt: skip
+        x = box.center().x()
+        paint.text(x, 34, words, ink, px, 600, 0.5)
+        lines = said.split(", ") if width(said) > box.width() - 16 else [said]
+        for index, line in enumerate(lines):
+            paint.text(x, 57 + 16 * index, line, theme.ink2, align=0.5, room=box.width() - 12)
+
+    def _side(self, paint: Paint, box: QRectF, side: Side, about: str) -> None:
+        theme, p = self.theme, side.prediction
+        badge = QRectF(box.left() + 12, 32, 26, 26)
+        letter_badge(paint, badge, side, theme)
+        left = badge.right() + 10
+        scale, unit = seconds_unit(p.period_s)
+        time = number(p.period_s / scale)
+        taken = max(width(time, _TIME_PX, 600) + width(unit, BODY_PX) + 8,
+                    width(between(*p.interval_s, p.period_s))) + 14  # fmt: skip
+        right = box.right() - 14
+        room = right - taken - left
+        named = 0.38 * room if room > 300 else 0.0
+        if named:
+            paint.text(left, 34, side.name, theme.ink, FIGURE_PX, 600, room=named - 10)
+            paint.text(left, 55, about, theme.ink3, LABEL_PX, room=named - 10)
+            left += named
+        ink = theme.regime(p.regime).ink
+        paint.mark(p.regime, left + 8, 27, 7)
+        paint.text(left + 22, 27, f"{p.regime.capitalize()}-bound", ink, FIGURE_PX, 600,
+                   room=room - named - 22)  # fmt: skip
+        share_bar(paint, QRectF(left, 44, room - named, 8), p.shares)
+        words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
+        if sum(width(w) + 26 for w in words) > room - named:
+            words = [w.partition(" ")[0] for w in words]
+        for regime, said in zip(REGIMES, words, strict=True):
+            paint.mark(regime, left + 5, 68, 4.2)
+            left = paint.text(left + 13, 68, said, theme.ink2, LABEL_PX).right() + 10
+        ink = theme.ink if p.fits else theme.danger
+        after = paint.text(right, 42, unit, theme.ink2, BODY_PX, align=1.0)
+        paint.text(after.left() - 5, 38, time, ink, _TIME_PX, 600, 1.0)
+        said = between(*p.interval_s, p.period_s) if p.fits else "does not fit"
+        paint.text(right, 65, said, theme.ink2 if p.fits else theme.danger, align=1.0)
+
+
+def letter_badge(paint: Paint, box: QRectF, side: Side, theme: Theme) -> None:
+    """A side's letter in its colour."""
+    colour = theme.sides[max(0, "ABCD".find(side.letter))]
+    paint.box(box, colour, mixed(colour, theme.bg0, 0.7), 6)
+    ink = theme.bg0 if theme.name == "dark" else theme.bg2
+    paint.text(box.center().x(), box.center().y(), side.letter, ink, BODY_PX, 600, 0.5)

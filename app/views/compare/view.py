@@ -1,0 +1,208 @@
+"""From one side to another: what each change does, which kernels moved, which regimes flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from PySide6.QtWidgets import QGridLayout, QStackedLayout, QVBoxLayout, QWidget
+
+from app.quantities import between, change, seconds, signed_seconds
+from app.theme import Theme
+from app.views.canvas import Canvas
+from app.views.compare.counts import Counts, counts
+from app.views.compare.kernels import MovedKernels
+from app.views.compare.nothing_to_compare import NothingToCompare
+from app.views.compare.parts import Regimes, bought, part_name
+from app.views.compare.verdicts import Verdicts
+from app.views.compare.waterfall import WaterfallCanvas
+from app.views.sweep.curves import CancelledError
+from app.views.view import Question, Side, View
+from simulator.compare import Moved, Waterfall
+from simulator.prediction import Prediction
+from simulator.scenario import Scenario
+
+_HEADS = ["What", "Name", "A", "B", "Change", "80% interval", "Alone"]
+
+
+class Compare(View):
+    """The baseline against the side that is worked on (or the second, while that is the first).
+    Choosing kernels that moved chooses their ops."""
+
+    title = "From A to B"
+    workspace = "Compare"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.setMinimumSize(560, 240)  # it is better with more, but no window has to grow for it
+        self.pair: tuple[Side, Side] | None = None
+        self.current: Side | None = None
+        self.fall: Waterfall | None = None
+        self.known = ""
+        self.chosen: frozenset[int] = frozenset()
+        self.stack = QStackedLayout(self)
+        self.nothing = NothingToCompare(theme)
+        self.nothing.added.connect(self.added)
+        self.verdicts = Verdicts(theme)
+        self.waterfall = WaterfallCanvas(theme)
+        self.kernels = MovedKernels(theme)
+        self.regimes = Regimes(theme)
+        self.counts = Counts(theme)
+        self.kernels.pressed_on.connect(self._pressed)
+        self.stack.addWidget(self.nothing)
+        self.stack.addWidget(self._both())
+        self.setFocusProxy(self.waterfall)
+
+    def _both(self) -> QWidget:
+        """Verdicts above, then waterfall and kernels, then regimes and counts."""
+        found = QWidget()
+        column = QVBoxLayout(found)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.verdicts)
+        grid = QGridLayout()
+        grid.setSpacing(6)
+        for place, canvas in enumerate((self.waterfall, self.kernels, self.regimes, self.counts)):
+            grid.addWidget(canvas, *divmod(place, 2))
+        for line, (wide, high) in enumerate(((57, 58), (43, 42))):
+            grid.setColumnStretch(line, wide)
+            grid.setRowStretch(line, high)
+        column.addLayout(grid, 1)
+        return found
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        self.current = sides[current]
+        self.nothing.show_side(sides[0])
+        self.stack.setCurrentIndex(int(len(sides) > 1))
+        if len(sides) < 2:
+            self.pair, self.fall, self.known = None, None, ""
+            return
+        a, b = self.pair = sides[0], sides[current or 1]
+        letters = a.letter, b.letter
+        self.verdicts.show_pair(a, b)
+        self.counts.show_counts(counts(a.prediction, b.prediction), letters)
+        if self.known != _key(self.pair):
+            self.fall = None
+            self.waterfall.show_fall(None, a, b)
+            self.kernels.show_moved((), letters, known=False)
+            self.regimes.show_parts((), letters)
+
+    def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
+        if len(sides) < 2:
+            return None
+        pair = sides[0], sides[current or 1]
+        if self.known == _key(pair):
+            return None
+
+        def work(cancelled: Callable[[], bool]) -> tuple[str, Waterfall] | None:
+            try:
+                return _key(pair), _fall(*pair, cancelled)
+            except CancelledError:
+                return None
+
+        return work
+
+    def answer(self, found: Any) -> None:
+        if found is None or self.pair is None or found[0] != _key(self.pair):
+            return
+        self.known, self.fall = found
+        fall: Waterfall = found[1]
+        a, b = self.pair
+        letters = a.letter, b.letter
+        self.waterfall.show_fall(fall, a, b)
+        self.kernels.show_moved(fall.moved, letters)
+        self.regimes.show_parts(fall.parts, letters, bought(a, b))
+        said = [f"{s.label} {signed_seconds(s.change_s)}" for s in fall.steps]
+        self.waterfall.setAccessibleDescription("; ".join(said) or "they ask the same")
+        flips = [f"{p.part} from {p.before} to {p.after}" for p in fall.flipped]
+        self.regimes.setAccessibleDescription("; ".join(flips) or "no regime flipped")
+
+    def pick(self, ops: frozenset[int]) -> None:
+        """Mark the kernels of these ops."""
+        self.chosen = ops
+        p = self.current.prediction if self.current else None
+        self.kernels.chosen = kernels_of(p, ops) if p and ops else frozenset()
+        self.kernels.update()
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.nothing.restyle(theme)
+        for canvas in self.findChildren(Canvas):
+            canvas.restyle(theme)
+
+    def subtitle(self) -> str:
+        if self.pair is None:
+            return "one scenario so far"
+        a, b = self.pair
+        return f"{a.letter} {a.name} to {b.letter} {b.name}: {self.verdicts.ratio()[0]}"
+
+    def rows(self) -> list[list[str]]:
+        if self.pair is None:
+            return self.nothing.rows() if self.current else []
+        a, b = (side.prediction for side in self.pair)
+        rows = [list(_HEADS), [
+            "step", "", seconds(a.period_s), seconds(b.period_s), change(a.period_s, b.period_s),
+            f"{between(*a.interval_s, a.period_s)}; {between(*b.interval_s, b.period_s)}",
+        ]]  # fmt: skip
+        fall = self.fall
+        for s in fall.steps if fall else ():
+            alone = "" if s.alone_s is None else signed_seconds(s.alone_s)
+            rows.append([
+                "change", s.label, seconds(s.period_s - s.change_s), seconds(s.period_s),
+                signed_seconds(s.change_s), between(*s.interval_s, s.period_s), alone,
+            ])  # fmt: skip
+        rows += [
+            ["flipped" if p.flipped else "regime", part_name(p), p.before, p.after,
+             signed_seconds(p.seconds[1] - p.seconds[0])] for p in self.regimes.items
+        ]  # fmt: skip
+        rows += [["kernels", m.op, *map(seconds, m.seconds), signed_seconds(m.change_s)]
+                 for m in (fall.moved if fall else ())]  # fmt: skip
+        rows += [["count", c.name, c.said(c.before), c.said(c.after), change(c.before, c.after)]
+                 for c in self.counts.items]  # fmt: skip
+        return [row + [""] * (len(_HEADS) - len(row)) for row in rows]
+
+    def _pressed(self, moved: Moved | None) -> None:
+        """Choose the ops of the kernels, in the side that is worked on."""
+        if moved is None or self.current is None:
+            return
+        ops = ops_of(self.current.prediction, moved)
+        if not ops:  # the side that is worked on has no such kernels
+            return
+        ops = frozenset[int]() if ops == self.chosen else ops
+        self.pick(ops)
+        self.picked.emit(ops)
+
+
+def ops_of(p: Prediction, moved: Moved) -> frozenset[int]:
+    """The ops whose kernels are counted together."""
+    wanted = moved.op, moved.family
+    return frozenset(op for op, key in _keys(p) if key == wanted)
+
+
+def kernels_of(p: Prediction, ops: frozenset[int]) -> frozenset[tuple[str, str]]:
+    """What the kernels of some ops are counted with."""
+    return frozenset(key for op, key in _keys(p) if op in ops)
+
+
+def _keys(p: Prediction) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Each kernel's op, with the op's name and the kernel's family."""
+    for op, work in zip(p.columns.op_of.tolist(), p.columns.work_of.tolist(), strict=True):
+        yield op, (p.trace.ops[op].name.partition(".")[2], p.works[work].family)
+
+
+def _key(pair: tuple[Side, Side]) -> str:
+    return "\n".join(side.scenario.key for side in pair)
+
+
+def _fall(a: Side, b: Side, cancelled: Callable[[], bool]) -> Waterfall:
+    from app.scenario import relabelled
+    from simulator.compare import waterfall
+    from simulator.scenario import predict
+
+    def answer(scenario: Scenario) -> Prediction:
+        if cancelled():
+            raise CancelledError
+        return predict(scenario)
+
+    found = waterfall(a.scenario, b.scenario, answer, (a.prediction, b.prediction))
+    return relabelled(found, a.scenario, b.scenario)

@@ -1,0 +1,1 @@
+"""The essay's factory, alive at the speeds of a prediction."""

@@ -1,0 +1,237 @@
+"""The factory at work: the step of a prediction played slowly, or as a whole where it stands
+still."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QElapsedTimer, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QPainter, QPixmap, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QStyle
+
+from app.quantities import data, percent, scaled, seconds
+from app.theme import Theme
+from app.views.canvas import Canvas, Card
+from app.views.factory.figures import MARKS, Factory
+from app.views.factory.motion import Moment, average, moving
+from app.views.factory.paint import caption, still
+from app.views.factory.plan import Plan, plan
+from app.views.paint import Paint
+
+FRAME_MS, RUN_S = 40, 14.0
+"""A frame, and how long a step takes to be shown."""
+_FALL_S = 0.35  # an order's way down, as it is shown
+_BUILDINGS = ("Managers", "In-tray", "Warehouse", "Trucks", "Machines")
+
+
+class FactoryFloor(Canvas):
+    """Arrows go from building to building; a card tells its figures. It plays while `playing`, it
+    can be seen, and the system has not asked for less motion."""
+
+    moved = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "The factory")
+        self.figures: Factory | None = None
+        self.title = ""
+        self.playing = True
+        self.at_s: float | None = None
+        self._travelled = 0.35
+        self._ground: QPixmap | None = None
+        self._timer = QTimer(self)
+        self._timer.setInterval(FRAME_MS)
+        self._timer.timeout.connect(self._frame)
+        self._clock = QElapsedTimer()
+        self.setMinimumSize(340, 190)
+
+    @property
+    def allowed(self) -> bool:
+        """May anything move? Systems that ask for less motion set an animation's time to 0."""
+        hint = QStyle.StyleHint.SH_Widget_Animation_Duration
+        return self.style().styleHint(hint, None, self) > 0
+
+    @property
+    def moves(self) -> bool:
+        """Is it playing now?"""
+        return self._timer.isActive()
+
+    def show_figures(self, figures: Factory, title: str) -> None:
+        """This factory, from the beginning of its step."""
+        self.figures, self.title, self._ground = figures, title, None
+        self.at_s = 0.0 if self.at_s is not None else None
+        self._turn()
+        self.update()
+
+    def play(self, playing: bool) -> None:
+        """Go on, or stand still where it is."""
+        self.playing = playing
+        self._turn()
+
+    def whole(self) -> None:
+        """Show the step as a whole."""
+        self.playing, self.at_s = False, None
+        self._turn()
+        self.update()
+        self.moved.emit()
+
+    def _turn(self) -> None:
+        """Start or stop, whichever is due."""
+        due = self.playing and self.allowed and self.isVisible() and self.figures is not None
+        if due and not self._timer.isActive():
+            self._clock.start()
+            self._timer.start()
+        elif not due:
+            self._timer.stop()
+
+    def _frame(self) -> None:
+        self.step(self._clock.restart() / 1000)
+
+    def step(self, passed_s: float) -> None:
+        """So many seconds later, as they are seen."""
+        f = self.figures
+        if f is None:
+            return
+        now = ((self.at_s or 0.0) + passed_s * f.span_s / RUN_S) % f.span_s
+        kernel = f.kernel_at(now)
+        speed = float(f.trucking[kernel]) if kernel is not None else 0.0
+        self._travelled = (self._travelled + passed_s * (0.1 + 0.5 * speed) * (speed > 0)) % 1.0
+        self.at_s = now
+        places = self.plan
+        for box in (places.tray, places.chute, places.road, places.staging, places.machines):
+            self.update(box.toAlignedRect())
+        self.moved.emit()
+
+    def moment(self) -> Moment:
+        """What is going on: at one time, or on average."""
+        f = self.figures
+        assert f is not None
+        if self.at_s is None:
+            return average(f)
+        kernel, fall_s = f.kernel_at(self.at_s), _FALL_S * f.span_s / RUN_S
+        first = int(np.searchsorted(f.issue_s, self.at_s - fall_s, "right"))
+        last = int(np.searchsorted(f.issue_s, self.at_s, "right"))
+        lately = np.unique(f.issue_s[first:last])[-4:]
+        falling = tuple(((self.at_s - lately) / fall_s).tolist())
+        return Moment(
+            float(f.making[kernel]) if kernel is not None else 0.0,
+            float(f.trucking[kernel]) if kernel is not None else 0.0,
+            f.waiting_at(self.at_s), falling, self._travelled,
+        )  # fmt: skip
+
+    # painting
+
+    @property
+    def plan(self) -> Plan:
+        return plan(self.width(), self.height())
+
+    def draw(self, paint: Paint) -> None:
+        f = self.figures
+        if f is None:
+            return
+        if paint.vector:
+            self._still(paint, f)
+        else:
+            ratio = paint.ratio
+            if self._ground is None or self._ground.devicePixelRatio() != ratio:
+                self._ground = QPixmap(self.size() * ratio)
+                self._ground.setDevicePixelRatio(ratio)
+                self._ground.fill(QColor(self.theme.bg1))
+                painter = QPainter(self._ground)
+                self._still(Paint(painter, self.theme), f)
+                painter.end()
+            paint.painter.drawPixmap(QPointF(0, 0), self._ground)
+        moving(paint, self.plan, f, self.moment())
+        if self.over is not None:
+            paint.ring(self._box(self.over).adjusted(-3, -3, 3, 3), 9)
+
+    def _still(self, paint: Paint, f: Factory) -> None:
+        still(paint, self.plan, f)
+        rows = (
+            "Every figure is the prediction's. What is filled is",
+            "at work, what is outlined stands idle.",
+            f"Played, a second is {seconds(f.span_s / RUN_S, 2)} of the step.",
+        )
+        caption(paint, self.plan.caption, self.title, rows)
+
+    def restyle(self, theme: Theme) -> None:
+        self._ground = None
+        super().restyle(theme)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._ground = None
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._turn()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    # the pointer and the keys
+
+    def _box(self, name: str) -> QRectF:
+        p = self.plan
+        return {"Managers": p.managers, "In-tray": p.tray, "Warehouse": p.warehouse,
+                "Trucks": p.road, "Machines": p.machines}[name]  # fmt: skip
+
+    def hit(self, at: QPointF) -> Any:
+        if self.figures is None:
+            return None
+        return next((name for name in _BUILDINGS if self._box(name).contains(at)), None)
+
+    def card(self) -> Card | None:
+        f, name = self.figures, self.over
+        if f is None or name is None:
+            return None
+        regime = MARKS.get(name)
+        note = f"{percent(f.prediction.shares[regime])} of the time" if regime else ""
+        return Card(name, cards(f)[name], note, regime)
+
+    def card_at(self) -> QPointF:
+        return self.at if self.at.x() >= 0 else self._box(self.over).center()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1,
+                Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()), 0)  # fmt: skip
+        if step:
+            place = _BUILDINGS.index(self.over) + step if self.over in _BUILDINGS else 0
+            self.at = QPointF(-1, -1)
+            self.show_over(_BUILDINGS[place % len(_BUILDINGS)])
+        elif event.key() == Qt.Key.Key_Escape and self.over is not None:
+            self.show_over(None)
+        else:
+            super().keyPressEvent(event)
+
+
+def cards(f: Factory) -> dict[str, tuple[tuple[str, str], ...]]:
+    """What is said of each building, with the sums."""
+    p = f.prediction
+    used = p.peak_memory_bytes + p.workspace_bytes
+    per_s = f.traffic_bytes / p.period_s if p.period_s else 0.0
+    return {
+        "Managers": (
+            *((name, f"{seconds(s)} a step") for name, s in f.desks),
+            ("An order", f"{seconds(p.host_s)} / {f.orders:,} = {seconds(f.order_s)}"),
+            ("Busy", f"{seconds(p.host_s)} of {seconds(p.period_s)}, {percent(f.managers_busy)}"),
+        ),
+        "In-tray": (
+            ("Places", f"{p.host.depth:,}"), ("Waiting at most", f"{f.queue_most:,}"),
+            ("Waiting on average", f"{f.queue_mean:.1f}"),
+        ),
+        "Warehouse": (
+            ("Memory", data(p.gpu.memory_bytes)), ("At the peak", data(used)),
+            ("Weights", data(p.weight_bytes)),
+        ),
+        "Trucks": (
+            ("Moved", f"{data(f.traffic_bytes)} a step"),
+            ("Rate", f"{scaled(per_s, 'B/s')} of {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}"),
+            ("Busy", percent(f.trucks_busy)),
+        ),
+        "Machines": (
+            ("Made", f"{scaled(p.flops, 'FLOP')} a step"),
+            ("Rate", f"{scaled(f.flops_per_s, 'FLOP/s')}, {percent(f.machines_use)} of peak"),
+            ("Busy", percent(f.machines_busy)),
+        ),
+    }  # fmt: skip

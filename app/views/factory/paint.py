@@ -1,0 +1,192 @@
+"""The factory's buildings, with their rates."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF
+
+from app.quantities import data, number, percent, scaled, seconds, trimmed
+from app.theme import BODY_PX, FIGURE_PX, LABEL_PX, SUPPORT_PX
+from app.views.factory.figures import Factory
+from app.views.factory.motion import a_sheet
+from app.views.factory.plan import Plan, cells
+from app.views.paint import Paint, elided, faint, width
+from simulator.prediction import Regime
+
+BOXES = 60
+"""How many boxes hold the whole memory."""
+
+
+def still(paint: Paint, plan: Plan, f: Factory) -> None:
+    """What does not move: buildings, names, rates."""
+    theme = paint.theme
+    over = theme.overhead.ink
+    _building(paint, plan.managers, theme.overhead.fill, "overhead", "Managers",
+              _orders(f), f"{seconds(f.order_s)} an order",
+              f"{seconds(f.prediction.host_s)} in all")  # fmt: skip
+    _desks(paint, plan, f)
+    paint.box(plan.tray, theme.bg2, theme.line2, 8, wide=1.2)
+    _words(paint, plan.tray, "In-tray", f"{f.prediction.host.depth:,} places, {a_sheet(f)} a sheet")
+    most = f"{f.queue_most:,} waiting at most" if f.queue_most else "0 waiting: the floor is faster"
+    paint.text(plan.tray.left() + 12, plan.tray.bottom() - 14, most, over, LABEL_PX, 500,
+               room=plan.tray.width() - 20)  # fmt: skip
+    y = plan.tray.center().y()
+    ends = [(plan.managers.right(), y), (plan.tray.left(), y)]
+    paint.line(ends, theme.overhead.fill, dashed=True)
+    _chute(paint, plan, f)
+    _warehouse(paint, plan, f)
+    _road(paint, plan, f)
+    paint.box(plan.floor, theme.bg2, theme.a, 8, wide=1.8)
+    card = f.prediction.gpu
+    l2 = f"on-chip memory: {data(card.l2_bytes)} of L2" if card.l2_bytes else "on-chip memory"
+    _words(paint, plan.floor, "Floor", f"{card.name}, {l2}")
+    paint.box(plan.staging, theme.bg1, theme.line2, 6)
+    room = plan.staging.width() - 20
+    each = f.traffic_bytes / max(1, f.prediction.kernel_count)
+    for y, words, tone, px, weight in (
+        (15, "Staging", theme.ink, SUPPORT_PX, 600),
+        (32, f"{data(f.traffic_bytes)} a run", theme.ink2, LABEL_PX, 400),
+        (47, f"{data(each)} each", theme.ink2, LABEL_PX, 400),
+    ):
+        paint.text(plan.staging.left() + 10, plan.staging.top() + y, words, tone, px, weight,
+                   room=room)  # fmt: skip
+    _machines(paint, plan, f)
+
+
+def _orders(f: Factory) -> str:
+    kernels = f.prediction.kernel_count
+    if f.orders >= kernels:
+        return f"the host: {kernels:,} orders, one after another"
+    return f"the host: {f.orders:,} order{'s' * (f.orders != 1)} for {kernels:,} kernels"
+
+
+def _building(paint: Paint, box: QRectF, edge: str, regime: Regime, name: str, says: str,
+              rate: str, below: str) -> None:  # fmt: skip
+    """A building: its name and what it is at the left, its rate and use at the right."""
+    theme = paint.theme
+    paint.box(box, theme.bg2, edge, 8, wide=1.6)
+    paint.mark(regime, box.left() + 20, box.top() + 20, 6.5)
+    ink = theme.regime(regime).ink
+    right = paint.text(box.right() - 14, box.top() + 20, rate, ink, BODY_PX, 600, 1.0).left()
+    paint.text(box.left() + 34, box.top() + 20, name, theme.ink, FIGURE_PX, 600)
+    low = paint.text(
+        box.right() - 14, box.top() + 38, below, theme.ink2, LABEL_PX, align=1.0
+    ).left()
+    room = min(right, low) - box.left() - 44
+    paint.text(box.left() + 34, box.top() + 38, says, theme.ink2, LABEL_PX, room=room)
+
+
+def _words(paint: Paint, box: QRectF, name: str, says: str) -> None:
+    room = box.width() - 24
+    paint.text(box.left() + 14, box.top() + 20, name, paint.theme.ink, FIGURE_PX, 600, room=room)
+    paint.text(box.left() + 14, box.top() + 38, says, paint.theme.ink2, LABEL_PX, room=room)
+
+
+def _desks(paint: Paint, plan: Plan, f: Factory) -> None:
+    """Where an order's time goes."""
+    theme, box = paint.theme, plan.managers.adjusted(14, 52, -14, -26)
+    whole = sum(s for _, s in f.desks) or 1.0
+    left = box.left()
+    for name, spent in f.desks:
+        wide = spent / whole * (box.width() - 4 * (len(f.desks) - 1))
+        desk = QRectF(left, box.top(), wide, box.height())
+        paint.area(desk, "overhead", edge=theme.overhead.fill, radius=3)
+        if width(name, LABEL_PX, 600) + 14 < wide:
+            paint.pill(desk.center().x(), desk.center().y(), name, theme.ink, weight=600,
+                       ground=theme.bg2)  # fmt: skip
+        said = seconds(spent / max(1, f.orders), 2)
+        if width(said) + 4 < wide:
+            paint.text(desk.center().x(), box.bottom() + 12, said, theme.ink2, LABEL_PX, align=0.5)
+        left += wide + 4
+
+
+def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
+    theme, box = paint.theme, plan.chute
+    fill = theme.overhead.fill
+    paint.painter.fillRect(box, faint(fill, 0.10))
+    for x in (box.left(), box.right()):
+        paint.line([(x, box.top()), (x, box.bottom())], fill, 1.4)
+    y = box.center().y()
+    a_second = f.orders / f.prediction.period_s if f.prediction.period_s else 0.0
+    paint.text(box.left() - 12, y, f"{number(a_second)} orders a second", theme.overhead.ink,
+               SUPPORT_PX, 600, 1.0)  # fmt: skip
+    p, x = f.prediction, box.right() + 12
+    room = plan.tray.right() - x
+    each = p.gpu_busy_s / max(1, p.kernel_count)
+    paint.text(x, y - 8, f"An order for {p.kernel_count / max(1, f.orders):,.0f} kernels"
+               if f.orders < p.kernel_count else f"One order every {seconds(f.order_s)}",
+               theme.ink, SUPPORT_PX, 600, room=room)  # fmt: skip
+    waits = "then the floor stands still" if f.waits[0].seconds > 0.02 * p.period_s else (
+        "and the next one waits already")  # fmt: skip
+    paint.text(x, y + 8, f"The average kernel takes {seconds(each)}, {waits}", theme.ink2,
+               LABEL_PX, room=room)  # fmt: skip
+
+
+def _warehouse(paint: Paint, plan: Plan, f: Factory) -> None:
+    theme, p = paint.theme, f.prediction
+    box, edge = plan.warehouse, theme.memory.fill
+    paint.box(box, theme.bg2, edge, 8, wide=1.6)
+    room = box.width() - 24
+    paint.mark("memory", box.left() + 20, box.top() + 20, 6.5)
+    paint.text(box.left() + 34, box.top() + 20, "Warehouse", theme.ink, FIGURE_PX, 600,
+               room=room - 20)  # fmt: skip
+    used = p.peak_memory_bytes + p.workspace_bytes
+    whole = trimmed(data(p.gpu.memory_bytes))
+    paint.text(box.left() + 14, box.top() + 38, f"memory: {data(used)} of {whole}", theme.ink2,
+               LABEL_PX, room=room)  # fmt: skip
+    shelf = cells(box.adjusted(14, 54, -14, -28), BOXES, 40)
+    full = min(BOXES, -(-used * BOXES // p.gpu.memory_bytes))
+    for index, place in enumerate(shelf):
+        inside = place.adjusted(1, 1, -1, -1)
+        if index >= BOXES - full:
+            paint.area(inside, "memory", edge=edge, radius=2, edge_px=1.0)
+        else:
+            paint.box(inside, theme.bg1, theme.line, 2)
+    paint.text(box.left() + 14, box.bottom() - 14, f"a box is {data(p.gpu.memory_bytes / BOXES)}",
+               theme.ink2, LABEL_PX, room=room)  # fmt: skip
+
+
+def _road(paint: Paint, plan: Plan, f: Factory) -> None:
+    theme, road, p = paint.theme, plan.road, f.prediction
+    fill, middle = theme.memory.fill, plan.road.center().x()
+    paint.painter.fillRect(road, faint(fill, 0.14))
+    for y in (road.top(), road.bottom()):
+        paint.line([(road.left(), y), (road.right(), y)], fill, 1.8)
+    y = road.center().y()
+    paint.line([(road.left() + 4, y), (road.right() - 4, y)], fill, 1.4, dashed=True)
+    room = road.width() - 8
+    per_s = f.traffic_bytes / p.period_s if p.period_s else 0.0
+    rows = ((-52, "Trucks", theme.ink, FIGURE_PX, 600),
+            (-33, f"road: {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}", theme.ink2, LABEL_PX, 400),
+            (-16, f"{scaled(per_s, 'B/s')}, {percent(f.road_use)}", theme.memory.ink, SUPPORT_PX,
+             600))  # fmt: skip
+    for up, words, tone, px, weight in rows:
+        paint.text(middle, road.top() + up, elided(words, room, px, weight), tone, px, weight, 0.5)
+    for index, words in enumerate(("a truck is 10%", "of the road")):
+        paint.text(middle, road.bottom() + 16 + 15 * index, elided(words, room), theme.ink2,
+                   LABEL_PX, align=0.5)  # fmt: skip
+
+
+def _machines(paint: Paint, plan: Plan, f: Factory) -> None:
+    theme, p, box = paint.theme, f.prediction, plan.machines
+    paint.box(box, theme.bg1, theme.line2, 6)
+    known = "" if p.gpu.units else ", as of a typical card"
+    name = f"{f.units} multiprocessors{known}, each drawn"
+    paint.mark("compute", box.left() + 18, box.top() + 20, 6.5)
+    paint.text(box.left() + 32, box.top() + 19, "Machines", theme.ink, BODY_PX, 600)
+    ink = theme.compute.ink
+    right = box.right() - 12
+    edge = paint.text(right, box.top() + 19, f"{scaled(f.flops_per_s, 'FLOP/s')} made", ink,
+                      BODY_PX, 600, 1.0).left()  # fmt: skip
+    said = f"{percent(f.machines_use)} of peak: the work of {number(f.machines_use * f.units, 2)}"
+    low = paint.text(right, box.top() + 36, said, theme.ink2, LABEL_PX, align=1.0).left()
+    paint.text(box.left() + 32, box.top() + 36, name, theme.ink2, LABEL_PX,
+               room=min(edge, low) - box.left() - 40)  # fmt: skip
+
+
+def caption(paint: Paint, area: QRectF, title: str, rows: tuple[str, ...]) -> None:
+    """What the picture is of."""
+    theme = paint.theme
+    paint.text(area.left(), area.top() + 14, title, theme.ink, FIGURE_PX, 600, room=area.width())
+    for index, words in enumerate(rows):
+        paint.text(area.left(), area.top() + 38 + 17 * index, words, theme.ink2, LABEL_PX,
+                   room=area.width())  # fmt: skip

@@ -1,0 +1,1 @@
+"""Kernels by hand: ops pulled together and apart."""

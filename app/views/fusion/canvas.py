@@ -1,0 +1,219 @@
+"""Ops as blocks, DRAM bytes as ribbons between them, kernels of several ops as groups around."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainterPath, QPen
+
+from app.quantities import data, seconds
+from app.theme import LABEL_PX, Theme, mixed
+from app.views.canvas import Canvas, Card
+from app.views.fusion.scene import BARS_PX, BLOCK_H, EDGE, GAP, Scene, stays
+from app.views.paint import Paint, faint, width
+from simulator.whatif.joining import OUTSIDE, Block, Flow, Set
+
+_LIFT_PX = 8.0
+
+
+class FusionCanvas(Canvas):
+    """`chosen` are the blocks to be joined. A click or Space chooses; a block dragged onto another
+    chooses both; Enter joins; Delete pulls apart; Esc lets go."""
+
+    chose = Signal(object)
+    joined = Signal()
+    parted = Signal(object)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Ops as blocks")
+        self.scene = Scene("")
+        self.chosen: frozenset[int] = frozenset()
+        self.refused = False
+        self._pressed: int | None = None
+        self._pressed_at = QPointF()
+        self._lifted: QPointF | None = None
+
+    def show_scene(self, scene: Scene) -> None:
+        """Another part; what is chosen stays where it is still there."""
+        self.scene, self.over = scene, None
+        self.chosen = frozenset(op for op in self.chosen if op in scene.blocks)
+        wide, high = scene.size
+        self.setMinimumSize(round(wide), round(high))
+        self.setAccessibleDescription(
+            f"{scene.name}: " + ", ".join(block.name for block in scene.blocks.values())
+        )
+        self.update()
+
+    def box(self, op: int) -> QRectF:
+        """Where a block stands."""
+        x, y = self.scene.at(op, self.width(), self.height())
+        wide = self.scene.pitch(self.width()) - GAP
+        return QRectF(x - wide / 2, y - BLOCK_H / 2, wide, BLOCK_H)
+
+    def hit(self, at: QPointF) -> int | None:
+        return next((op for op in self.scene.blocks if self.box(op).contains(at)), None)
+
+    def card(self) -> Card | None:
+        block = self.scene.blocks.get(self.over)
+        if block is None or self._lifted is not None:
+            return None
+        rows = [("Module", block.module or "the network itself"), ("Moves", data(block.bytes)),
+                ("Time", seconds(block.seconds)), ("Kernels", str(block.launches))]  # fmt: skip
+        if found := self.scene.set_of(block.op):
+            rows.append(("Joined", "by hand" if found.choice else "by the compiler"))
+        return Card(block.name, tuple(rows), f"op {block.op}", block.regime)
+
+    def draw(self, paint: Paint) -> None:
+        for joined in self.scene.sets:
+            self._group(paint, joined)
+        for flow in self.scene.flows:
+            self._flow(paint, flow)
+        for block in self.scene.blocks.values():
+            self._block(paint, block, self.box(block.op))
+        if self.scene.blocks:
+            self._bars(paint)
+        if self._lifted is not None and self._pressed is not None:
+            box = self.box(self._pressed).translated(self._lifted - self._pressed_at)
+            self._block(paint, self.scene.blocks[self._pressed], box, lifted=True)
+
+    def _group(self, paint: Paint, joined: Set) -> None:
+        theme = self.theme
+        boxes = [self.box(op) for op in joined.members if op in self.scene.blocks]
+        area = boxes[0]
+        for box in boxes[1:]:
+            area = area.united(box)
+        area = area.adjusted(-9, -9, 9, 9)
+        paint.box(area, mixed(theme.b, theme.bg1, 0.08), theme.b, 14.0, wide=1.8)
+        words = f"−{data(joined.bytes_saved)}" if joined.bytes_saved > 0 else "no bytes saved"
+        if joined.launches_removed > 0:
+            words += f", −{joined.launches_removed} launch" + "es" * (joined.launches_removed > 1)
+        paint.text(area.center().x(), area.bottom() + 11, words, theme.b, LABEL_PX, 600, 0.5)
+
+    def _flow(self, paint: Paint, flow: Flow) -> None:
+        theme, painter = self.theme, paint.painter
+        start = self.box(flow.maker) if flow.maker != OUTSIDE else None
+        end = self.box(flow.reader) if flow.reader != OUTSIDE else None
+        begin = QPointF(start.right(), start.center().y()) if start else None
+        finish = QPointF(end.left(), end.center().y()) if end else None
+        if begin is None and finish is not None:
+            begin = finish - QPointF(EDGE, 0)
+        if finish is None and begin is not None:
+            finish = begin + QPointF(EDGE, 0)
+        if begin is None or finish is None:
+            return
+        path = QPainterPath(begin)
+        reach = max(18.0, (finish.x() - begin.x()) / 2)
+        if (
+            start and end and finish.x() - begin.x() > self.scene.pitch(self.width())
+        ):  # over what is between
+            top = min(self.box(op).top() for op in self.scene.blocks) - 26
+            path.cubicTo(begin + QPointF(30, 0), QPointF(begin.x() + 10, top),
+                         QPointF(begin.x() + 60, top))  # fmt: skip
+            path.lineTo(finish.x() - 60, top)
+            path.cubicTo(QPointF(finish.x() - 10, top), finish - QPointF(30, 0), finish)
+        else:
+            path.cubicTo(begin + QPointF(reach, 0), finish - QPointF(reach, 0), finish)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if stays(self.scene, flow):
+            pen = QPen(QColor(theme.b), 2.0, Qt.PenStyle.DotLine)
+        else:
+            pen = QPen(
+                faint(theme.memory.fill, 0.38), max(1.5, flow.bytes * self.scene.px_per_byte)
+            )
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        painter.setPen(pen)
+        painter.drawPath(path)
+
+    def _block(self, paint: Paint, block: Block, box: QRectF, lifted: bool = False) -> None:
+        theme = self.theme
+        chosen = block.op in self.chosen
+        edge = (theme.danger if self.refused else theme.b) if chosen or lifted else theme.line2
+        paint.box(box, theme.bg2, edge, 6.0, dashed=chosen and self.refused, wide=2.0 if chosen
+                  or lifted else 1.0)  # fmt: skip
+        paint.mark(block.regime, box.right() - 11, box.bottom() - 13, 5)
+        paint.text(box.left() + 7, box.top() + 15, block.name, theme.ink, LABEL_PX, 600,
+                   room=box.width() - 10)  # fmt: skip
+        paint.text(box.left() + 7, box.top() + 32, data(block.bytes), theme.ink2)
+        paint.text(box.left() + 7, box.top() + 46, seconds(block.seconds), theme.ink3)
+        if block.op == self.over and self.hasFocus() and not paint.vector:
+            paint.ring(box.adjusted(-4, -4, 4, 4), 8.0)
+
+    def _bars(self, paint: Paint) -> None:
+        """The traffic of the kernels apart, over that of the kernels as joined."""
+        theme, apart = self.theme, self.scene.bytes
+        top, left = self.height() - BARS_PX + 24, 118.0
+        wide = self.width() - left - 96
+        paint.line([(12, top - 14), (self.width() - 12, top - 14)], theme.line)
+        for row, (bar, words) in enumerate(
+            zip(self.scene.bars, ("apart", "as joined"), strict=True)
+        ):
+            y, x = top + 14 + 50 * row, left
+            paint.text(12, y + 6, "DRAM traffic", theme.ink, LABEL_PX, 600)
+            paint.text(12, y + 22, words, theme.ink3)
+            for name, size, regime in bar:
+                share = wide * size / apart if apart else 0.0
+                box = QRectF(x, y, max(0.0, share - 2), 30)
+                paint.area(box, regime, radius=2.0)
+                if share > width(name) + 14:
+                    paint.pill(box.center().x(), box.center().y(), name)
+                x += share
+            total = sum(size for _, size, _ in bar)
+            paint.text(x + 8, y + 15, data(total), theme.ink, LABEL_PX, 600)
+
+    # what the user does
+
+    def choose(self, ops: frozenset[int]) -> None:
+        """These blocks, and no others."""
+        if ops != self.chosen:
+            self.chosen = ops
+            self.refused = False
+            self.update()
+            self.chose.emit(ops)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        self._pressed, self._pressed_at = self.hit(event.position()), event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        if self._pressed is not None and event.buttons() & Qt.MouseButton.LeftButton:
+            far = (event.position() - self._pressed_at).manhattanLength()
+            if self._lifted is not None or far > _LIFT_PX:
+                self._lifted = event.position()
+                self.update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        lifted, pressed = self._lifted is not None, self._pressed
+        self._lifted = self._pressed = None
+        target = self.hit(event.position())
+        if pressed is not None and lifted:
+            if target is not None and target != pressed:
+                self.choose(self._whole(target) | self._whole(pressed))
+        elif pressed is not None:
+            self.choose(self.chosen ^ {pressed})
+        else:
+            self.choose(frozenset())
+        self.update()
+
+    def _whole(self, op: int) -> frozenset[int]:
+        """A block with those that are joined with it."""
+        found = self.scene.set_of(op)
+        return frozenset(found.members) if found else frozenset({op})
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
+        key, ops = Qt.Key(event.key()), list(self.scene.blocks)
+        if key in steps and ops:
+            at = ops.index(self.over) + steps[key] if self.over in ops else 0
+            self.show_over(ops[min(max(at, 0), len(ops) - 1)])
+            self.at = self.box(self.over).center()
+        elif key == Qt.Key.Key_Space and self.over in ops:
+            self.choose(self.chosen ^ {self.over})
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.joined.emit()
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            found = next(filter(None, map(self.scene.set_of, [self.over, *self.chosen])), None)
+            self.parted.emit(found)
+        elif key == Qt.Key.Key_Escape and self.chosen:
+            self.choose(frozenset())
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,1 @@
+"""Lessons: a question, a prediction, a reveal, an explanation."""

@@ -1,0 +1,228 @@
+"""Where the learner predicts: markers that are dragged, or moved with the arrow keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPolygonF
+
+from app.lessons.lesson import Shown
+from app.theme import SUPPORT_PX, Theme
+from app.views.lessons.attempt import Attempt, Key
+from app.views.lessons.plot import LessonPlot
+from app.views.paint import Paint, faint, pill_box, width
+from simulator.prediction import Regime
+
+_NUDGE, _COARSE = 1.02, 1.2
+
+
+class GuessCanvas(LessonPlot):
+    """Left and right go from marker to marker, up and down move one (the marker of a shift moves
+    left and right), with Shift in larger steps; Enter locks."""
+
+    moved = Signal()
+    entered = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Your prediction")
+        self.held: Key | None = None
+        self.chosen = 0
+
+    def show_attempt(self, attempt: Attempt | None) -> None:
+        """Another lesson, or the same from its beginning."""
+        self.attempt, self.held, self.chosen = attempt, None, 0
+        self._say()
+        self.update()
+
+    @property
+    def beside(self) -> tuple[Shown, ...]:
+        """The first side, which is known, and those that are asked for."""
+        attempt = self.attempt
+        assert attempt is not None
+        return tuple(s for s in attempt.lesson.sides if s.letter in ("a", *attempt.keys))
+
+    def marker(self) -> Key | None:
+        """The marker that keys move."""
+        keys = self.attempt.keys if self.attempt else ()
+        return keys[min(self.chosen, len(keys) - 1)] if keys else None
+
+    def point(self, key: Key) -> QPointF:
+        """Where a marker stands."""
+        assert self.attempt is not None
+        y = self.plot.center().y() if key == "shift" else self.upward.at(self.attempt.guesses[key])
+        return QPointF(self.x_of(key), y)
+
+    # painting
+
+    def draw(self, paint: Paint) -> None:
+        attempt = self.attempt
+        if attempt is None or not attempt.keys:
+            return
+        self.axes(paint)
+        theme = self.theme
+        if attempt.lesson.guess == "shift":
+            self._shift(paint, attempt)
+            return
+        if "a" not in attempt.keys:
+            at = QPointF(self.x_of("a"), self.upward.at(attempt.known.figure("a")))
+            if attempt.lesson.line is None:
+                paint.mark(None, at.x(), at.y(), 5)
+                words = attempt.known.word.text(attempt.known.figure("a"))
+                paint.pill(at.x(), at.y() - 15, words, theme.ink, weight=600)
+            line = self.curve(attempt)
+            if line:
+                paint.line(line, theme.b, 2.2)
+            if attempt.lesson.line is not None:
+                paint.mark(None, at.x(), at.y(), 5)
+        taken: list[QRectF] = []
+        for key in attempt.keys:
+            taken.append(self._marker(paint, key, self.point(key), taken))
+
+    def curve(self, attempt: Attempt) -> list[tuple[float, float]]:
+        """The learner's curve through the known point and the markers, and on to the end."""
+        if attempt.lesson.line is None:
+            return []
+        first = (self.x_of("a"), self.upward.at(attempt.known.figure("a")))
+        points = [first, *((p.x(), p.y()) for p in map(self.point, attempt.keys))]
+        (x0, y0), (x1, y1), end = points[-2], points[-1], self.plot.right()
+        if end > x1 > x0:
+            y = y1 + (y1 - y0) / (x1 - x0) * (end - x1)
+            points.append((end, min(max(y, self.plot.top()), self.plot.bottom())))
+        return points
+
+    def _shift(self, paint: Paint, attempt: Attempt) -> None:
+        at, area, theme = self.point("shift"), self.plot, self.theme
+        ground = faint(theme.memory.fill, 0.10)
+        paint.painter.fillRect(area.adjusted(0, 0, at.x() - area.right(), 0), ground)
+        ground = faint(theme.compute.fill, 0.10)
+        paint.painter.fillRect(area.adjusted(at.x() - area.left(), 0, 0, 0), ground)
+        paint.line([(at.x(), area.top()), (at.x(), area.bottom())], theme.b, 2.2)
+        sides: tuple[tuple[float, float, Regime], ...] = (
+            (area.left(), at.x(), "memory"), (at.x(), area.right(), "compute"),
+        )  # fmt: skip
+        for left, right, regime in sides:
+            wide = width(regime, SUPPORT_PX, 500) + 14
+            if right - left > wide + 8:
+                x = (left + right - wide) / 2
+                paint.mark(regime, x + 5, area.top() + 14, 4.5)
+                ink = theme.regime(regime).ink
+                paint.text(x + 14, area.top() + 14, regime, ink, SUPPORT_PX, 500)
+        known = attempt.known.figure("a")
+        paint.mark(None, area.left(), self.upward.at(known), 5)
+        paint.pill(area.left() + 8, self.upward.at(known), attempt.known.word.text(known),
+                   theme.ink, weight=600, align=0.0)  # fmt: skip
+        self._marker(paint, "shift", at, [])
+
+    def _marker(self, paint: Paint, key: Key, at: QPointF, taken: list[QRectF]) -> QRectF:
+        """A marker with its value; returns where that stands."""
+        attempt, theme, painter = self.attempt, self.theme, paint.painter
+        assert attempt is not None
+        upright = key != "shift"
+        free = not attempt.locked
+        current = free and (key == self.held or (self.hasFocus() and key == self.marker()))
+        if current:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(faint(theme.b, 0.25))
+            painter.drawEllipse(at, 13, 13)
+        untouched = free and key not in attempt.moved
+        paint.mark(None, at.x(), at.y(), 7, theme.b, hollow=untouched, wide=2.2)
+        if not untouched:
+            painter.setBrush(faint(theme.b, 1.0))
+            painter.setPen(faint(theme.bg1, 1.0))
+            painter.drawEllipse(at, 7, 7)
+        if free:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(faint(theme.b, 1.0))
+            for sign in (-1, 1):
+                tip, base = 16.0 * sign, 11.5 * sign
+                corners = [(0, tip), (-4, base), (4, base)]
+                shape = [QPointF(at.x() + (x if upright else y), at.y() + (y if upright else x))
+                         for x, y in corners]  # fmt: skip
+                painter.drawPolygon(QPolygonF(shape))
+        words = attempt.written(key)
+        x = min(max(at.x(), self.plot.left() + 30), self.plot.right() - 18)
+        above, below = (pill_box(x, at.y() + y, words, SUPPORT_PX, 600) for y in (-29, 29))
+        free_above = above.top() > 2 and not any(above.intersects(t) for t in taken)
+        box = above if free_above or below.bottom() > self.height() - 30 else below
+        paint.pill(x, box.center().y(), words, theme.on_accent, SUPPORT_PX, 600, ground=theme.b)
+        return box
+
+    # the pointer and the keys
+
+    def hit(self, at: QPointF) -> Any:
+        attempt = self.attempt
+        if attempt is None or attempt.locked or not attempt.keys:
+            return None
+        near = min(attempt.keys, key=lambda key: abs(self.x_of(key) - at.x()))
+        reach = 26.0 if len(attempt.keys) > 1 else self.plot.width()
+        inside = self.plot.adjusted(-20, -20, 20, 20).contains(at)
+        return near if inside and abs(self.x_of(near) - at.x()) <= reach else None
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        key = self.hit(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and key is not None:
+            self.held, self.chosen = key, self._keys().index(key)
+            self._drag(event.position())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self.held is not None:
+            self._drag(event.position())
+            return
+        over = self.hit(event.position()) is not None
+        self.setCursor(Qt.CursorShape.OpenHandCursor if over else Qt.CursorShape.ArrowCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self.held = None
+        self.update()
+
+    def _drag(self, at: QPointF) -> None:
+        key = self.held
+        assert self.attempt is not None and key is not None
+        value = self.along.value(at.x()) if key == "shift" else self.upward.value(at.y())
+        self._put(key, value)
+
+    def _keys(self) -> tuple[Key, ...]:
+        return self.attempt.keys if self.attempt else ()
+
+    def _put(self, key: Key, value: float) -> None:
+        assert self.attempt is not None
+        self.attempt.put(key, value)
+        self._say()
+        self.update()
+        self.moved.emit()
+
+    def _say(self) -> None:
+        attempt, key = self.attempt, self.marker()
+        if attempt is not None and key is not None:
+            self.setAccessibleDescription(f"{attempt.named(key)}: {attempt.written(key)}")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        attempt, key, pressed = self.attempt, self.marker(), Qt.Key(event.key())
+        if attempt is None or key is None or attempt.locked:
+            super().keyPressEvent(event)
+            return
+        ahead = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(pressed, 0)
+        up = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(pressed, 0)
+        if key == "shift":
+            ahead, up = 0, ahead or up
+        if ahead:
+            self.chosen = min(max(self.chosen + ahead, 0), len(self._keys()) - 1)
+            self._say()
+            self.update()
+        elif up:
+            coarse = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._put(key, self._nudged(attempt, key, up, coarse))
+        elif pressed in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.entered.emit()
+        else:
+            super().keyPressEvent(event)
+
+    @staticmethod
+    def _nudged(attempt: Attempt, key: Key, up: int, coarse: bool) -> float:
+        value = attempt.guesses[key]
+        if key == "shift":
+            return value + up * max(1, round(value * (0.2 if coarse else 0.02)))
+        if attempt.known.word.share:
+            return value + up * (0.1 if coarse else 0.01)
+        return value * (_COARSE if coarse else _NUDGE) ** up

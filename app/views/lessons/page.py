@@ -1,0 +1,286 @@
+"""The widgets of a lesson: what is asked at the left, what the simulator says at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.lessons.lesson import Lesson
+from app.lessons.outcome import Outcome
+from app.theme import BODY_PX, SUPPORT_PX, Theme
+from app.views.lessons.attempt import Attempt, Step
+from app.views.lessons.explanation import Explanation, sentence
+from app.views.lessons.guess import GuessCanvas
+from app.views.lessons.labels import spanned
+from app.views.lessons.pieces import Option, Rule, Steps
+from app.views.lessons.reveal import RevealCanvas
+from app.window.labels import Elided
+from simulator.prediction import Regime
+
+_NEXT: dict[Step, str] = {
+    "predict": "Lock my prediction", "reveal": "Next: explain", "explain": "Next: try it yourself",
+    "try": "Next lesson",
+}  # fmt: skip
+_REGIMES: dict[Regime, str] = {
+    "compute": "compute: the arithmetic", "memory": "memory: moving numbers",
+    "overhead": "overhead: the host",
+}  # fmt: skip
+
+
+class LessonPage(QWidget):
+    """Shows an attempt. What the learner does is told by signals, and by `guess`."""
+
+    went = Signal(int)
+    """Steps on, or back."""
+    again = Signal()
+    opened = Signal()
+    chose = Signal(str)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.theme = theme
+        self.options: list[Option] = []
+        self._asked: tuple[str, bool] | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._head())
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self._left())
+        row.addWidget(Rule(self.theme, upright=True))
+        row.addLayout(self._right(), 1)
+        column.addWidget(Rule(self.theme))
+        column.addLayout(row, 1)
+        self.setTabOrder(self.guess, self.on)
+
+    def _head(self) -> QWidget:
+        head = QWidget()
+        head.setFixedHeight(62)
+        row = QHBoxLayout(head)
+        row.setContentsMargins(20, 4, 16, 6)
+        row.setSpacing(10)
+        names = QVBoxLayout()
+        names.setSpacing(0)
+        self.which = QToolButton()
+        self.which.setToolTip("All lessons")
+        self.which.setAccessibleName("All lessons")
+        self.which.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.which.setStyleSheet(f"padding: 0; margin-left: -4px; font-size: {SUPPORT_PX}px;")
+        self.menu = QMenu(self.which)
+        self.which.setMenu(self.menu)
+        self.heading = Elided()
+        self.heading.setProperty("tone", "head")
+        names.addWidget(self.which)
+        names.addWidget(self.heading)
+        row.addLayout(names, 6)
+        self.steps = Steps(self.theme)
+        row.addWidget(self.steps, 4)
+        self.back, self.open, self.on = (QPushButton() for _ in range(3))
+        self.back.setText("Back")
+        self.open.setText("Open in Explore")
+        self.open.setToolTip("Make this lesson's scenario the one that you work on")
+        self.on.setProperty("look", "primary")
+        self.back.clicked.connect(lambda: self.went.emit(-1))
+        self.open.clicked.connect(lambda: self.opened.emit())
+        self.on.clicked.connect(lambda: self.went.emit(1))
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        for button, name in ((self.back, "Back"), (self.open, "Open in Explore"), (self.on, "On")):
+            button.setFixedHeight(30)
+            button.setAccessibleName(name)
+            buttons.addWidget(button)
+        row.addLayout(buttons, 4)
+        return head
+
+    def _left(self) -> QWidget:
+        left = QWidget()
+        left.setFixedWidth(372)
+        column = QVBoxLayout(left)
+        column.setContentsMargins(20, 12, 14, 8)
+        column.setSpacing(6)
+        self.words = sentence()
+        self.hint = QLabel()
+        self.hint.setProperty("tone", "support")
+        self.hint.setWordWrap(True)
+        self.guess = GuessCanvas(self.theme)
+        self.guess.setMaximumHeight(330)
+        self.verdict = sentence(BODY_PX, 600)
+        self.redo = QPushButton("Predict again")
+        self.redo.setAccessibleName("Predict again")
+        self.redo.clicked.connect(lambda: self.again.emit())
+        said = QHBoxLayout()
+        said.addWidget(self.verdict, 1)
+        said.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
+        self.choice = sentence(BODY_PX, 600)
+        self.choices = QVBoxLayout()
+        self.choices.setSpacing(2)
+        for part in (self.words, self.hint):
+            column.addWidget(part)
+        column.addWidget(self.guess, 1)
+        column.addLayout(said)
+        column.addWidget(self.choice)
+        column.addLayout(self.choices)
+        column.addStretch()
+        return left
+
+    def _right(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        self.drawn = _titled(column, "Reveal")
+        self.reveal = RevealCanvas(self.theme)
+        column.addWidget(self.reveal, 54)
+        self.below = QWidget()
+        inner = QVBoxLayout(self.below)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(0)
+        inner.addWidget(Rule(self.theme))
+        _titled(inner, "Explain").say("with today's figures filled in")
+        self.explanation = Explanation(self.theme)
+        inner.addWidget(self.explanation, 1)
+        column.addWidget(self.below, 46)
+        return column
+
+    # showing
+
+    def show_lesson(
+        self, lesson: Lesson, where: str, attempt: Attempt | None, found: Outcome | None, why: str
+    ) -> None:
+        """A lesson as far as it is; `why` says for what reason it cannot be simulated."""
+        self.which.setText(f"{where}, {lesson.topic}  ▾" if lesson.topic else f"{where}  ▾")
+        self.which.setAccessibleName(f"{where}: choose another")
+        self.heading.say(lesson.title)
+        step: Step = attempt.step if attempt else "predict"
+        self.steps.show_step(step)
+        self.words.setText(attempt.known.filled(lesson.question) if attempt else "…")
+        self.guess.setVisible(bool(lesson.guess))
+        self.guess.show_attempt(attempt)
+        self._options(lesson, attempt, found)
+        self.reveal.attempt = attempt
+        locked = attempt is not None and attempt.locked
+        self.reveal.waiting = why or (
+            "Simulating …" if locked or attempt is None else
+            "Lock your prediction, and it is simulated here."
+        )  # fmt: skip
+        self.reveal.show_outcome(found if locked else None)
+        self.drawn.say(_drawn(attempt) if attempt else "")
+        explained = found is not None and step in ("explain", "try")
+        self.below.setVisible(explained)
+        if found is not None and explained:
+            self.explanation.show_outcome(found)
+        self.open.setVisible(step == "try")
+        self.back.setVisible(step in ("explain", "try"))
+        self.redo.setVisible(locked)
+        self.show_said(attempt, found)
+
+    def show_said(self, attempt: Attempt | None, found: Outcome | None) -> None:
+        """What follows from the learner's hand: the hint, the verdict, the button."""
+        lacking = attempt.lacking if attempt and not attempt.locked else ""
+        self.on.setText(_NEXT[attempt.step if attempt else "predict"])
+        self.on.setAccessibleName(self.on.text())
+        ready = attempt is not None and not lacking and (not attempt.locked or found is not None)
+        self.on.setEnabled(ready)
+        self.on.setToolTip(lacking or "Enter")
+        self.hint.setText(_hint(attempt))
+        self.hint.setVisible(bool(self.hint.text()))
+        self.verdict.setText(_verdict(attempt, found))
+
+    def _options(self, lesson: Lesson, attempt: Attempt | None, found: Outcome | None) -> None:
+        """The answers to choose from, made anew for another lesson."""
+        if self._asked != (lesson.name, attempt is not None):
+            self._asked = (lesson.name, attempt is not None)
+            for option in self.options:
+                option.hide()
+                self.choices.removeWidget(option)
+                option.deleteLater()
+            self.options = []
+            if lesson.choose == "regime":
+                self.options = [Option(r, w, r, self.theme) for r, w in _REGIMES.items()]
+            elif lesson.choose == "fastest":
+                self.options = [Option(s.letter, s.label, None, self.theme) for s in lesson.sides]
+            for option in self.options:
+                option.clicked.connect(self._chooses(option.value))
+                self.choices.addWidget(option)
+        words = lesson.choice or "What decides?"
+        self.choice.setText(attempt.known.filled(words) if attempt else "")
+        self.choice.setVisible(bool(self.options))
+        for option in self.options:
+            mine = attempt is not None and attempt.choice == option.value
+            option.setAutoExclusive(False)  # so that none can be chosen again
+            option.setChecked(mine)
+            option.setAutoExclusive(True)
+            locked = attempt is not None and attempt.locked
+            right = locked and found is not None and found.right == option.value
+            said = "right" if right else (
+                "your answer" if mine and locked else "")  # fmt: skip
+            option.judge(said, right, locked)
+
+    def _chooses(self, value: str) -> Callable[[], None]:
+        return lambda: self.chose.emit(value)
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        self.theme = theme
+        for part in (self.guess, self.reveal, self.explanation):
+            part.restyle(theme)
+        for part in (self.steps, *self.options, *self.findChildren(Rule)):
+            part.theme = theme
+            part.update()
+
+
+def _hint(attempt: Attempt | None) -> str:
+    if attempt is None or attempt.locked or not attempt.keys:
+        return ""
+    if attempt.keys == ("shift",):
+        return "Drag the line to where you expect the change."
+    return "Drag the markers to draw your curve." if attempt.lesson.line else (
+        "Drag the markers to what you expect." if len(attempt.keys) > 1 else
+        "Drag the marker to what you expect.")  # fmt: skip
+
+
+def _verdict(attempt: Attempt | None, found: Outcome | None) -> str:
+    """The guess beside the answer, with its interval."""
+    key = attempt.farthest if attempt else None
+    if attempt is None or not attempt.locked:
+        return ""
+    if found is None or key is None:
+        return "Locked in before the reveal"
+    of = f"{attempt.named(key)}: you said" if len(attempt.keys) > 1 else "You said"
+    if key == "shift":
+        figure = found.filled("{shift}")
+    else:
+        word, bounds = found.word, found.interval(key)
+        figure = word.text(attempt.answer(found, key) or 0.0)
+        figure += f" ({spanned(word, bounds)})" if bounds else ""
+    return f"{of} {attempt.written(key)}. Simulated: {figure}, {attempt.said(found, key)}"
+
+
+def _drawn(attempt: Attempt) -> str:
+    word, lesson = attempt.known.word, attempt.lesson
+    scale = "" if word.share else ", both axes logarithmic" if lesson.line else ", logarithmic"
+    says = word.says if word.says[1:2].isupper() else f"{word.says[:1].lower()}{word.says[1:]}"
+    return says + scale
+
+
+def _titled(column: QVBoxLayout, title: str) -> Elided:
+    """A heading, with room for a few words beside it."""
+    row = QHBoxLayout()
+    row.setContentsMargins(20, 8, 12, 4)
+    row.setSpacing(8)
+    name, said = QLabel(title), Elided()
+    name.setProperty("tone", "title")
+    said.setProperty("tone", "quiet")
+    row.addWidget(name)
+    row.addWidget(said, 1)
+    column.addLayout(row)
+    return said

@@ -1,0 +1,270 @@
+"""What the simulator says, beside what the learner predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QKeyEvent, QPainterPath
+
+from app.lessons.outcome import Curve, Outcome
+from app.quantities import percent, plain
+from app.theme import BODY_PX, CURVE_WIDTH, SUPPORT_PX, Theme, mixed
+from app.views.canvas import Card
+from app.views.labels import Labels
+from app.views.lessons.attempt import Key
+from app.views.lessons.labels import STRIP, label, regime_strip, spanned
+from app.views.lessons.plot import LessonPlot
+from app.views.paint import Paint, elided, width
+from simulator.prediction import REGIMES, Regime
+
+
+class RevealCanvas(LessonPlot):
+    """Arrows walk the points; a card says what is at each. `found` is None until it is revealed."""
+
+    foot_px = 24.0
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "What the simulator says")
+        self.found: Outcome | None = None
+        self.waiting = ""
+
+    def show_outcome(self, found: Outcome | None) -> None:
+        """This answer; None for none yet."""
+        self.found, self.over = found, None
+        self.update()
+
+    def ends(self) -> tuple[float, float]:
+        low, high = super().ends()
+        attempt, found = self.attempt, self.found
+        if attempt is None or found is None or attempt.known.word.share:
+            return low, high
+        shown = [figure for key in self._places() if (figure := self._figure(key)) > 0]
+        if attempt.lesson.guess != "shift":
+            shown += attempt.guesses.values()
+        return min(shown) / 1.8, max(shown) * 2.2
+
+    def _places(self) -> list[Key]:
+        found = self.found
+        assert found is not None
+        if found.curve is not None:
+            return [int(value) for value in found.curve.values]
+        return [side.letter for side in found.lesson.sides]
+
+    def _figure(self, place: Key) -> float:
+        assert self.found is not None
+        return self.found.at(place) if isinstance(place, int) else self.found.figure(str(place))
+
+    def _regime(self, place: Key) -> Regime:
+        found = self.found
+        assert found is not None
+        if found.curve is not None:
+            return found.curve.regimes[self._places().index(place)]
+        return found.sides[str(place)].regime
+
+    # painting
+
+    def draw(self, paint: Paint) -> None:
+        if self.found is None or self.attempt is None:
+            self._before(paint)
+            return
+        self.axes(paint)
+        inside = QRectF(self.rect()).adjusted(4, 2, -4, 0)
+        inside.setBottom(self.plot.bottom() + 3)
+        labels = Labels(inside)
+        if self.found.curve is not None:
+            self._line(paint, self.found, self.found.curve, labels)
+        else:
+            self._sides(paint, self.found, labels)
+
+    def _before(self, paint: Paint) -> None:
+        """What is known, and what is waited for."""
+        if self.attempt is not None:
+            self.axes(paint)
+            if "a" not in self.attempt.keys:
+                known, x = self.attempt.known, self.x_of("a")
+                y = self.upward.at(known.figure("a"))
+                paint.mark(None, x, y, 6)
+                words = f"known: {known.word.text(known.figure('a'))}"
+                paint.pill(x + 12, y, words, self.theme.ink, SUPPORT_PX, 600, 0.0)
+        area = self.plot
+        words = elided(self.waiting, self.width() - 60.0, BODY_PX)
+        paint.pill(area.center().x(), area.top() + 16, words, self.theme.ink2, BODY_PX)
+
+    def _line(self, paint: Paint, found: Outcome, curve: Curve, labels: Labels) -> None:
+        attempt, theme, along, up = self.attempt, self.theme, self.along, self.upward
+        assert attempt is not None
+        regime_strip(paint, found, curve, self.plot, self.along)
+        xs = [along.at(v) for v in curve.values]
+        band = QPainterPath(QPointF(xs[0], up.at(float(curve.low[0]))))
+        for x, y in zip(xs[1:], curve.low[1:], strict=True):
+            band.lineTo(x, up.at(float(y)))
+        for x, y in zip(reversed(xs), curve.high[::-1], strict=True):
+            band.lineTo(x, up.at(float(y)))
+        paint.area(band, mixed(theme.ink, theme.bg1, 0.16))
+        points = [(x, up.at(float(y))) for x, y in zip(xs, curve.figures, strict=True)]
+        labels.take(*(QRectF(x - 6, y - 6, 12, 12) for x, y in points))
+        if attempt.lesson.guess == "shift":
+            paint.line(points, theme.ink, CURVE_WIDTH)
+            self._said_shift(paint, found)
+            return
+        self._guessed(paint, points)
+        if found.change is not None:
+            x = along.at(found.change.at)
+            paint.line([(x, self.plot.top()), (x, self.plot.bottom())], theme.ink3, 1.2,
+                       dashed=True)  # fmt: skip
+            words = f"shift at {plain(found.change.last)}"
+            labels.take(paint.pill(x, self.plot.top() - 6, words, theme.ink, weight=600))
+        paint.line(points, theme.ink, CURVE_WIDTH)
+        for x, y in points:
+            paint.mark(None, x, y, 4, theme.ink, hollow=True, wide=1.8)
+        key = attempt.farthest
+        for each in attempt.keys:
+            self._beside(paint, found, each, labels, full=each == key)
+
+    def _guessed(self, paint: Paint, points: list[tuple[float, float]]) -> None:
+        """The learner's curve, and what lies between it and the answer."""
+        attempt, theme = self.attempt, self.theme
+        assert attempt is not None
+        first = points[0]
+        line = [first, *((self.x_of(k), self.upward.at(attempt.guesses[k])) for k in attempt.keys)]
+        between = QPainterPath(QPointF(*line[0]))
+        for x, y in line[1:]:
+            between.lineTo(x, y)
+        for x, y in reversed([p for p in points if p[0] <= line[-1][0] + 0.5]):
+            between.lineTo(x, y)
+        paint.area(between, theme.b, 0.08)
+        paint.line(line, theme.b, 2.2, dotted=True)
+        for x, y in line[1:]:
+            paint.mark(None, x, y, 6, theme.bg1)
+            paint.painter.setBrush(Qt.BrushStyle.NoBrush)
+            paint.area(QRectF(x - 5, y - 5, 10, 10), theme.b, radius=5)
+
+    def _said_shift(self, paint: Paint, found: Outcome) -> None:
+        attempt, theme, area = self.attempt, self.theme, self.plot
+        assert attempt is not None
+        mine, change = self.along.at(attempt.guesses["shift"]), found.change
+        paint.line([(mine, area.top()), (mine, area.bottom())], theme.b, 2.2, dotted=True)
+        right = mine > area.center().x()
+        paint.pill(mine + (-6 if right else 6), area.bottom() - 14,
+                   f"you: {attempt.written('shift')}", theme.on_accent, SUPPORT_PX, 600,
+                   1.0 if right else 0.0, theme.b)  # fmt: skip
+        if change is None:
+            return
+        left, end = self.along.at(change.last), self.along.at(change.first)
+        paint.area(QRectF(left, area.top(), end - left, area.height()),
+                   mixed(theme.ink, theme.bg1, 0.16))  # fmt: skip
+        at = self.along.at(change.at)
+        paint.line([(at, area.top()), (at, area.bottom())], theme.ink, 1.6)
+        right = at > area.center().x()
+        words = f"{change.before}-bound, then {change.after}-bound: {found.filled('{shift}')}"
+        paint.pill(at + (-8 if right else 8), area.top() + 12, words, theme.bg1, SUPPORT_PX, 600,
+                   1.0 if right else 0.0, theme.ink)  # fmt: skip
+        paint.pill(
+            at + (-8 if right else 8),
+            area.top() + 34,
+            attempt.said(found, "shift"),
+            theme.ink,
+            SUPPORT_PX,
+            600,
+            1.0 if right else 0.0,
+            theme.bg2,
+            theme.line2,
+        )
+
+    def _sides(self, paint: Paint, found: Outcome, labels: Labels) -> None:
+        attempt, theme, up = self.attempt, self.theme, self.upward
+        assert attempt is not None
+        each = self.plot.width() / len(found.lesson.sides)
+        for side in found.lesson.sides:
+            x, regime = self.x_of(side.letter), self._regime(side.letter)
+            bounds, y = found.interval(side.letter), up.at(self._figure(side.letter))
+            box = QRectF(x - each / 2 + 6, self.plot.bottom() + 5, each - 12, STRIP)
+            paint.area(box, regime)
+            words = f"{regime}-bound"
+            if width(words, weight=600) + 14 < box.width():
+                paint.pill(x, box.center().y(), words, theme.regime(regime).ink, weight=600)
+            if bounds:
+                low, high = up.at(bounds[0]), up.at(bounds[1])
+                paint.area(QRectF(x - 11, high, 22, max(2.0, low - high)),
+                           mixed(theme.ink, theme.bg1, 0.20), radius=3)  # fmt: skip
+            labels.take(QRectF(x - 11, y - 9, 22, 18))
+        for key in attempt.keys:
+            self._beside(paint, found, key, labels, full=True)
+        for side in found.lesson.sides:
+            x, y = self.x_of(side.letter), up.at(self._figure(side.letter))
+            paint.mark(self._regime(side.letter), x, y, 7, theme.bg1, wide=2)
+            if side.letter not in attempt.keys:
+                words = found.word.text(self._figure(side.letter))
+                label(paint, labels, x, y, [words], theme.ink, theme.bg2, theme.line2)
+
+    def _beside(self, paint: Paint, found: Outcome, key: Key, labels: Labels, full: bool) -> None:
+        """A guess, the answer, and what lies between."""
+        attempt, theme, up = self.attempt, self.theme, self.upward
+        assert attempt is not None
+        x, mine = self.x_of(key), up.at(attempt.guesses[key])
+        figure = self._figure(key)
+        y = up.at(figure)
+        away = 12 if mine < y else -12
+        if abs(mine - y) > 34:
+            paint.line([(x, mine + away), (x, y - away)], theme.ink, 1.6)
+            tip = y - 0.8 * away
+            paint.line([(x - 4, tip - 0.5 * away), (x, tip), (x + 4, tip - 0.5 * away)], theme.ink,
+                       1.6)  # fmt: skip
+        if isinstance(key, str):
+            paint.area(QRectF(x - 6, mine - 6, 12, 12), theme.b, radius=6)
+        labels.take(QRectF(x - 7, mine - 7, 14, 14))
+        words = f"you: {attempt.written(key)}" if full else attempt.written(key)
+        label(paint, labels, x, mine, [words], theme.on_accent, theme.b)
+        bounds = found.interval(key)
+        lines = [found.word.text(figure)]
+        if full and bounds and bounds[0] < bounds[1]:
+            lines.append(f"80%: {spanned(found.word, bounds)}")
+        label(paint, labels, x, y, lines, theme.bg1, theme.ink)
+        if full and abs(mine - y) > 60:
+            said = attempt.said(found, key)
+            label(paint, labels, x, (mine + y) / 2, [said], theme.ink, theme.bg2, theme.line2)
+
+    # the pointer and the keys
+
+    def hit(self, at: QPointF) -> Any:
+        if self.found is None or self.attempt is None:
+            return None
+        near = min(self._places(), key=lambda place: abs(self.x_of(place) - at.x()))
+        inside = self.plot.adjusted(-8, 0, 8, 0).contains(at)
+        return near if inside and abs(self.x_of(near) - at.x()) < 40 else None
+
+    def card(self) -> Card | None:
+        found, attempt = self.found, self.attempt
+        if found is None or attempt is None or self.over is None:
+            return None
+        place: Key = self.over
+        bounds, word = found.interval(place), found.word
+        rows = [(word.says, word.text(self._figure(place)))]
+        if bounds and bounds[0] < bounds[1]:
+            rows.append(("80% interval", spanned(word, bounds)))
+        if place in attempt.keys:
+            rows += [("Your prediction", attempt.written(place)),
+                     ("The answer is", attempt.said(found, place))]  # fmt: skip
+        regime = self._regime(place)
+        if found.curve is None:
+            side = found.lesson.side(str(place))
+            shares = found.sides[side.letter].shares
+            rows.append(("Shares", ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)))
+            return Card(side.label, tuple(rows), f"{regime}-bound", regime)
+        name = found.lesson.line.name.capitalize() if found.lesson.line else ""
+        return Card(f"{name} {plain(float(place))}", tuple(rows), f"{regime}-bound", regime)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()), 0)
+        if self.found is None or not step:
+            if event.key() == Qt.Key.Key_Escape and self.over is not None:
+                self.show_over(None)
+                return
+            super().keyPressEvent(event)
+            return
+        places = self._places()
+        now = places.index(self.over) + step if self.over in places else 0
+        place = places[min(max(now, 0), len(places) - 1)]
+        self.at = QPointF(self.x_of(place), self.upward.at(self._figure(place)))
+        self.show_over(place)

@@ -1,0 +1,1 @@
+"""Launches as a table."""

@@ -1,0 +1,232 @@
+"""The ops of a step as a table: what each takes, does, moves and reaches."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)  # fmt: skip
+
+from app.quantities import percent, seconds
+from app.theme import LABEL_PX, Theme
+from app.views.ops.cells import OpCells, OpHeads, sheet
+from app.views.ops.launch_groups import KEYS, By, groups
+from app.views.ops.model import COLUMNS, NAMES, OpModel
+from app.views.paint import width
+from app.views.strip import Strip
+from app.views.view import Side, View
+from simulator.prediction import REGIMES, Prediction
+
+_ROW_PX = 24
+_LEAST = {"Op": 150, "Module": 190, "Shape": 118}
+_BYS: tuple[By, ...] = get_args(By)
+
+
+class Table(QTableView):
+    """Rows that sort by S on a column, copy by Ctrl+C, and let go by Escape."""
+
+    def __init__(self, view: OpTable) -> None:
+        super().__init__(view)
+        self.of = view
+        self.setAccessibleName(f"{view.title}, a row a group of launches")
+        self.setModel(view.model)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setShowGrid(False)
+        self.setCornerButtonEnabled(False)
+        for corner in self.findChildren(QAbstractButton):
+            corner.setAccessibleName("Select all rows")
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setMouseTracking(True)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(_ROW_PX)
+        self.verticalHeader().setMinimumSectionSize(_ROW_PX)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.of.copy()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.of.free()
+        elif event.key() == Qt.Key.Key_S and self.currentIndex().isValid():
+            self.of.sort(self.currentIndex().column())
+        else:
+            super().keyPressEvent(event)
+
+
+class OpTable(View):
+    """Launches by op, module, shape, or each. Selected rows are picked; a click on a head (or S in
+    its column) sorts, again the other way round; Ctrl+C copies the selection, or everything shown,
+    as TSV; Escape lets go."""
+
+    title = "Ops"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.prediction: Prediction | None = None
+        self.model = OpModel()
+        self.chosen: frozenset[int] = frozenset()
+        self.marked: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self.strip = Strip(theme)
+        self.by = self.strip.segments("Group by", _BYS, self._group)
+        self.search = self.strip.field("Filter by name", lambda _: self._filter())
+        self.regime = self.strip.segments("Regime", ["all", *REGIMES], lambda _: self._filter())
+        self.said = self.strip.label()
+        self.table = Table(self)
+        self.heads = OpHeads(theme, self.model)
+        self.cells = OpCells(theme, self)
+        self.table.setHorizontalHeader(self.heads)
+        self.table.setItemDelegate(self.cells)
+        self.heads.sectionClicked.connect(self.sort)
+        self.table.selectionModel().selectionChanged.connect(self._selected)
+        column.addWidget(self.strip)
+        column.addWidget(self.table, 1)
+        self.setFocusProxy(self.table)
+        self.restyle(theme)
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        self.prediction = sides[current].prediction
+        self._group(self.by.checkedId())
+
+    def pick(self, ops: frozenset[int]) -> None:
+        if ops == self.chosen:
+            return
+        self.chosen = ops
+        selection = self.table.selectionModel()
+        selection.blockSignals(True)
+        selection.clear()
+        selection.blockSignals(False)
+        self._mark()
+        rows = np.flatnonzero(self.marked[self.model.order])
+        if rows.size:
+            self.table.scrollTo(self.model.index(int(rows[0]), 0))
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.strip.restyle(theme)
+        self.heads.theme = self.cells.theme = theme
+        self.setStyleSheet(sheet(theme))
+        self.table.viewport().update()
+        self.heads.viewport().update()
+
+    def subtitle(self) -> str:
+        p = self.prediction
+        return f"{p.kernel_count:,} launches, {seconds(p.gpu_busy_s)} of GPU time" if p else ""
+
+    def rows(self) -> list[list[str]]:
+        return self.model.table() if self.model.groups is not None else []
+
+    # what the controls do
+
+    def sort(self, column: int) -> None:
+        """By a column: figures from the largest, words from A; again, the other way round."""
+        model = self.model
+        falling = COLUMNS[column].values is not None
+        if column == model.column:
+            falling = not model.falling
+        order = Qt.SortOrder.DescendingOrder if falling else Qt.SortOrder.AscendingOrder
+        model.sort(column, order)
+        self._rearranged()
+        self.table.setCurrentIndex(QModelIndex())
+        self.table.selectionModel().setCurrentIndex(
+            model.index(0, column), QItemSelectionModel.SelectionFlag.NoUpdate
+        )
+
+    def copy(self) -> None:
+        """The selected rows, or all that are shown, to the clipboard as TSV, in SI units."""
+        if self.model.groups is None:
+            return
+        lines = self.model.table(sorted(self.selected()) or None, plain=True)
+        QGuiApplication.clipboard().setText("\n".join("\t".join(line) for line in lines))
+
+    def selected(self) -> list[int]:
+        """The rows that are selected."""
+        runs = self.table.selectionModel().selection().toList()
+        return [row for run in runs for row in range(run.top(), run.bottom() + 1)]
+
+    def free(self) -> None:
+        """Pick nothing."""
+        if self.chosen:
+            self.pick(frozenset())
+            self.picked.emit(frozenset[int]())
+
+    def _group(self, place: int) -> None:
+        if self.prediction is None:
+            return
+        self.model.show(groups(self.prediction, _BYS[place]))
+        shown = self.model.shown()
+        for column in range(len(NAMES)):
+            self.table.setColumnHidden(column, column not in shown)
+        self._rearranged()
+        self._widths()
+
+    def _filter(self) -> None:
+        regime = self.regime.checkedId()
+        self.model.filter(self.search.text(), REGIMES[regime - 1] if regime > 0 else None)
+        self._rearranged()
+
+    def _rearranged(self) -> None:
+        """What stands where has changed: say how much is shown, and mark what is picked."""
+        found = self.model.groups
+        if found is None:
+            return
+        order = self.model.order
+        share = percent(float(found.share[order].sum())) if order.size else "0%"
+        self.said.setText(f"{order.size:,} of {len(found):,}, {share}")
+        self.said.setToolTip(f"The rows shown take {share} of the time in which a kernel runs")
+        self._mark()
+
+    def _mark(self) -> None:
+        if self.model.groups is not None:
+            self.marked = self.model.groups.with_ops(self.chosen)
+        self.table.viewport().update()
+
+    def _selected(self, now: QItemSelection, before: QItemSelection) -> None:
+        """The user selected rows: pick their ops."""
+        found = self.model.groups
+        if found is None:
+            return
+        rows = self.selected()
+        ops = found.ops_of(self.model.order[rows].tolist() if rows else [])
+        if ops != self.chosen:
+            self.chosen = ops
+            self._mark()
+            self.picked.emit(ops)
+
+    def _widths(self) -> None:
+        """Columns as wide as their longest figures; the words share what is left."""
+        model, keys = self.model, KEYS[self.model.groups.by] if self.model.groups else ()
+        some = model.order[:200].tolist()
+        wide: dict[int, int] = {}
+        for n in model.shown():
+            mono = NAMES[n] in ("Op", "Module")
+            words = {model.text(g, n) for g in some}
+            longest = max((width(w, LABEL_PX, 500, mono) for w in words), default=0.0)
+            head = width(NAMES[n], LABEL_PX, 500) + 14
+            extra = {"Share": 66, "Regime": 16}.get(NAMES[n], 0)
+            wide[n] = ceil(max(head, longest + extra)) + 22
+        free = self.table.viewport().width() - sum(wide.values())
+        names = [n for n in wide if NAMES[n] in keys and NAMES[n] in _LEAST]
+        for n in names:  # those without room are shortened in their middle, whole in the tooltip
+            own = wide[n] + free // len(names)
+            wide[n] = max(own, min(wide[n], _LEAST[NAMES[n]]))
+        for n, pixels in wide.items():
+            self.table.setColumnWidth(n, pixels)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._widths()

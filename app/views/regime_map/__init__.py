@@ -1,0 +1,1 @@
+"""Which regime rules over two axes, and what lies through the cursor."""

@@ -1,0 +1,124 @@
+"""The cursor of a regime map: its cross, its values on the axes, and the card with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QPointF, QRectF
+
+from app.quantities import between, number, percent, seconds, seconds_unit
+from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
+from app.views.labels import Labels
+from app.views.paint import Paint, elided, width
+from app.views.regime_map.chart import Chart, Spot
+from app.views.sweep.curves import axis_name, value_words, within_words
+from simulator.prediction import REGIMES, Regime
+
+_RATES = (("compute", "peaks"), ("memory", "bandwidths"), ("overhead", "the host and launches"))
+_ROOM, _HIGH, _PLAIN_HIGH = 192.0, 96.0, 52.0
+
+
+def spot_words(chart: Chart, spot: Spot) -> str:
+    """ "Batch 8, sequence 512"."""
+    x, y = chart.x.values[spot[0]], chart.y.values[spot[1]]
+    first, second = (axis_name(line.name).removesuffix(" length") for line in (chart.x, chart.y))
+    return f"{first} {value_words(x)}, {within_words(second)} {value_words(y)}"
+
+
+def in_words(chart: Chart, spot: Spot) -> tuple[str, str]:
+    """A point, and its time with the interval and the regime."""
+    where, why, at = spot_words(chart, spot), chart.why(spot), chart.figures(spot)
+    if why:
+        return where, f"no answer: {why}"
+    interval = between(at["low_s"], at["high_s"], at["period_s"])
+    return where, f"{seconds(at['period_s'])}, {interval}, {REGIMES[int(at['regime'])]}-bound"
+
+
+def what_is_bought(chart: Chart, spot: Spot) -> str:
+    """What a share is, with those of a point."""
+    at = chart.figures(spot)
+    bought = ", ".join(f"of {rate} {number(at[regime], 2)}%" for regime, rate in _RATES)
+    where, _ = in_words(chart, spot)
+    return (f"A share is what 1% more of a rate buys: s = −∂ ln T / ∂ ln rate.\n"
+            f"At {within_words(where)}: {bought}")  # fmt: skip
+
+
+def cross(paint: Paint, at: QPointF, area: QRectF) -> None:
+    """Lines through both axes, and a ring that can be taken hold of."""
+    theme = paint.theme
+    for line in ([(area.left(), at.y()), (area.right(), at.y())],
+                 [(at.x(), area.top()), (at.x(), area.bottom())]):  # fmt: skip
+        paint.line(line, theme.ink, 1.2, casing=theme.bg0)
+    paint.mark(None, at.x(), at.y(), 10.0, theme.b, True, wide=3.0)
+    paint.mark(None, at.x(), at.y(), 3.2, theme.bg1)
+
+
+def axis_chip(paint: Paint, middle: QPointF, words: str) -> QRectF:
+    """A value on an axis, in the colour of what can be moved."""
+    theme = paint.theme
+    return paint.pill(middle.x(), middle.y(), words, theme.on_accent, LABEL_PX, 600, ground=theme.b)
+
+
+def card_box(at: QPointF, wide: float, high: float, labels: Labels) -> QRectF:
+    """Beside the cursor, where it covers nothing if there is such a place."""
+    inside, boxes = labels.inside, list[QRectF]()
+    for right, below in ((False, True), (True, True), (True, False), (False, False)):
+        left = at.x() + 18 if right else at.x() - 18 - wide
+        top = at.y() + 14 if below else at.y() - 14 - high
+        box = QRectF(left, top, wide, high)
+        if labels.free(box):
+            return box
+        box.moveLeft(min(max(left, inside.left() + 4), inside.right() - wide - 4))
+        box.moveTop(min(max(top, inside.top() + 4), inside.bottom() - high - 4))
+        boxes.append(box)
+    return next((b for b in boxes if not b.adjusted(-14, -12, 14, 12).contains(at)), boxes[0])
+
+
+def card(paint: Paint, chart: Chart, spot: Spot, at: QPointF, labels: Labels) -> None:
+    """What is predicted at a point: time with its interval, shares; or why nothing is."""
+    theme, why = paint.theme, chart.why(spot)
+    head = spot_words(chart, spot)
+    room = min(max(_ROOM, width(head, SUPPORT_PX, 600)), 1.5 * _ROOM)
+    box = card_box(at, room + 24, _PLAIN_HIGH if why else _HIGH, labels)
+    labels.take(box.adjusted(-4, -4, 4, 4))
+    paint.box(box, theme.bg2, theme.line2)
+    left = box.left() + 12
+    paint.text(left, box.top() + 17, head, theme.ink, SUPPORT_PX, 600, room=room)
+    if why:
+        paint.text(left, box.top() + 36, elided(f"No answer: {why}", room), theme.ink2)
+        return
+    figures = chart.figures(spot)
+    time_line(paint, QRectF(left, box.top() + 28, room, 24), figures)
+    share_bar(paint, QRectF(left, box.top() + 58, room, 8), figures)
+    x, y = left, box.top() + 80
+    for regime in REGIMES:
+        paint.mark(regime, x + 5, y, 4.4)
+        ink = theme.regime(regime).ink
+        x = paint.text(x + 14, y, percent(figures[regime]), ink, LABEL_PX, 600).right() + 16
+    if not figures["fits"]:
+        paint.text(box.right() - 12, y, "does not fit", theme.danger, LABEL_PX, 600, 1.0)
+
+
+def time_line(paint: Paint, box: QRectF, figures: Mapping[str, float]) -> None:
+    """A time as a headline, its interval at the right."""
+    theme = paint.theme
+    time, low, high = (figures[n] for n in ("period_s", "low_s", "high_s"))
+    scale, unit = seconds_unit(time)
+    words = number(time / scale)
+    paint.text(box.left(), box.center().y(), words, theme.ink, HEAD_PX, 600)
+    after = box.left() + width(words, HEAD_PX, 600) + 5
+    paint.text(after, box.center().y() + 3, unit, theme.ink2, SUPPORT_PX)
+    said = f"{between(low, high, time)} {unit}"
+    paint.text(box.right(), box.center().y() + 3, said, theme.ink2, LABEL_PX, align=1.0)
+
+
+def share_bar(paint: Paint, box: QRectF, shares: Mapping[Regime, float] | Mapping[str, float]
+              ) -> None:  # fmt: skip
+    """Shares side by side."""
+    left = box.left()
+    for regime in REGIMES:
+        wide = shares[regime] * box.width()  # pyright: ignore[reportArgumentType]
+        if wide > 0.5:
+            paint.area(QRectF(left, box.top(), max(1.0, wide - 1.5), box.height()), regime,
+                       radius=2)  # fmt: skip
+        left += wide

@@ -1,0 +1,185 @@
+"""Goal seek: the batch that fits, leaves overhead, or keeps a time, each with its button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import log10
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidget
+
+from app.plots.faces import font
+from app.quantities import between, plain, seconds, trimmed
+from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
+from app.views.strip import sheet
+from app.views.sweep.curves import CancelledError
+from app.views.view import Side
+from simulator.along import Figures
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from app.commands.seek import Search
+    from simulator.scenario import Scenario
+
+ROWS = ("Largest batch that fits", "Smallest batch out of overhead", "Largest batch within")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answers for a scenario and a latency as it was written; `refused` by row."""
+
+    key: tuple[str, str]
+    searches: tuple[Search | None, ...] = ()
+    refused: dict[int, str] = field(default_factory=dict[int, str])
+
+
+def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> Found:
+    """Seek all three. CancelledError where nobody waits any more."""
+    from app.commands.seek import searches_of
+
+    def watch(tried: Mapping[float, Figures]) -> None:
+        if cancelled():
+            raise CancelledError
+
+    searches: list[Search | None] = []
+    refused: dict[int, str] = {}
+    for row in range(len(ROWS)):
+        try:
+            wanted = latency if row == 2 else None
+            search = searches_of(scenario, row == 0, row == 1, wanted, None, None, False)[0]
+            search.sought = search.run(watch)
+            searches.append(search)
+        except InputError as error:
+            refused[row] = str(error).removeprefix("--latency ")
+            searches.append(None)
+    return Found((scenario.key, latency), tuple(searches), refused)
+
+
+def round_latency(side: Side) -> str:
+    """A round time some way above what a step takes alone: "50 ms"."""
+    least = 2 * side.prediction.latency_s
+    power = 10.0 ** int(log10(least) // 1) if least > 0 else 1e-3
+    return trimmed(seconds(next(m * power for m in (1, 2, 5, 10) if m * power >= least)))
+
+
+class GoalSeek(QWidget):
+    """Three goals, a row each. They are sought when `sought_after` is set, by the button or Enter,
+    which `wondered` says; `asked` wants the scenario of an answer."""
+
+    asked = Signal(object)
+    wondered = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.found: Found | None = None
+        self.sought_after = False
+        self.setAccessibleName("Goal seek")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(12, 2, 12, 4)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(3)
+        grid.setColumnStretch(0, 1)
+        self.head = QLabel("Goal seek")
+        self.head.setFont(font(BODY_PX, 600))
+        grid.addWidget(self.head, 0, 0)
+        self.button = QToolButton()
+        self.button.setText("Seek")
+        self.button.setObjectName("primary")
+        self.button.setAccessibleName("Seek all three goals from this scenario")
+        self.button.setToolTip("Seek all three from this scenario; each answer is predicted again")
+        self.button.clicked.connect(self._sought)
+        grid.addWidget(self.button, 0, 3, 1, 2, Qt.AlignmentFlag.AlignRight)
+        self.latency = QLineEdit()
+        self.latency.setAccessibleName("Latency that a step alone may take")
+        self.latency.setToolTip("A time such as 20 ms or 0.5 s; Enter seeks")
+        self.latency.setFixedWidth(76)
+        self.latency.returnPressed.connect(self._sought)
+        self.times, self.values = list[QLabel](), list[QLabel]()
+        self.buttons = list[QToolButton]()
+        for row, words in enumerate(ROWS):
+            name = QLabel(words)
+            name.setFont(font(SUPPORT_PX))
+            grid.addWidget(name, row + 1, 0)
+            time, value, button = QLabel(), QLabel("–"), QToolButton()
+            time.setFont(font(LABEL_PX))
+            time.setObjectName("quiet")
+            value.setFont(font(BODY_PX, 600))
+            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            button.setText("Go")
+            button.setObjectName("chip")
+            button.setAccessibleName(f"Go to: {words.lower()}")
+            button.clicked.connect(lambda _=False, r=row: self._go(r))
+            button.setEnabled(False)
+            for column, widget in enumerate((time, value, button)):
+                grid.addWidget(widget, row + 1, column + 2)
+            self.times.append(time)
+            self.values.append(value)
+            self.buttons.append(button)
+        grid.addWidget(self.latency, len(ROWS), 1)
+        self.restyle(theme)
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setStyleSheet(
+            sheet(theme) + f"GoalSeek {{ background: {theme.bg1}; border-top: 1px solid "
+            f"{theme.line}; }} QLabel {{ color: {theme.ink}; }} QLabel#quiet "
+            f"{{ color: {theme.ink3}; }} QToolButton#primary {{ background: {theme.b}; color: "
+            f"{theme.on_accent}; font-weight: 600; }}"
+        )  # fmt: skip
+
+    def forget(self, side: Side) -> None:
+        """The answers are those of another scenario, unless these are this one's; a latency is
+        proposed where none was written."""
+        if not self.latency.text():
+            self.latency.setText(round_latency(side))
+        if self.found is not None and self.found.key[0] != side.scenario.key:
+            self.found, self.sought_after = None, False
+            for row in range(len(ROWS)):
+                self._write(row, "–", "", "", False)
+
+    @property
+    def text(self) -> str:
+        """The latency as it is written."""
+        return self.latency.text().strip()
+
+    def show_found(self, found: Found) -> None:
+        """Write the answers; why there is none stands in the tooltip and in the description."""
+        self.found, self.sought_after = found, False
+        for row, search in enumerate(found.searches):
+            answer = search.sought if search else None
+            if answer is None:
+                self._write(row, "none", "", found.refused.get(row, ""), False)
+                continue
+            p = answer.prediction
+            time = f"{seconds(p.period_s)}, {between(*p.interval_s, p.period_s)}"
+            self._write(row, plain(answer.value), time, answer.sentence, True)
+
+    def _write(self, row: int, value: str, time: str, said: str, there: bool) -> None:
+        self.values[row].setText(value)
+        self.times[row].setText(time)
+        for widget in (self.values[row], self.times[row], self.buttons[row]):
+            widget.setToolTip(said)
+            widget.setAccessibleDescription(said)
+        self.buttons[row].setEnabled(there)
+
+    def rows(self) -> list[list[str]]:
+        """Goal, answer, time there."""
+        names = [*ROWS[:-1], f"{ROWS[-1]} {self.text}"]
+        return [
+            ["goal", name, value.text(), time.text()]
+            for name, value, time in zip(names, self.values, self.times, strict=True)
+        ]
+
+    def _sought(self) -> None:
+        self.sought_after = True
+        for value in self.values:
+            value.setText("…")
+        self.wondered.emit()
+
+    def _go(self, row: int) -> None:
+        search = self.found.searches[row] if self.found else None
+        if search is not None and search.sought is not None:
+            self.asked.emit(search.sought.scenario)

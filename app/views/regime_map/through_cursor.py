@@ -1,0 +1,89 @@
+"""The two sweeps through a map's cursor; bars where an axis has choices instead of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.theme import Theme
+from app.views.regime_map.chart import Chart, Spot
+from app.views.regime_map.choice_bars import Choice, ChoiceBars
+from app.views.sweep.canvas import SweepCanvas
+from app.views.sweep.curves import axis_name, value_words, within_words
+from app.views.view import Side
+from simulator.regimes import Shift
+
+
+class ThroughCursor(QWidget):
+    """Along x above, along y below. `gone` says which axis (1: y) and which place on it was
+    pressed on."""
+
+    gone = Signal(int, int)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.chart: Chart | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        self.slices = (SweepCanvas(theme), SweepCanvas(theme))
+        self.bars = (ChoiceBars(theme), ChoiceBars(theme))
+        for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):
+            canvas.setMinimumSize(250, 150)
+            canvas.pressed_on.connect(lambda row, u=upright: self._along(u, row))
+            bars.pressed_on.connect(lambda choice, u=upright: self._chosen(u, choice))
+            bars.hide()
+            column.addWidget(canvas, 1)
+            column.addWidget(bars, 1)
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        for canvas in (*self.slices, *self.bars):
+            canvas.restyle(theme)
+
+    def clear(self) -> None:
+        """There is no cursor."""
+        self.chart = None
+        for canvas in self.slices:
+            canvas.found = None
+            canvas.update()
+
+    def fade(self) -> None:
+        """What is shown is of another scenario."""
+        for canvas in self.slices:
+            canvas.stale = True
+            canvas.update()
+
+    def show_spot(self, chart: Chart, side: Side, spot: Spot,
+                  shifts: tuple[tuple[Shift, ...], ...] | None) -> None:  # fmt: skip
+        """The row and the column through a point, with the shifts along both where they are known
+        better than the points tell."""
+        self.chart = chart
+        lines = chart.x, chart.y
+        for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):
+            line, other, at = lines[upright], lines[1 - upright], spot[1 - upright]
+            names = [within_words(axis_name(each.name)) for each in (line, other)]
+            head = f"Along {names[0]}", f"at {names[1]} {value_words(other.values[at])}"
+            canvas.setVisible(line.numeric)
+            bars.setVisible(not line.numeric)
+            if not line.numeric:
+                bars.show_choices(chart.choices(spot, bool(upright)), spot[upright], *head)
+                continue
+            found = chart.slice(side, spot, bool(upright))
+            found = replace(found, shifts=shifts[upright]) if shifts else found
+            canvas.head = head
+            canvas.show_curves(found)
+            canvas.setAccessibleName(f"Sweep {' '.join(head).lower()}")
+
+    def _along(self, upright: int, row: int | None) -> None:
+        """A point of a sweep was pressed on: the curve has those alone that have an answer."""
+        first, chart = self.slices[upright].first, self.chart
+        if row is not None and first is not None and chart is not None:
+            values = [float(v) for v in (chart.y if upright else chart.x).values]  # pyright: ignore
+            self.gone.emit(upright, values.index(float(first.values[row])))
+
+    def _chosen(self, upright: int, choice: Choice | None) -> None:
+        if choice is not None:
+            self.gone.emit(upright, choice.place)

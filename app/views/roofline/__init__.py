@@ -1,0 +1,1 @@
+"""Launches under their ceilings."""

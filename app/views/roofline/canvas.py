@@ -1,0 +1,324 @@
+"""The roofline as painted: ceilings, zones, marks of the launches, trails, the overhead strip."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+from typing import Any
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+
+from app.plots.scale import decade_ticks
+from app.quantities import data, number, percent, scaled, seconds
+from app.theme import SUPPORT_PX, Theme
+from app.views.canvas import Canvas, Card
+from app.views.labels import Labels
+from app.views.launches import Alike
+from app.views.paint import Paint, pill_box
+from app.views.roofline.ceilings import Frame, arrow, beside, ceilings
+from app.views.roofline.scene import Ends, Roof, ends, overhead_parts, roof
+from app.views.scale import Scale
+from simulator.prediction import Prediction
+
+_LEFT, _TOP, _BOTTOM, _STRIP, _GUTTER = 52.0, 22.0, 38.0, 114.0, 30.0
+_NAMED = 0.004  # of the time: what takes less has its name on its card alone
+LEAST_PX = 3.2
+"""The radius of the smallest mark; larger ones have areas of their share of time."""
+
+
+class RooflineCanvas(Canvas):
+    """`found` are all launches alike, `shown` how many of the heaviest are drawn, `before` those
+    of the baseline."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Roofline: intensity against achieved FLOP/s")
+        self.prediction: Prediction | None = None
+        self.found: list[Alike] = []
+        self.before: list[Alike] = []
+        self.shown = 0
+        self.picked: frozenset[int] = frozenset()
+        self.roof: Roof | None = None
+        self.ends: Ends | None = None
+        self.zoomed = False
+        self.dragged: QPointF | None = None
+        self.setMinimumSize(320, 162)
+
+    def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
+        """Draw these."""
+        self.prediction, self.found, self.before, self.over = p, found, before, None
+        self.roof = roof(p, found)
+        if not self.zoomed:
+            self.fit()
+        self.update()
+
+    def fit(self) -> None:
+        """Axes that show everything."""
+        self.zoomed = False
+        if self.roof:
+            self.ends = ends([*self.found, *self.before], self.roof)
+        self.update()
+
+    # where things stand
+
+    @property
+    def strip(self) -> QRectF:
+        """The bar of overhead."""
+        top = _TOP + 26
+        return QRectF(self.width() - _STRIP + 4, top, 16, self.height() - top - 14)
+
+    @property
+    def gutter(self) -> float:
+        """The room of launches without FLOPs."""
+        return _GUTTER if any(not a.flops for a in self.found[: self.shown]) else 0.0
+
+    @property
+    def plot(self) -> QRectF:
+        """The area between the axes."""
+        right = self.width() - _STRIP - 12
+        return QRectF(_LEFT, _TOP, right - _LEFT, self.height() - _TOP - _BOTTOM)
+
+    @property
+    def scales(self) -> tuple[Scale, Scale]:
+        """Intensity and FLOP/s in pixels."""
+        assert self.ends is not None
+        area = self.plot
+        x = Scale(*self.ends.x, area.left() + self.gutter, area.right(), True)
+        return x, Scale(*self.ends.y, area.bottom(), area.top(), True)
+
+    def radius(self, share: float) -> float:
+        """Of a mark whose area is a share of the time."""
+        whole = min(64.0, max(26.0, 0.13 * min(self.plot.width(), self.plot.height() * 1.4)))
+        return max(LEAST_PX, whole * sqrt(share))
+
+    def place(self, a: Alike) -> QPointF:
+        """The middle of a mark. Without FLOPs it stands left of the axis, as far below DRAM's
+        ceiling as its bytes a second are below DRAM's."""
+        x, y = self.scales
+        if a.flops:
+            return QPointF(x.at(a.intensity), y.at(a.achieved_flops_per_s))
+        reached = y.at(a.achieved_bytes_per_s * x.low)
+        return QPointF(self.plot.left() + self.gutter / 2, min(reached, self.plot.bottom() - 5))
+
+    def marks(self) -> list[tuple[Alike, QPointF, float]]:
+        """What is drawn, the heaviest first."""
+        area = self.plot.adjusted(-1, -1, 1, 1)
+        placed = ((a, self.place(a), self.radius(a.share)) for a in self.found[: self.shown])
+        return [mark for mark in placed if area.contains(mark[1])]
+
+    # painting
+
+    def draw(self, paint: Paint) -> None:
+        if self.prediction is None or self.roof is None:
+            return
+        frame = Frame(self.plot, self.plot.left() + self.gutter, *self.scales)
+        labels = Labels(self.plot.adjusted(2, 2, -2, -2))
+        for _, at, radius in self.marks():
+            reach = 0.8 * radius
+            labels.take(QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach))
+        self._axes(paint)
+        paint.painter.save()
+        paint.painter.setClipRect(self.plot.adjusted(-1, -1, 1, 1))
+        ceilings(paint, frame, self.roof, labels)
+        self._trails(paint)
+        self._marks(paint, labels)
+        for words, y, ink in frame.named:
+            paint.pill(self.plot.right() - 1, y, words, ink, align=1.0)
+        paint.painter.restore()
+        self._strip(paint, self.prediction)
+
+    def _axes(self, paint: Paint) -> None:
+        theme, area = self.theme, self.plot
+        x, y = self.scales
+        for value, name in decade_ticks(x.low, x.high, 6):
+            at = x.at(2.0**value)
+            paint.line([(at, area.top()), (at, area.bottom())], theme.grid)
+            if self.gutter and at < area.left() + self.gutter + 26:
+                continue
+            paint.text(at, area.bottom() + 11, _short(name), theme.ink3, align=0.5)
+        for value, _ in decade_ticks(y.low, y.high, 6):
+            at = y.at(2.0**value)
+            paint.line([(area.left(), at), (area.right(), at)], theme.grid)
+            amount, unit = scaled(2.0**value, "", 1).split(" ")
+            paint.text(area.left() - 7, at, f"{amount} {unit}", theme.ink3, align=1.0)
+        if self.gutter:
+            edge = area.left() + self.gutter
+            paint.line([(edge, area.top()), (edge, area.bottom())], theme.line)
+            paint.text(area.left() - 4, area.bottom() + 11, "no FLOP", theme.ink3)
+        middle = (area.left() + self.gutter + area.right()) / 2
+        paint.text(middle, area.bottom() + 28, "Arithmetic intensity, FLOP per byte", theme.ink3,
+                   align=0.5)  # fmt: skip
+        paint.text(area.left() - 7, area.top() - 12, "FLOP/s", theme.ink3, align=1.0)
+
+    def _trails(self, paint: Paint) -> None:
+        """From where the baseline's launches stand to where these do."""
+        waiting: dict[Any, list[Alike]] = {}
+        for a in self.found[: self.shown]:
+            waiting.setdefault(a.key, []).append(a)
+        for old in self.before[: self.shown]:
+            at = self.place(old)
+            radius = self.radius(old.share)
+            match = waiting.get(old.key)
+            if match:
+                one = match.pop(0)
+                new = self.place(one), self.radius(one.share)
+                arrow(paint, at, radius, new[0], new[1], self.theme.a)
+            paint.mark(old.regime, at.x(), at.y(), radius, self.theme.a, True, 0.85)
+
+    def _marks(self, paint: Paint, labels: Labels) -> None:
+        theme = self.theme
+        marks = self.marks()
+        for a, at, radius in marks:
+            dim = bool(self.picked) and not (a.ops & self.picked)
+            edge = theme.b if self.before else theme.bg1
+            paint.mark(a.regime, at.x(), at.y(), radius, edge, opacity=0.25 if dim else 0.94)
+        chosen = [m for m in marks if self.over is m[0] or (self.picked and m[0].ops & self.picked)]
+        for _, at, radius in chosen:
+            paint.painter.setBrush(Qt.BrushStyle.NoBrush)
+            paint.box(QRectF(at.x() - 1.5 * radius - 4, at.y() - 1.5 * radius - 4,
+                             3 * radius + 8, 3 * radius + 8), "", theme.ink, 1.5 * radius + 4,
+                      wide=1.8)  # fmt: skip
+        for a, at, radius in marks[:12]:
+            if a.share < _NAMED and a is not self.over:
+                continue
+            words = _named(a)
+            box = pill_box(0, 0, words)
+            room = labels.beside(at.x(), at.y(), radius, box.width(), box.height())
+            if room is None:
+                continue
+            centre = room.center()
+            if abs(centre.x() - at.x()) - room.width() / 2 > radius + 8 or (
+                abs(centre.y() - at.y()) - room.height() / 2 > radius + 8
+            ):
+                paint.line([(at.x(), at.y()), (centre.x(), centre.y())], theme.ink3, 1.0)
+            paint.pill(centre.x(), centre.y(), words, theme.ink)
+
+    def _strip(self, paint: Paint, p: Prediction) -> None:
+        """A step as a bar: its overhead hatched, by part; the rest are the kernels."""
+        theme, bar = self.theme, self.strip
+        parts = overhead_parts(p)
+        total = sum(s for _, s in parts)
+        left = bar.left() - 4
+        paint.text(left, _TOP - 4, "Overhead", theme.overhead.ink, SUPPORT_PX, 600)
+        paint.text(left, _TOP + 12, f"{seconds(total)}", theme.ink3)
+        paint.area(bar, theme.bg3, radius=2)
+        whole = max(p.period_s, total, 1e-12)
+        floor, spots = bar.top(), list[tuple[str, str, float]]()
+        for name, value in parts:
+            if value <= 0:
+                continue
+            high = bar.height() * value / whole
+            box = QRectF(bar.left(), floor, bar.width(), max(high - 1, 1.0))
+            paint.area(box, "overhead", edge=theme.overhead.fill if high > 5 else "", radius=2)
+            spots.append((name, seconds(value), floor + high / 2))
+            floor += high
+        rest = max(0.0, whole - total)
+        spots.append(("kernels", seconds(rest), (floor + bar.bottom()) / 2))
+        beside(paint, spots, bar)
+
+    # the pointer and the keys
+
+    def hit(self, at: QPointF) -> Any:
+        for a, where, radius in reversed(self.marks()):
+            away = where - at
+            if sqrt(away.x() ** 2 + away.y() ** 2) <= max(radius, 6.0) + 2:
+                return a
+        return None
+
+    def card(self) -> Card | None:
+        a = self.over
+        if not isinstance(a, Alike) or self.prediction is None:
+            return None
+        tier = ", ".join(self.prediction.tiers)
+        source = f"{tier}, profile {self.prediction.profile}"
+        return Card(
+            a.label, note=f"×{a.count}, {a.regime}-bound", regime=a.regime,
+            rows=(
+                ("Op", a.op),
+                ("Time", f"{seconds(a.each_s)} each, {seconds(a.total_s)} in all, "
+                         f"{percent(a.share)} of busy"),
+                ("FLOPs, bytes", f"{scaled(a.flops, 'FLOP')}, {data(a.bytes)}"),
+                ("Intensity", f"{number(a.intensity)} FLOP/B" if a.flops else "no FLOPs"),
+                ("Achieved", _achieved(a)),
+                ("Shape", f"{a.shape}, {a.dtype} {a.engine}"),
+                ("From", source),
+            ),
+        )  # fmt: skip
+
+    def card_at(self) -> QPointF:
+        return self.place(self.over) if isinstance(self.over, Alike) else self.at
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.plot.contains(event.position()):
+            self.zoom(event.position(), 1.2 ** (event.angleDelta().y() / 120))
+
+    def zoom(self, at: QPointF, times: float) -> None:
+        """Closer, around a point."""
+        if self.ends is None:
+            return
+        x, y = self.scales
+        x, y = x.zoomed(at.x(), times), y.zoomed(at.y(), times)
+        self._set_ends(x, y)
+
+    def _set_ends(self, x: Scale, y: Scale) -> None:
+        if x.high / x.low > 1.5 and y.high / y.low > 1.5 and x.high / x.low < 1e12:
+            assert self.ends is not None
+            self.ends = replace(self.ends, x=(x.low, x.high), y=(y.low, y.high))
+            self.zoomed = True
+            self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        if self.hit(event.position()) is None and self.plot.contains(event.position()):
+            self.dragged = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self.dragged is not None and self.ends is not None:
+            away = event.position() - self.dragged
+            self.dragged = event.position()
+            x, y = self.scales
+            self._set_ends(x.moved(away.x()), y.moved(away.y()))
+            return
+        super().mouseMoveEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self.dragged = None
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, marks = event.key(), self.marks()
+        middle = self.plot.center()
+        steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
+        if key in steps and marks:
+            places = [m[0] for m in marks]
+            now = places.index(self.over) if self.over in places else -1
+            self.show_over(places[(now + steps[Qt.Key(key)]) % len(places)])
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
+            self.pressed_on.emit(self.over)
+        elif key == Qt.Key.Key_Escape:
+            self.over = None
+            self.pressed_on.emit(None)
+        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_W):
+            self.zoom(middle, 1.3)
+        elif key in (Qt.Key.Key_Minus, Qt.Key.Key_S):
+            self.zoom(middle, 1 / 1.3)
+        elif key == Qt.Key.Key_F:
+            self.fit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _achieved(a: Alike) -> str:
+    rate = scaled(a.achieved_flops_per_s, "FLOP/s") if a.flops else scaled(
+        a.achieved_bytes_per_s, "B/s")  # fmt: skip
+    return f"{rate}, {percent(a.of_roof)} of the {a.roof} roof"
+
+
+def _named(a: Alike) -> str:
+    return a.label + (f" ×{a.count}" if a.count > 1 else "")
+
+
+def _short(name: str) -> str:
+    return name.replace(",000,000", "M").replace(",000", "k")

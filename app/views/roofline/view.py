@@ -1,0 +1,96 @@
+"""The roofline: which ceiling each launch is under, and how much of the time it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QWidget
+
+from app.quantities import data, number, percent, scaled, seconds
+from app.theme import Theme
+from app.views.launches import Alike, alike
+from app.views.roofline.canvas import RooflineCanvas
+from app.views.roofline.scene import overhead_parts
+from app.views.strip_view import StripView
+from app.views.view import Side
+
+_USUAL = 40
+_HEADS = ["Launches", "Op", "Shape", "Dtype", "Count", "Time in all", "Share of busy", "Regime",
+          "FLOP per byte", "FLOP/s", "Of roof", "Roof"]  # fmt: skip
+
+
+class Roofline(StripView):
+    """Marks are launches alike: area is the share of the GPU's busy time. Click isolates one,
+    arrows go from one to the next, the wheel and + − zoom, F shows everything."""
+
+    title = "Roofline"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.found: list[Alike] = []
+        self.wanted = _USUAL
+        self.legend = self.strip.legend(theme)
+        self.strip.stretch()
+        self.said = self.strip.label()
+        self.heaviest = self.strip.slider("How many of the heaviest launches are shown", self._cut)
+        self.canvas = self.below(RooflineCanvas(theme), self._pressed)
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        p = sides[current].prediction
+        self.found = alike(p)
+        before = alike(sides[0].prediction) if current else []
+        self.legend.show_shares(p.shares)
+        with QSignalBlocker(self.heaviest):
+            self.heaviest.setRange(1, max(1, len(self.found)))
+            self.heaviest.setValue(min(self.wanted, len(self.found)))
+        self.canvas.set(p, self.found, before)
+        self._cut(self.heaviest.value(), False)
+
+    def pick(self, ops: frozenset[int]) -> None:
+        self.canvas.picked = ops
+        self.canvas.update()
+
+    def subtitle(self) -> str:
+        return "area is share of time"
+
+    def rows(self) -> list[list[str]]:
+        p = self.canvas.prediction
+        if p is None or self.canvas.roof is None:
+            return []
+        rows = [list(_HEADS)]
+        for a in self.found:
+            rows.append([
+                a.label, a.op, a.shape, a.dtype, str(a.count), seconds(a.total_s),
+                percent(a.share), a.regime, number(a.intensity) if a.flops else "",
+                scaled(a.achieved_flops_per_s, "FLOP/s") if a.flops else "", percent(a.of_roof),
+                a.roof,
+            ])  # fmt: skip
+        rows += [
+            [name, "overhead", "", "", "", seconds(value)] for name, value in overhead_parts(p)
+        ]
+        roofs = self.canvas.roof
+        rows += [["ceiling", c.label] for c in roofs.engines]
+        rows += [["ceiling", roofs.label(level)] for level in roofs.memories]
+        wide = len(_HEADS)
+        return [row + [""] * (wide - len(row)) for row in rows]
+
+    def _cut(self, count: int, chosen: bool = True) -> None:
+        """Show so many of the heaviest."""
+        if chosen:
+            self.wanted = count if count < len(self.found) else 10**6
+        self.canvas.shown = count
+        share = sum(a.share for a in self.found[:count])
+        bytes_shown = sum(a.bytes * a.count for a in self.found[:count])
+        self.said.setText(f"heaviest {count} of {len(self.found)}: {percent(share)}")
+        self.said.setToolTip(f"{percent(share)} of the GPU's busy time, {data(bytes_shown)} moved")
+        self.canvas.update()
+
+    def _pressed(self, what: Any) -> None:
+        if what is None and not self.canvas.picked:
+            return
+        ops: frozenset[int] = what.ops if isinstance(what, Alike) else frozenset()
+        if ops == self.canvas.picked:
+            ops = frozenset()
+        self.pick(ops)
+        self.picked.emit(ops)

@@ -1,0 +1,1 @@
+"""Figures along an axis."""

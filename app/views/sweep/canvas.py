@@ -1,0 +1,368 @@
+"""A sweep as painted: time with its interval above, the shares below, the shifts through both."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QKeyEvent
+
+from app.plots.patterns import STACK
+from app.plots.scale import factor_ticks
+from app.quantities import between, count_of, data, percent, plain, seconds, seconds_unit
+from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
+from app.views.canvas import Canvas, Card
+from app.views.labels import Labels
+from app.views.paint import Paint, Points, face, pill_box, width
+from app.views.scale import Scale
+from app.views.sweep.curves import Curve, Curves, axis_name, axis_title, value_words, within_words
+from app.views.sweep.lines import at_line, points, ring, take
+from simulator.prediction import REGIMES
+
+_LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0
+_BAND, _STALE = 0.16, 0.6
+
+
+class SweepCanvas(Canvas):
+    """`over` is a point of the current side's curve, as its place in `values`; `head` a title and a
+    quieter one above the plot, where several stand together."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Sweep: time and shares of time along an axis")
+        self.found: Curves | None = None
+        self.head: tuple[str, str] = ("", "")
+        self.stale = False
+        self.setMinimumSize(300, 184)
+
+    def show_curves(self, found: Curves) -> None:
+        """Draw these."""
+        self.found, self.stale, self.over = found, False, None
+        self.update()
+
+    # where things stand
+
+    @property
+    def halves(self) -> tuple[QRectF, QRectF]:
+        """The areas of time and of shares."""
+        wide, room = self.width() - _LEFT - _RIGHT, self.height() - _TOP - _GAP - _BOTTOM
+        high = 0.62 * room
+        top = QRectF(_LEFT, _TOP, wide, high)
+        return top, QRectF(_LEFT, top.bottom() + _GAP, wide, room - high)
+
+    @property
+    def along(self) -> Scale:
+        """The axis of both halves."""
+        top, _ = self.halves
+        values = self.found.curves[0].values if self.found and self.found.curves else [1.0, 2.0]
+        low, high = float(values[0]), float(values[-1])
+        low, high = (low, high) if high > low else (low / 2, 2 * high)
+        return Scale(low, high, top.left(), top.right(), True)
+
+    @property
+    def upward(self) -> Scale:
+        """Seconds of a step."""
+        top, _ = self.halves
+        columns = [c.columns[name] for c in (self.found.curves if self.found else ())
+                   for name in ("low_s", "high_s", "period_s")]  # fmt: skip
+        times = np.concatenate([v[v > 0] for v in columns]) if columns else np.array([1e-3, 1.0])
+        low, high = float(times.min()), float(times.max())
+        slack = 1.5 if high < 3 * low else 1.25
+        return Scale(low / slack, high * slack, top.bottom(), top.top(), True)
+
+    @property
+    def first(self) -> Curve | None:
+        """The current side's curve."""
+        return self.found.curves[0] if self.found and self.found.curves else None
+
+    # painting
+
+    def draw(self, paint: Paint) -> None:
+        x = _LEFT
+        for words, colour, weight in zip(self.head, (self.theme.ink, self.theme.ink3), (600, 400),
+                                         strict=True):  # fmt: skip
+            x = paint.text(x, 10, words, colour, SUPPORT_PX, weight).right() + 8
+        found, first = self.found, self.first
+        if found is None:
+            paint.text(self.width() / 2, self.height() / 2, "Predicting along the axis …",
+                       self.theme.ink3, align=0.5)  # fmt: skip
+            return
+        if first is None:
+            self._refused(paint, found)
+            return
+        paint.painter.setOpacity(_STALE if self.stale else 1.0)
+        x, y = self.along, self.upward
+        labels = Labels(self.halves[0].adjusted(2, 2, -2, -2))
+        self._axes(paint, x, y, first)
+        self._unfit(paint, found, x, labels)
+        self._shares(paint, first, x)
+        self._lines(paint, found, x, y, labels)
+        self._shift_lines(paint, found, x)
+        self._here(paint, found, x, y, labels)
+        self._shift_names(paint, found, x)
+        for index in reversed(range(len(found.curves))):
+            self._name(paint, found.curves[index], index, x, y, labels)
+        self._busy_name(paint, first, x, y, labels)
+        if self.over is not None:
+            at = self.point()
+            _, low = self.halves
+            paint.line([(at.x(), _TOP), (at.x(), low.bottom())], self.theme.ink3, 1.0, dotted=True)
+            paint.mark(first.regime(self.over), at.x(), at.y(), 6.5, self.theme.ink)
+        paint.painter.setOpacity(1.0)
+
+    def _refused(self, paint: Paint, found: Curves) -> None:
+        """Why there is no sweep, in as many lines as it takes."""
+        area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
+        paint.painter.setFont(face(SUPPORT_PX)[0])
+        paint.painter.setPen(QColor(self.theme.ink2))
+        words = f"No sweep over {within_words(axis_name(found.axis))}.\n{found.refused}"
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        paint.painter.drawText(area, int(flags), words)
+
+    def _axes(self, paint: Paint, x: Scale, y: Scale, first: Curve) -> None:
+        theme = self.theme
+        top, below = self.halves
+        unit_s, unit = seconds_unit(y.high / 1.25)
+        for value, name in Scale(y.low / unit_s, y.high / unit_s, 0, 1, True).ticks(6):
+            at = y.at(value * unit_s)
+            if not top.top() - 1 <= at <= top.bottom() + 1:
+                continue
+            paint.line([(top.left(), at), (top.right(), at)], theme.grid)
+            if at > top.top() + 6:
+                paint.text(top.left() - 8, at, name, theme.ink3, align=1.0)
+        paint.text(top.left() - 8, top.top() - 6, unit, theme.ink3, align=1.0)
+        for share, name in ((0.0, "0"), (0.5, "50%"), (1.0, "100%")):
+            at = below.bottom() - share * below.height()
+            paint.text(below.left() - 8, at, name, theme.ink3, align=1.0)
+        foot = below.bottom() + 13
+        here = value_words(first.here)
+        taken = QRectF()
+        if x.low <= first.here <= x.high:
+            taken = paint.text(self._inside(x.at(first.here), width(here, LABEL_PX, 600)), foot,
+                               here, theme.ink, LABEL_PX, 600, 0.5)  # fmt: skip
+            taken.adjust(-8, 0, 8, 0)
+        most = max(3, int(top.width() / 62))
+        for place, name in factor_ticks(x.low, x.high, most):
+            at = x.at(2.0**place)
+            paint.line([(at, top.top()), (at, top.bottom())], theme.grid)
+            wide = width(name)
+            if not taken.intersects(QRectF(at - wide / 2, foot - 6, wide, 12)):
+                paint.text(self._inside(at, wide), foot, name, theme.ink3, align=0.5)
+        line = self.found.line if self.found else None
+        words = axis_title(line.name, line.unit) if line else ""
+        paint.text(top.center().x(), foot + 18, words, theme.ink3, align=0.5)
+
+    def _inside(self, middle: float, wide: float) -> float:
+        """The middle of a text that is to stay within the canvas."""
+        return min(max(middle, wide / 2 + 2), self.width() - wide / 2 - 2)
+
+    def _unfit(self, paint: Paint, found: Curves, x: Scale, labels: Labels) -> None:
+        """From where on the GPU's memory is too small."""
+        if found.unfit is None:
+            return
+        top, _ = self.halves
+        left = x.at(found.unfit)
+        area = QRectF(left, top.top(), max(4.0, top.right() - left), top.height())
+        paint.area(area, "refused")
+        words = f"{plain(found.unfit)} does not fit"
+        box = pill_box(top.right() - 3, top.bottom() - 12, words, align=1.0)
+        labels.take(box)
+        paint.pill(top.right() - 3, top.bottom() - 12, words, self.theme.danger, align=1.0)
+
+    def _shares(self, paint: Paint, first: Curve, x: Scale) -> None:
+        theme = self.theme
+        _, area = self.halves
+        xs = x.many(first.values)
+        floor = np.zeros(xs.size)
+        for regime in STACK:
+            band = first.columns[regime]
+            top = floor + band
+            low_y, high_y = (area.bottom() - area.height() * v for v in (floor, top))
+            if band.max() > 0:
+                paint.area(ring(xs, low_y, high_y), regime)
+                paint.line(points(xs, high_y), theme.bg1, 1.0)
+            thick = band * area.height()
+            inner = (xs > area.left() + 38) & (xs < area.right() - 38)
+            if inner.any():
+                at = int(np.argmax(np.where(inner, thick, -1.0)))
+                if thick[at] >= 20:
+                    paint.pill(xs[at], (low_y[at] + high_y[at]) / 2, regime,
+                               theme.regime(regime).ink, weight=600)  # fmt: skip
+            floor = top
+
+    def _colour(self, index: int, curve: Curve) -> str:
+        """Ink for the current side, its letter's colour for another."""
+        place = "ABCD".find(curve.side.letter)
+        return self.theme.ink if index == 0 else self.theme.sides[max(0, place)]
+
+    def _lines(self, paint: Paint, found: Curves, x: Scale, y: Scale, labels: Labels) -> None:
+        for index in reversed(range(len(found.curves))):
+            curve = found.curves[index]
+            if index and curve.same(found.curves[0]):
+                continue
+            colour = self._colour(index, curve)
+            xs = x.many(curve.values)
+            low, high, middle = (y.many(curve.columns[n]) for n in ("low_s", "high_s", "period_s"))
+            path = ring(xs, low, high)
+            paint.area(path, colour, _BAND if index == 0 else 0.6 * _BAND)
+            if index == 0:
+                busy = y.many(curve.columns["gpu_busy_s"])
+                self._clipped(paint, points(xs, busy), self.theme.ink3)
+                take(labels, xs, busy)
+            paint.line(points(xs, middle), colour, SECOND_WIDTH if index else CURVE_WIDTH,
+                       dashed=index > 0)  # fmt: skip
+            take(labels, xs, middle)
+
+    def _clipped(self, paint: Paint, line: Points, colour: str) -> None:
+        paint.painter.save()
+        paint.painter.setClipRect(self.halves[0])
+        paint.line(line, colour, 1.4, dotted=True)
+        paint.painter.restore()
+
+    def _name(self, paint: Paint, curve: Curve, index: int, x: Scale, y: Scale,
+              labels: Labels) -> None:  # fmt: skip
+        """A side's name at its line; at its place where it shares the first one's line."""
+        words = f"{curve.side.letter}  {curve.side.name}"
+        if index and self.first is not None and curve.same(self.first):
+            if x.low <= curve.here <= x.high:
+                at = QPointF(x.at(curve.here), y.at(curve.side.prediction.period_s))
+                box = pill_box(0, 0, words)
+                room = labels.beside(at.x(), at.y(), 6, box.width(), box.height())
+                if room:
+                    paint.pill(room.center().x(), room.center().y(), words,
+                               self._colour(index, curve))  # fmt: skip
+            return
+        at_line(paint, x.many(curve.values), y.many(curve.columns["period_s"]), words,
+                      self._colour(index, curve), labels)  # fmt: skip
+
+    def _busy_name(self, paint: Paint, curve: Curve, x: Scale, y: Scale, labels: Labels) -> None:
+        ys = y.many(curve.columns["gpu_busy_s"])
+        at_line(paint, x.many(curve.values), ys, "GPU busy", self.theme.ink3, labels, True)
+
+    def _shift_lines(self, paint: Paint, found: Curves, x: Scale) -> None:
+        """Dashed through both halves, in the ink of the regime that begins."""
+        top, below = self.halves
+        for shift in found.shifts:
+            if shift.first is None or shift.after is None:
+                continue
+            at = x.at(shift.first)
+            line = [(at, top.top()), (at, below.bottom())]
+            paint.line(line, self.theme.bg1, 3.4)
+            paint.line(line, self.theme.regime(shift.after).ink, 1.6, dashed=True)
+
+    def _shift_names(self, paint: Paint, found: Curves, x: Scale) -> None:
+        """The regime that begins and its first value, between the halves."""
+        top, below = self.halves
+        middle = (top.bottom() + below.top()) / 2
+        taken: list[QRectF] = []
+        for shift in found.shifts:
+            if shift.first is None or shift.after is None:
+                continue
+            at = x.at(shift.first)
+            first = value_words(shift.first)
+            for words in (f"{shift.after}-bound from {first}", first):
+                wide = pill_box(0, 0, words, weight=600).width()
+                centre = min(max(at, top.left() + wide / 2), top.right() - wide / 2)
+                box = pill_box(centre, middle, words, weight=600)
+                if not any(box.intersects(t) for t in taken):
+                    taken.append(box)
+                    ink = self.theme.regime(shift.after).ink
+                    paint.pill(centre, middle, words, ink, weight=600)
+                    break
+
+    def _here(self, paint: Paint, found: Curves, x: Scale, y: Scale, labels: Labels) -> None:
+        """Where the sides are: the current one with its time, the others hollow."""
+        theme = self.theme
+        _, below = self.halves
+        for index in reversed(range(len(found.curves))):
+            curve = found.curves[index]
+            if not x.low <= curve.here <= x.high:
+                continue
+            time, low, high = curve.here_s()
+            at = QPointF(x.at(curve.here), y.at(time))
+            labels.take(QRectF(at.x() - 7, at.y() - 7, 14, 14))
+            if index:
+                paint.mark(None, at.x(), at.y(), 4.6, self._colour(index, curve), True, wide=1.8)
+                continue
+            paint.line([(at.x(), _TOP), (at.x(), below.bottom())], theme.ink, 1.4, casing=theme.bg1)
+            labels.take(QRectF(at.x() - 2, _TOP, 4, self.halves[0].height()))
+            paint.mark(None, at.x(), at.y(), 5.6, theme.bg1, wide=2.2)
+            words = f"{seconds(time)}, {between(low, high, time)}"
+            box = pill_box(0, 0, words, weight=600)
+            room = labels.beside(at.x(), at.y(), 8, box.width(), box.height())
+            if room:
+                paint.pill(room.center().x(), room.center().y(), words, theme.ink, weight=600)
+
+    # the pointer and the keys
+
+    def hit(self, at: QPointF) -> int | None:
+        first = self.first
+        if first is None or self.stale:
+            return None
+        top, below = self.halves
+        if not top.united(below).adjusted(-6, 0, 6, 0).contains(at):
+            return None
+        return int(np.argmin(np.abs(self.along.many(first.values) - at.x())))
+
+    def card(self) -> Card | None:
+        first, found = self.first, self.found
+        if first is None or found is None or self.over is None:
+            return None
+        row = int(self.over)
+        value = float(first.values[row])
+        figure = {name: float(column[row]) for name, column in first.columns.items()}
+        rows = [("Time, 80%", _timed(first, row))]
+        for other in found.curves[1:]:
+            place = other.row(value)
+            if place is not None:
+                rows.append((f"{other.side.letter}  {other.side.name}", _timed(other, place)))
+        shares = ", ".join(f"{percent(figure[r])} {r}" for r in REGIMES)
+        fits = "" if figure["fits"] else ", does not fit"
+        rows += [
+            ("GPU busy", seconds(figure["gpu_busy_s"])),
+            ("Throughput", count_of(figure["samples_per_s"], "samples/s")),
+            ("Shares", shares), ("Memory", data(figure["peak_memory_bytes"]) + fits),
+        ]  # fmt: skip
+        regime = first.regime(row)
+        return Card(
+            f"{axis_name(found.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime
+        )
+
+    def card_at(self) -> QPointF:
+        """Beside the point, at the top, where lines that rise leave room."""
+        point = self.point()
+        return QPointF(point.x(), _TOP - 12)
+
+    def point(self) -> QPointF:
+        """Where `over` is on the line."""
+        first = self.first
+        if first is None or self.over is None:
+            return self.at
+        row = int(self.over)
+        at = self.along.at(float(first.values[row]))
+        return QPointF(at, self.upward.at(float(first.columns["period_s"][row])))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        first, key = self.first, Qt.Key(event.key())
+        if first is None or self.stale:
+            super().keyPressEvent(event)
+            return
+        last = first.values.size - 1
+        now = self.over
+        if now is None:
+            now = int(np.argmin(np.abs(np.log(first.values / first.here))))
+        steps = {Qt.Key.Key_Right: now + 1, Qt.Key.Key_Up: now + 1, Qt.Key.Key_Left: now - 1,
+                 Qt.Key.Key_Down: now - 1, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}  # fmt: skip
+        if key in steps:
+            self.show_over(min(max(steps[key], 0), last))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            if self.over is not None:
+                self.pressed_on.emit(self.over)
+        elif key == Qt.Key.Key_Escape and self.over is not None:
+            self.show_over(None)
+        else:
+            super().keyPressEvent(event)
+
+
+def _timed(curve: Curve, row: int) -> str:
+    """A time with its interval."""
+    low, high, time = (float(curve.columns[n][row]) for n in ("low_s", "high_s", "period_s"))
+    return f"{seconds(time)}, {between(low, high, time)}"

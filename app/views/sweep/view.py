@@ -1,0 +1,107 @@
+"""The sweep: time and shares over batch or sequence, and where the regime shifts."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from PySide6.QtWidgets import QWidget
+
+from app.quantities import between, count_of, data, percent, plain, seconds
+from app.theme import Theme
+from app.views.strip_view import StripView
+from app.views.sweep.canvas import SweepCanvas
+from app.views.sweep.curves import NAMES, CancelledError, Curves, curves, lacking, moved
+from app.views.view import Question, Side
+from simulator.prediction import REGIMES
+
+
+class Sweep(StripView):
+    """A step's time along an axis. A click, or arrows and Enter, ask for the scenario at a point;
+    the switch above changes the axis."""
+
+    title: ClassVar[str] = "Sweep"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.axis = "batch"
+        self.sides: tuple[Side, ...] = ()
+        self.current = 0
+        self.switch = self.strip.segments("Axis", ("Batch", "Sequence"), self._along)
+        self.strip.stretch()
+        self.said = self.strip.label("band: 80% interval")
+        self.canvas = self.below(SweepCanvas(theme), self._pressed)
+
+    def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        """The curves so far stay, paler, until those of these sides are there."""
+        self.sides, self.current = sides, current
+        self.canvas.stale, self.canvas.over = True, None
+        for button, (axis, words) in zip(
+            self.switch.buttons(), {"batch": "Batch", "seq": "Sequence"}.items(), strict=True
+        ):
+            why = lacking(sides[current].scenario, axis)
+            button.setEnabled(not why or axis == self.axis)
+            button.setToolTip(why or f"Axis: {words}")
+        self.canvas.update()
+
+    def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
+        axis = self.axis
+
+        def work(cancelled: Any) -> Curves | None:
+            try:
+                return curves(sides, current, axis, cancelled)
+            except CancelledError:
+                return None
+
+        return work
+
+    def answer(self, found: Any) -> None:
+        if isinstance(found, Curves) and found.axis == self.axis:
+            self.canvas.show_curves(found)
+            sentences = [s.sentence for s in found.shifts] or ["no regime shift in this range"]
+            self.canvas.setAccessibleDescription("; ".join([*sentences, *found.notes]))
+            self.said.setToolTip("\n".join([*sentences, *found.notes]))
+
+    def subtitle(self) -> str:
+        return f"time and shares over {NAMES[self.axis].lower()}"
+
+    def rows(self) -> list[list[str]]:
+        found = self.canvas.found
+        if found is None or not found.curves:
+            return []
+        heads = [
+            "Side", NAMES[found.axis], "Time", "80% interval", "GPU busy", "Throughput",
+            *(r.capitalize() for r in REGIMES), "Bound by", "Memory at the peak", "Fits",
+        ]  # fmt: skip
+        rows = [heads]
+        for curve in found.curves:
+            for row, value in enumerate(curve.values):
+                at = {name: float(column[row]) for name, column in curve.columns.items()}
+                rows.append([
+                    curve.side.letter, plain(float(value)), seconds(at["period_s"]),
+                    between(at["low_s"], at["high_s"], at["period_s"]), seconds(at["gpu_busy_s"]),
+                    count_of(at["samples_per_s"], "samples/s"), *(percent(at[r]) for r in REGIMES),
+                    curve.regime(row), data(at["peak_memory_bytes"]),
+                    "yes" if at["fits"] else "no",
+                ])  # fmt: skip
+        said = [["shift", s.sentence] for s in found.shifts]
+        said += [["note", text] for text in found.notes]
+        return rows + [row + [""] * (len(heads) - len(row)) for row in said]
+
+    def _along(self, index: int) -> None:
+        """Another axis: the question is another one."""
+        axis = list(NAMES)[index]
+        if axis == self.axis:
+            return
+        self.axis = axis
+        self.canvas.found, self.canvas.over = None, None
+        self.canvas.update()
+        self.wondered.emit()
+
+    def _pressed(self, what: int | None) -> None:
+        first = self.canvas.first
+        if what is None or first is None:
+            return
+        value = int(first.values[what])
+        if value == first.here:
+            return
+        self.asked.emit(moved(first.side.scenario, self.axis, value))

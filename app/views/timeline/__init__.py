@@ -1,0 +1,1 @@
+"""The host over the GPU, in time."""

@@ -1,0 +1,79 @@
+"""What is said of a slice, and of a span of time."""
+
+from __future__ import annotations
+
+from app.quantities import data, percent, scaled, seconds
+from app.views.canvas import Card
+from app.views.paint import elided
+from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, LAUNCHES, VIEWS, WAITS, Lanes
+from simulator.prediction import REGIMES
+
+_MODULE_PX = 260.0
+
+
+def gpu_card(lanes: Lanes, place: int) -> Card:
+    """A kernel, or the idle time before it."""
+    p, slices = lanes.prediction, lanes.gpu
+    kernel, kind = int(slices.of[place]), int(slices.kind[place])
+    c, s = p.columns, p.schedule
+    op, work = p.trace.ops[int(c.op_of[kernel])], p.works[int(c.work_of[kernel])]
+    module = elided(op.module or "the network itself", _MODULE_PX)
+    if kind >= len(REGIMES):
+        return Card(
+            "GPU idle", note=GPU_KINDS[kind], regime="overhead",
+            rows=(("Idle", seconds(float(s.idle_s[kernel]))),
+                  ("Waited for", lanes.kernel_label(kernel)), ("Module", module)),
+        )  # fmt: skip
+    duration = float(s.end_s[kernel] - s.start_s[kernel])
+    regime = REGIMES[kind]
+    return Card(
+        lanes.kernel_label(kernel), note=f"{regime}-bound", regime=regime,
+        rows=(
+            ("Op", op.name.removeprefix("aten.")),
+            ("Time", f"{seconds(duration)}, {seconds(float(c.fixed_s[kernel]))} of it fixed"),
+            ("Launched, started",
+             f"{seconds(float(s.issue_s[kernel]))}, {seconds(float(s.start_s[kernel]))}"),
+            ("GPU idle before", seconds(float(s.idle_s[kernel])) if s.idle_s[kernel] else "none"),
+            ("FLOPs, bytes", f"{scaled(work.flops, 'FLOP')}, {data(work.bytes)}"),
+            ("Module", module),
+            ("From", f"{', '.join(p.tiers)}, profile {p.profile}"),
+        ),
+    )  # fmt: skip
+
+
+def host_card(lanes: Lanes, place: int) -> Card:
+    """What the host does."""
+    p, slices = lanes.prediction, lanes.host
+    kind = HOST_KINDS[slices.kind[place]]
+    index = int(slices.of[place])
+    op = p.trace.ops[index]
+    time = seconds(float(slices.end_s[place] - slices.begin_s[place]))
+    rows = [("Host time", time), ("Module", elided(op.module or "the network itself", _MODULE_PX)),
+            ("Phase", op.phase)]  # fmt: skip
+    if kind == LAUNCHES and (graph := lanes.graph_of(index)):
+        many = f"{lanes.kernels_of(graph).size:,}"
+        return Card("graph", (("Host time", time), ("Kernels", many)), kind)
+    if kind == LAUNCHES:
+        rows.insert(1, ("Kernels", f"{lanes.kernels_of(frozenset([index])).size:,}"))
+    name = op.name.removeprefix("aten.")
+    note = {WAITS: "the host waits for the GPU", VIEWS: VIEWS}.get(kind, kind)
+    return Card(name, tuple(rows), note)
+
+
+def area_card(lanes: Lanes, low_s: float, high_s: float) -> Card:
+    """Sums over a span."""
+    sums, host = lanes.gpu.sums(low_s, high_s), lanes.host.sums(low_s, high_s)
+    span = max(high_s - low_s, 1e-15)
+    rows = [(name, f"{seconds(value)}, {percent(value / span)}")
+            for name, value in sums.items() if value > 0]  # fmt: skip
+    rows = [(f"{name}-bound kernels" if name in REGIMES else f"idle, {name}", words)
+            for name, words in rows]  # fmt: skip
+    busy = sum(sums[name] for name in REGIMES)
+    inside = lanes.gpu.within(low_s, high_s)
+    count = int((lanes.gpu.kind[inside] < len(REGIMES)).sum())
+    work = sum(value for name, value in host.items() if name != WAITS)
+    return Card(
+        seconds(span), note=f"{count:,} kernel{'s' * (count != 1)}",
+        rows=(("GPU busy", f"{seconds(busy)}, {percent(busy / span)}"), *rows,
+              ("Host at work", f"{seconds(work)}, {percent(work / span)}")),
+    )  # fmt: skip

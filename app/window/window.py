@@ -1,0 +1,279 @@
+"""The explorer's window: head, verdict, shelf, workspaces, scenarios and inspector."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
+
+from app.background.advising import Advising
+from app.background.answer import Answer
+from app.background.answering import Answering
+from app.background.worker import Worker
+from app.commands.command_line import as_command
+from app.inspector.inspector import Inspector
+from app.shelf.cards import SECTIONS
+from app.shelf.dropping import Dropping
+from app.shelf.shelf import Shelf
+from app.state.files import Files
+from app.state.places import Remembered
+from app.state.session import LETTERS, Session, State
+from app.views.view import View
+from app.window.banner import Banner
+from app.window.exporting import Form, ask_and_export
+from app.window.head import Head, WorkspaceButtons
+from app.window.keys import KeysDialog
+from app.window.layout import Layout
+from app.window.menus import Menus
+from app.window.opening import Opening
+from app.window.palette import Command, CommandPalette, keys_said, of_actions
+from app.window.panel import Panel
+from app.window.side_strip import SideStrip
+from app.window.status import Status
+from app.window.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
+from app.window.verdict import VerdictBar
+from app.window.view_panels import ViewPanels
+from app.window.workspaces import Workspaces
+
+_WITHOUT_VERDICT = ("Compare", "Lessons")
+"""Workspaces whose views say themselves what is predicted, or ask for it."""
+_WITH_SIDES = ("Explore", "Compare")
+"""Workspaces under which the scenarios stand."""
+
+
+class Window(QMainWindow):
+    """What is shown follows the session's state; every change goes through the session."""
+
+    def __init__(self, session: Session, worker: Worker,
+                 remembered: Remembered | None = None) -> None:  # fmt: skip
+        super().__init__()
+        self.session, self.worker = session, worker
+        theme = self.theme = themed(session.state.theme)
+        self.answering = Answering(session, worker)
+        self.advising = Advising(worker)
+        self.setWindowTitle("Ridgepoint")
+        self.setFont(face())
+        self.verdict, self.banner = VerdictBar(theme), Banner()
+        self.inspector = Inspector(session, theme)
+        self.shelf = Shelf(theme, self._side_names)
+        self.strip = SideStrip(session, self.answering, theme)
+        self.panels = ViewPanels(session, self.answering, worker, theme)
+        self.workspaces = Workspaces()
+        self.workspaces.fill(self.panels.views)
+        self.beside = [Panel("Shelf", self.shelf, theme), Panel("Scenario", self.inspector, theme)]
+        for part in (self.answering, self.advising, self.panels):
+            part.setParent(self)  # their timers end with the window
+        self._place()
+        self.layout_ = Layout(self, self.workspaces, self.beside)
+        self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
+        self.opening = Opening(self, session, self.files, self.banner)
+        self.dropping = Dropping(self, theme)
+        self.buttons = WorkspaceButtons(self.workspaces.docks)
+        self.head = Head(Menus(self), self.buttons)
+        self.head.commands.clicked.connect(self.show_commands)
+        self.setMenuWidget(self._top())
+        self.status = Status(self.answering, worker)
+        self.setStatusBar(self.status)
+        self.setContentsMargins(8, 0, 8, 0)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocus()  # no control has it before the user gives it to one
+        self._connect()
+        self._restyle()
+        self._go(session.state.workspace)
+        self.shelf.show_scenario(session.state.scenario)
+        self.beside[0].say("drag to apply")
+        self._say_side()
+        self.answering.ask()
+
+    @property
+    def views(self) -> dict[View, Panel]:
+        """Every view, and its panel."""
+        return self.panels.views
+
+    def _place(self) -> None:
+        """The shelf, the workspace above the scenarios, and the inspector."""
+        middle = QWidget()
+        middle.setProperty("look", "plain")
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.workspaces, 1)
+        column.addWidget(self.strip)
+        self.setCentralWidget(middle)
+        areas = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
+        widths = (SHELF_WIDTH, INSPECTOR_WIDTH)
+        for panel, area, wide in zip(self.beside, areas, widths, strict=True):
+            panel.setFixedWidth(wide)
+            self.addDockWidget(area, panel)
+
+    def _top(self) -> QWidget:
+        top = QWidget()
+        top.setProperty("look", "window")
+        column = QVBoxLayout(top)
+        column.setContentsMargins(0, 4, 0, 8)
+        column.setSpacing(6)
+        column.addWidget(self.head)
+        column.addWidget(self.verdict)
+        column.addWidget(self.banner)
+        return top
+
+    def _connect(self) -> None:
+        self.session.changed.connect(self._changed)
+        self.buttons.chosen.connect(self.session.show)
+        self.files.named.connect(self._say_asked)
+        self.shelf.applied.connect(self.dropping.apply)
+        for refusing in (self.panels, self.strip, self.inspector.applied):
+            refusing.refused.connect(self.banner.say)
+        answering, inspector = self.answering, self.inspector
+        answering.drawn.connect(self._draw)
+        answering.known.connect(self.strip.show_sides)
+        answering.late.connect(lambda: self.verdict.set_stale(True))
+        answering.failed.connect(self._failed)
+        for shows in (self.verdict, inspector):
+            answering.searched.connect(shows.show_along)
+        inspector.follow(self.advising)
+
+    def _changed(self, before: State, after: State) -> None:
+        self.banner.clear("card")
+        if before.theme != after.theme:
+            self._restyle()
+        if before.workspace != after.workspace:
+            self._go(after.workspace)
+        if (before.sides, before.current) != (after.sides, after.current):
+            self.strip.show_sides()
+            self._say_side()
+            self.inspector.show_scenario(after.scenario)
+            self.shelf.show_scenario(after.scenario)
+            self.answering.ask()
+        if before.picked != after.picked:
+            self.panels.pick(after.picked)
+
+    def _go(self, workspace: str) -> None:
+        shown = self.layout_.go(workspace)
+        self.buttons.put(shown)
+        self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
+        self.strip.setVisible(shown in _WITH_SIDES)
+        self._advise()
+
+    def _failed(self, reason: str) -> None:
+        self.verdict.waiting = "No prediction"
+        self.verdict.set_stale(True)
+        self.verdict.update()
+        self.banner.say(reason, about="prediction")
+        self.status.say("Not predicted")
+        self.strip.show_sides()
+        self.advising.stop()
+
+    def _draw(self) -> None:
+        """Show the current answer."""
+        answer = self.answering.answer
+        assert answer is not None
+        self.banner.clear("prediction")
+        self.verdict.show_answer(answer)
+        self.panels.draw()
+        self.status.count(answer)
+        self._say_asked()
+        self._advise()
+
+    def _advise(self) -> None:
+        """Look for advice on what is predicted, where it is seen."""
+        answer = self.answering.answer
+        if answer is not None and not self.beside[1].isHidden():
+            self.advising.about(answer.scenario)
+
+    def _say_asked(self) -> None:
+        answer = self.answering.answer
+        said = [self.files.said, asked_words(answer) if answer else ""]
+        self.head.asked.say("   ".join(words for words in said if words))
+
+    def _say_side(self) -> None:
+        """Which scenario the inspector is about."""
+        self.beside[1].say(self._side_names()[self.session.state.current])
+
+    def _side_names(self) -> list[str]:
+        sides = self.session.state.sides
+        return [f"{LETTERS[at]}, {side.name}" for at, side in enumerate(sides)]
+
+    # what the user does
+
+    def commands(self) -> list[Command]:
+        """Everything that can be done now: actions, views to go to, cards to apply."""
+        found = of_actions(self.actions())
+        for view, panel in self.views.items():
+            found.append(Command("Show", view.title, "", lambda v=view, p=panel: self._show(v, p)))
+        for widget in self.shelf.widgets:
+            card = widget.card
+            place = SECTIONS[card.kind].removesuffix("s")
+            done = partial(self.dropping.apply, card, -1)
+            found.append(Command(place, f"{card.title}, {card.detail}", "", done))
+        return found
+
+    def show_commands(self) -> None:
+        """Every command by name."""
+        palette = CommandPalette(self.commands(), self)
+        middle = self.mapToGlobal(QPoint((self.width() - palette.width()) // 2, 48))
+        palette.move(middle)
+        palette.show()
+
+    def show_keys(self) -> None:
+        """Every key."""
+        KeysDialog(keys_said(of_actions(self.actions(), every=True)), self).show()
+
+    def _show(self, view: View, panel: Panel) -> None:
+        self.session.show(view.workspace)
+        panel.show()
+        panel.raise_()
+
+    def toggle_theme(self) -> None:
+        """From dark to light, or back."""
+        self.session.paint("light" if self.theme.name == "dark" else "dark")
+
+    def copy_command(self) -> None:
+        """The current scenario as a command, on the clipboard."""
+        self.opening.tried(lambda: QGuiApplication.clipboard().setText(
+            as_command(self.session.state.scenario)))  # fmt: skip
+
+    def export(self, form: Form) -> None:
+        """The current prediction as a file; nothing where there is none yet."""
+        answer = self.answering.answer
+        if answer is not None:
+            self.opening.tried(lambda: ask_and_export(form, answer, self))
+
+    def keyPressEvent(self, event: Any) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.worker.busy():
+            self.worker.cancel_all()
+            self.answering.give_up()
+            self.advising.stop()
+            self.status.say("Given up")
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.strip.set_low(event.size().height() < LOW_WINDOW)
+        super().resizeEvent(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.worker.cancel_all()
+        self.files.close()
+        super().closeEvent(event)
+
+    def _restyle(self) -> None:
+        theme = self.theme = themed(self.session.state.theme)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.setPalette(palette(theme))
+        self.setStyleSheet(sheet(theme))
+        for part in (self.verdict, self.inspector, self.shelf, self.strip, self.panels,
+                     self.dropping, *self.beside):  # fmt: skip
+            part.restyle(theme)
+
+
+def asked_words(answer: Answer) -> str:
+    """What an answer is about: "bert-base, inference, batch 64 × 128, bf16 on H200"."""
+    p, subject = answer.prediction, answer.subject
+    seq = f" × {subject.seq:,}" if subject.seq else ""
+    return (f"{subject.name}, {p.trace.phase}, batch {subject.batch:,}{seq}, {subject.dtype} on "
+            f"{p.gpu.name}")  # fmt: skip
