@@ -12,9 +12,19 @@ _SHORT = {
 }  # fmt: skip
 
 
+def dram_reach(gpu: GPU, profile: Profile) -> float:
+    """Share of the data sheet's bandwidth that the best kernel reaches."""
+    return gpu.sustained_memory or profile.dram_reach
+
+
+def l2_kept_bytes(gpu: GPU, profile: Profile) -> float:
+    """Bytes of L2 in which data just used is found again."""
+    return (gpu.l2_bytes or 0) * (gpu.l2_reach or profile.l2_reach)
+
+
 def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
     """What DRAM gives, or what the units keep in flight, whichever is less (Little's law)."""
-    most = gpu.bandwidth_bytes_per_s * profile.dram_reach
+    most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
         return min(most, gpu.units * gpu.boost_hz * stream)
     return most

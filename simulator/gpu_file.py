@@ -26,6 +26,7 @@ _SI = {
 _Figure = Annotated[float, msgspec.Meta(ge=1e-3, le=1e7)]
 _Rate = Annotated[float, msgspec.Meta(ge=0.1, le=1e6)]
 _Clock = Annotated[float, msgspec.Meta(ge=10, le=1e5)]
+_Share = Annotated[float, msgspec.Meta(ge=0.05, le=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
@@ -65,6 +66,10 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     interconnect: _Text | None = None
     interconnect_gbytes_per_s: _Rate | None = None
     tdp_w: _Rate | None = None
+    sustained_tensor: _Share | None = None
+    sustained_vector: _Share | None = None
+    sustained_memory: _Share | None = None
+    l2_reach: _Share | None = None
     price_usd: _Figure | None = None
     tensor_tflops: _Dtypes = _Dtypes()
     vector_tflops: _Dtypes = _Dtypes()

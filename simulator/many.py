@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simulator.costs import Work
+from simulator.engines import l2_kept_bytes
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hosts import Host
@@ -122,7 +123,7 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
 
 def _columns(found: Issued, table: Roofs, rows: Ints, gpu: GPU, profile: Profile) -> Columns:
     row = found.lowered.work_of
-    hot = found.hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
+    hot = found.hot_share(l2_kept_bytes(gpu, profile))
     launched = table.of(rows[row])
     return Columns(row, found.lowered.op_of, *launched.parts(hot, launched.dirty()))
 

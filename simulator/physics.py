@@ -18,9 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.engines import dram_bytes_per_s, l2_bytes_per_s, peak_flops_per_s, units_of
+from simulator.engines import (
+    dram_bytes_per_s,
+    dram_reach,
+    l2_bytes_per_s,
+    peak_flops_per_s,
+    units_of,
+)
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
+from simulator.transfer import dram_share, issue, l2_share, longer, measured_on, tiles_of
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
@@ -105,7 +112,7 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
 def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     """Seconds [works, 6]: compute, memory from DRAM, memory from L2, fixed, what comes on top
     where anything is from DRAM, and of memory from DRAM where others' writes wait in L2."""
-    tiles = _tiles(curve, profile)
+    tiles = tiles_of(curve, gpu, profile)
     if tiles is not None and len(of.heads):
         found = _attention(of, gpu, profile, tiles)
     elif tiles is not None and of.flops.all():
@@ -119,23 +126,20 @@ def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
 def _written_back(of: Group, gpu: GPU, profile: Profile) -> Floats:
     """Seconds of writing back lines that kernels before left in L2."""
     held = _WRITTEN * (gpu.l2_bytes or 0) * of.read_bytes / np.maximum(of.bytes, 1)
-    most = gpu.bandwidth_bytes_per_s * profile.dram_reach
+    most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     return np.minimum(_EVICTING * of.read_bytes, held) / most
-
-
-def _tiles(curve: str, profile: Profile) -> Tiles | None:
-    """A curve's tiles, or those of what it is a variant of where it was not measured."""
-    while curve not in profile.tiles and "_" in curve:
-        curve = curve.rpartition("_")[0]
-    return profile.tiles.get(curve)
 
 
 def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
     """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
-    lanes = _peaks(of, gpu, "vector") / 2
-    slots = of.instructions / lanes
+    beside = issue(gpu, profile)
+    peaks = _peaks(of, gpu, "vector")
+    slots = of.instructions / (peaks / 2 * beside)
     on_tensor = _on_tensor(of)
-    compute = np.maximum(slots, np.where(on_tensor, of.flops / _peaks(of, gpu), 0.0))
+    products = of.flops / _peaks(of, gpu) * _longer(of, gpu, profile, traffic.issue)
+    compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
+    if beside > 1:  # no FLOP runs on lanes that are not for it
+        compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
     fixed = traffic.fixed_s + traffic.step_s * of.steps
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)
@@ -143,11 +147,11 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
     if gpu.units and gpu.boost_hz:
         alone = np.maximum(alone, of.runs * traffic.run_clocks / (gpu.units * gpu.boost_hz))
     cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
-    hot = of.bytes / (l2_bytes_per_s(gpu, profile) * traffic.l2)
+    hot = of.bytes / (l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile))
     latency = traffic.cold_s + traffic.cold_step_s * of.steps
     return np.column_stack(
         [
-            compute / traffic.issue,
+            compute,
             np.maximum(cold, alone),
             np.maximum(np.minimum(hot, cold), alone),
             fixed,
@@ -164,6 +168,7 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     high, wide = np.array(tiles.shapes, float).T[:, :, None]
     each = 2 * high * wide
     rate = _peaks(of, gpu) * tiles.utilisation / units
+    rate = rate / _longer(of, gpu, profile, tiles.utilisation)
     slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
     number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
     beside = _on_tensor(of)
@@ -194,6 +199,13 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     return _beside_memory(best, of, gpu, profile, tiles)
 
 
+def _longer(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
+    """Than this share of the peak, which the GPU that was measured reaches, would take here."""
+    measured = measured_on(profile.gpu)
+    there = _peaks(of, measured or gpu)
+    return longer(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
+
+
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
     """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
     return tiles.feed * gpu.boost_hz if gpu.units and gpu.boost_hz else np.inf
@@ -209,6 +221,8 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     blocks, count, longest, edges, flops, width, masked = of.heads.T
     one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
     one = one * np.where(masked > 0, tiles.masked, 1.0)
+    slower = (1 + tiles.narrow / width) * np.where(masked > 0, tiles.masked, 1.0)
+    one = one * _longer(of, gpu, profile, tiles.utilisation / slower)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
     serial = (longest + more / blocks) * tiles.alone
     shared = each * (count + more) / blocks
@@ -217,8 +231,9 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
 
 
 def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
-    cold = of.bytes / (gpu.bandwidth_bytes_per_s * tiles.dram)
-    hot = np.minimum(of.bytes / (l2_bytes_per_s(gpu, profile) * tiles.l2), cold)
+    cold = of.bytes / (gpu.bandwidth_bytes_per_s * dram_share(tiles.dram, gpu, profile))
+    from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(tiles.l2, gpu, profile)
+    hot = np.minimum(of.bytes / from_l2, cold)
     fixed, latency = (np.full_like(cold, s) for s in (tiles.fixed_s, tiles.cold_s))
     return np.column_stack([compute, cold, hot, fixed, latency])
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
+from simulator.engines import l2_kept_bytes
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hosts import Host
@@ -210,7 +211,7 @@ def _reached(
 ) -> tuple[Ints, Floats]:
     """The row of each class in the table of roofs, and what it finds in L2 [classes, points]."""
     far = kernels.reuse
-    hot = far.hot_share(traffic[:, points], (gpu.l2_bytes or 0) * profile.l2_reach)
+    hot = far.hot_share(traffic[:, points], l2_kept_bytes(gpu, profile))
     number = far.number[kernels.op_class]
     row = kind.stride[:, points][number]
     row *= kernels.place[:, None]

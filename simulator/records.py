@@ -185,6 +185,31 @@ class Assumption(msgspec.Struct, frozen=True):
     taken: str
 
 
+class Break(msgspec.Struct, frozen=True):
+    """Where the forward pass leaves what torch.compile takes as one graph, between ops.
+
+    Ops from `op` to `until` run as in eager mode, and their backward from op `back` to `back_until`
+    (no ops where these are equal). `where` is the line of code ("nets.py, line 31") and `reason`
+    what cannot be compiled there; both are "" at the edge of a function whose caller or callee the
+    graph breaks in.
+    """
+
+    op: int
+    until: int
+    where: str = ""
+    reason: str = ""
+    back: int = 0
+    back_until: int = 0
+
+    def moved(self, place: Sequence[int]) -> Break:
+        """Where old op i is op `place[i]`."""
+        op, until, back, back_until = (
+            place[i] if i < len(place) else place[-1] + 1 if place else 0
+            for i in (self.op, self.until, self.back, self.back_until)
+        )
+        return Break(op, max(op, until), self.where, self.reason, back, max(back, back_until))
+
+
 class Trace(msgspec.Struct, frozen=True, dict=True):
     """The ops of one step in dispatch order. `dict=True` leaves room for cached properties."""
 
@@ -201,6 +226,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     gpu: str
     tail_python_calls: int = 0
     tail_module_calls: int = 0
+    breaks: list[Break] = []
 
     @cached_property
     def signatures(self) -> tuple[list[Signature], list[int]]:

@@ -10,8 +10,10 @@ from operator import is_
 import numpy as np
 
 from simulator.costs import Work
+from simulator.engines import l2_kept_bytes
 from simulator.errors import InputError
 from simulator.fusion import Fused, fused
+from simulator.fusion.graphs import told
 from simulator.fusion.host_costs import launches as compiled_launches
 from simulator.fusion.replay_costs import replaying
 from simulator.fusion.replays import Replays, replayed
@@ -86,7 +88,7 @@ def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
     """Seconds of each kernel; what the kernels before it left in L2 is read at L2's speed."""
     row = found.lowered.work_of
     table = _roofs(found, gpu, profile).of(row)
-    hot = found.hot_share((gpu.l2_bytes or 0) * profile.l2_reach)
+    hot = found.hot_share(l2_kept_bytes(gpu, profile))
     return Columns(row, found.lowered.op_of, *table.parts(hot, table.dirty()))
 
 
@@ -163,18 +165,9 @@ def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
     if not compiles(mode):
         return ()
     fusion: Fused = trace.kept["fusion"]
-    notes = [*fusion.notes]
-    if replays(mode):
-        kept: Replays = trace.kept["replays"]
-        notes += kept.notes
-    breaks = sum(op.phase != "optimizer" and syncs(op.signature) for op in trace.ops)
-    if breaks:
-        many = f"{breaks} ops wait" if breaks > 1 else "an op waits"
-        notes.append(
-            f"{many} for the GPU, where torch.compile breaks its graph: what the pieces add is "
-            "not counted"
-        )
-    return tuple(notes)
+    kept: Replays | None = trace.kept.get("replays")
+    cut = kept.notes if kept else ()
+    return (*fusion.notes, *told(fusion.origin), *cut)
 
 
 def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from simulator.errors import InputError
 from simulator.records import (
     ITEM_BYTES,
     Assumption,
+    Break,
     Op,
     Phase,
     Role,
@@ -54,6 +55,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     tail_python_calls: int
     tail_module_calls: int
+    breaks: list[Break] = []
 
 
 def save(trace: Trace, path: Path | str) -> None:
@@ -123,7 +125,7 @@ def _rows(trace: Trace) -> _File:
     ]
     plain = ("phase", "optimizer", "samples", "tokens", "parameters", "weight_bytes",
              "assumptions", "torch_version", "gpu", "tail_python_calls",
-             "tail_module_calls")  # fmt: skip
+             "tail_module_calls", "breaks")  # fmt: skip
     return _File(
         format="ridgepoint-trace",
         version=VERSION,

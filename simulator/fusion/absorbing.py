@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.fusion.epilogue import is_product
+from simulator.fusion.graphs import Graphs, graphs
 from simulator.fusion.node import Key
 from simulator.fusion.scheduling import Group, ordered, reaches
 from simulator.records import Trace
@@ -25,6 +26,7 @@ def absorbed(
             for key in node.reads:
                 readers.setdefault(key, set()).add(group)
     into: dict[Group, Group] = {}
+    parts = graphs(trace)
     for group in found:
         if group.library or group.reduces or any(node.alone for node in group.nodes):
             continue
@@ -32,18 +34,19 @@ def absorbed(
             product = maker.get(key)
             if product is None or len(product.nodes) > 1 or readers[key] != {group}:
                 continue
-            if _fits(product, group, trace) and pays(product, group):
+            if _fits(product, group, trace, parts) and pays(product, group):
                 _join(product, group, found, into)
                 break
     return ordered([group for group in found if group not in into])
 
 
-def _fits(product: Group, group: Group, trace: Trace) -> bool:
+def _fits(product: Group, group: Group, trace: Trace, parts: Graphs) -> bool:
     node = product.nodes[0]
     op = node.call or trace.ops[node.ops[-1]]
     if not product.library or not is_product(op):
         return False
-    if trace.ops[group.nodes[0].ops[-1]].phase != op.phase:
+    at, where = (parts.of[each.nodes[0].ops[-1]] for each in (product, group))
+    if at != where or parts.eager(node.ops[-1]):
         return False
     size = op.outputs[0].numel
     others = [source for source in group.sources if source is not product]

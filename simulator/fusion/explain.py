@@ -9,6 +9,7 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.fusion.fused_trace import Fused
+from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import why_not
 from simulator.prediction import Prediction
 from simulator.profiles import learned
@@ -118,11 +119,13 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
 
 
 def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
-    after = _per_op(p)
+    after, parts = _per_op(p), graphs(fusion.trace)
     rows: dict[tuple[str, str], list[int]] = {}
     for number, op in enumerate(fusion.trace.ops):
         if after[0, number] and not op.name.startswith("fused."):
-            rows.setdefault((_short(op.name), why_not(op.signature)), []).append(number)
+            outside = op.phase != "optimizer" and parts.eager(number)
+            why = "it runs where the graph breaks" if outside else why_not(op.signature)
+            rows.setdefault((_short(op.name), why), []).append(number)
     found = [
         Left(name, len(at), int(after[0, at].sum()), float(after[2, at].sum()), reason)
         for (name, reason), at in rows.items()

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from simulator.fusion.access import region_of, value_of
 from simulator.fusion.epilogue import with_epilogue
+from simulator.fusion.graphs import graphs
 from simulator.fusion.node import Key
 from simulator.fusion.scheduling import Group
 from simulator.fusion.work import arguments
@@ -40,7 +41,8 @@ def fused_trace(
 
 class _Building:
     def __init__(self, trace: Trace, groups: list[Group], templates: bool) -> None:
-        self.trace, self.groups, self.templates = trace, groups, templates
+        self.trace, self.groups, self.graphs = trace, groups, graphs(trace)
+        self.templates = templates
         self.signatures: dict[object, Signature] = {}
         self.internal: dict[Key, int] = {}
         self.readers: dict[Key, set[int]] = {}
@@ -53,10 +55,13 @@ class _Building:
         from_outside = {s for i in rest for s in self.trace.ops[i].storages}
         ops = [self._op(number, group, from_outside) for number, group in enumerate(self.groups)]
         ops += [self.trace.ops[index] for index in rest]
+        stretches = [self.graphs.of[group.nodes[0].ops[-1]][1] for group in self.groups]
+        breaks = self.graphs.breaks_between(self.trace.breaks, stretches)
         place = {op: at for at, group in enumerate(self.groups)
                  for node in group.nodes for op in node.ops}  # fmt: skip
         assumed = [replace(each, op=place.get(each.op, 0)) for each in self.trace.assumptions]
-        made = replace(self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed)
+        made = replace(self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed,
+                       breaks=breaks)  # fmt: skip
         found = Fused(made, self.groups, self.trace)
         notes = list(found.notes)
         if any(self.trace.ops[index].name.startswith("fused.") for index in rest):
@@ -77,6 +82,8 @@ class _Building:
 
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:
         first = self.trace.ops[group.nodes[0].ops[-1]]
+        if self.graphs.eager(group.nodes[0].ops[-1]):
+            return first
         if group.library and len(group.nodes) > 1:
             return self._with_epilogue(number, group, from_outside)
         if group.library:

@@ -2,6 +2,9 @@
 
 No Python of the module runs, no autograd node of its ops; the whole backward is one node. A library
 call goes through the dispatcher once, from the wrapper, with its result allocated before.
+
+Where the graph breaks, each graph is entered and left, its inputs and weights are checked, and
+autograd has a node for it; what lies between graphs costs what it costs in eager mode.
 """
 
 from __future__ import annotations
@@ -9,9 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simulator.fusion.graphs import Graph, Graphs, graphs
 from simulator.hosts import Host
 from simulator.issued import Floats, Issued
+from simulator.records import Phase, Trace
 from simulator.timeline import Launches
 
 
@@ -54,7 +60,9 @@ def ops_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
     trace, number = found.trace, found.launches
     own = host.op_s(found.counts)
     speed = host.seconds["op"] / costs.reference_op_s
-    eager = np.array([op.phase == "optimizer" for op in trace.ops], bool)
+    parts = graphs(trace)
+    eager = np.array([op.phase == "optimizer" or parts.eager(index)
+                      for index, op in enumerate(trace.ops)], bool)  # fmt: skip
     generated = ~eager & np.array([op.name.startswith("fused.") for op in trace.ops], bool)
     work = np.where(generated, costs.triton_s * speed * (number > 0), own * costs.library_share)
     work = np.where(eager, own, work) + np.where(generated, 0, number) * host.launch_s
@@ -73,7 +81,11 @@ def calls_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
     weights, given = roles.count("weight") + roles.count("buffer"), roles.count("input")
     called_s = costs.call_s + costs.input_s * given + costs.weight_s * weights
     back_s = costs.backward_s + costs.gradient_s * roles.count("weight")
-    return (entering * called_s + backward * back_s) * (host.seconds["op"] / costs.reference_op_s)
+    found_s = (entering * called_s + backward * back_s) * (
+        host.seconds["op"] / costs.reference_op_s
+    )
+    parts = graphs(trace)
+    return found_s + _further_graphs_s(trace, parts, host, costs) if parts.cuts else found_s
 
 
 def spread(found: Issued, work: Floats, host: Host) -> Launches:
@@ -85,6 +97,35 @@ def spread(found: Issued, work: Floats, host: Host) -> Launches:
     tail = float(done[-1] - before[-1]) if before.size else float(work.sum())
     tail += found.trace.tail_python_calls * host.seconds["python_call"]
     return Launches(np.diff(before, prepend=0.0), np.zeros(0), found.sync_after, tail)
+
+
+def _further_graphs_s(
+    trace: Trace, parts: Graphs, host: Host, costs: HostCosts
+) -> NDArray[np.float64]:
+    """What each graph but the first of its pass adds, at its first op: the way in and out, each
+    tensor that another stretch made for it, and backward autograd's node. [ops]"""
+    speed = host.seconds["op"] / costs.reference_op_s
+    made_in: dict[int, Graph] = {}
+    first: dict[Graph, int] = {}
+    handed: dict[Graph, set[int]] = {}
+    for index, op in enumerate(trace.ops):
+        graph, inputs = parts.of[index], len(op.inputs)
+        if op.phase != "optimizer" and not parts.eager(index):
+            first.setdefault(graph, index)
+            handed.setdefault(graph, set()).update(
+                s for s in op.storages[:inputs] if made_in.get(s, graph) != graph
+            )
+        made_in |= dict.fromkeys(op.storages[inputs:], graph)
+    found = np.zeros(len(trace.ops))
+    passes: dict[Phase, Graph] = {}
+    for graph in first:
+        passes.setdefault(graph[0], graph)
+    for graph, index in first.items():
+        if graph != passes[graph[0]]:
+            found[index] = (costs.call_s + costs.input_s * len(handed[graph])) * speed
+            if graph[0] == "backward":
+                found[index] += host.seconds["backward_node"]
+    return found
 
 
 def _first(rows: np.ndarray) -> np.ndarray:

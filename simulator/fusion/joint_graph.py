@@ -8,8 +8,8 @@ sums and a loop, of which the loop runs again; the backward of a ReLU reads wher
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class JointGraph:
     """`source[i]` is the op of the eager trace that op i of `trace` is, or a part of; empty where
-    `trace` is that trace."""
+    `trace` is that trace. `members[i]` are the ops of it that op i stands for, where it is one of
+    the compiler's own."""
 
     trace: Trace
     source: Sequence[int] = ()
+    members: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     def of_origin(self, found: Fused, origin: Trace) -> Fused:
         """What the joint graph was fused to, its groups naming the ops of the eager trace."""
@@ -37,7 +39,9 @@ class JointGraph:
             return found
         for group in found.groups:
             for node in group.nodes:
-                node.ops = tuple(dict.fromkeys(self.source[op] for op in node.ops))
+                node.ops = tuple(dict.fromkeys(
+                    each for op in node.ops for each in self.members.get(op, (self.source[op],))
+                ))  # fmt: skip
         made = Fused(found.trace, found.groups, origin, found.notes)
         made.trace.kept["fusion"] = made
         return made
@@ -173,5 +177,6 @@ def _put_together(taking: _Taking) -> JointGraph:
         number = len(taking.trace.storages) + offset
         storages.append(replace(s, born=first[number], freed=last[number] + 1))
     assumed = [replace(a, op=place[a.op]) for a in taking.trace.assumptions]
-    made = replace(taking.trace, ops=ops, storages=storages, assumptions=assumed)
+    breaks = [each.moved(place) for each in taking.trace.breaks]
+    made = replace(taking.trace, ops=ops, storages=storages, assumptions=assumed, breaks=breaks)
     return JointGraph(made, source)

@@ -36,6 +36,9 @@ class LibraryCalls:
         """A call that reads and writes memory. Its bias, where that is added by a loop, is read by
         the loop."""
         flow = self.made.flow
+        if self.made.only is None and self.made.graphs.eager(index):
+            self._eager(index, op)
+            return
         if self._unfused_bias(index, op) or self._bias_gradient(index, op):
             return
         call = self._padded(index, op)
@@ -61,6 +64,16 @@ class LibraryCalls:
             self.made.store(value)
             node.reads[self._joined(index, value, tensor)] = tensor.nbytes
         for value, tensor in zip(makes, call.outputs, strict=True):
+            node.writes[value] = tensor.nbytes
+        self.made.nodes.append(node)
+
+    def _eager(self, index: int, op: Op) -> None:
+        """An op outside all graphs, as it is."""
+        node = Node("library", 1, ops=(index,))
+        for value, tensor in zip(self.made.flow.reads[index], op.inputs, strict=True):
+            self.made.store(value)
+            node.reads[value] = tensor.nbytes
+        for value, tensor in zip(self.made.flow.makes[index], op.outputs, strict=True):
             node.writes[value] = tensor.nbytes
         self.made.nodes.append(node)
 

@@ -14,6 +14,7 @@ from simulator.fusion.access import Part, read, relaid, strides_apart, value_of,
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import adds, kind
 from simulator.fusion.library_calls import LibraryCalls
 from simulator.fusion.node import Key, Node, Pending
@@ -44,6 +45,7 @@ class Lowering:
         self.made: dict[Value, Tensor] = {}  # by loops
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
+        self.graphs = graphs(trace)
         self.offsets = offsets(trace, self.flow.computes) if self.inductor else []
         self.nodes: list[Node] = []
         self.pending: dict[Key, Pending] = {}
@@ -53,7 +55,8 @@ class Lowering:
 
     def run(self) -> list[Node]:
         for index, op in enumerate(self.trace.ops):
-            if self.flow.computes[index] and op.phase != "optimizer":
+            runs = self.flow.computes[index] or self.graphs.eager(index)
+            if runs and op.phase != "optimizer":
                 self._lower(index, op)
         return self.nodes
 
@@ -66,6 +69,8 @@ class Lowering:
     def kind(self, index: int) -> str:
         """What op `index` becomes."""
         if self.only is not None and index not in self.only:
+            return "library"
+        if self.only is None and self.graphs.eager(index):
             return "library"
         op = self.trace.ops[index]
         key = id(op.signature)
@@ -215,6 +220,8 @@ class Lowering:
         self, value: Value, users: list[int], reads: dict[Key, int], ops: tuple[int, ...]
     ) -> bool:
         if value in self.flow.kept or len(reads) > _READS:
+            return True
+        if self.only is None and self.graphs.cross(ops[-1], users):
             return True
         kinds = [self._reader(user, value) for user in users]
         if "library" in kinds:

@@ -37,7 +37,8 @@ def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
         place[index], moved[index] = place[last], True
     assumed = [replace(each, op=min(place[each.op], len(ops) - 1)) for each in trace.assumptions]
     storages = _lives(trace, ops, place, moved)
-    return replace(trace, ops=ops, storages=storages, assumptions=assumed)
+    breaks = [each.moved(place) for each in trace.breaks]
+    return replace(trace, ops=ops, storages=storages, assumptions=assumed, breaks=breaks)
 
 
 def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> list[Storage]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.errors import InputError
 from simulator.fusion.absorbing import absorbed
+from simulator.fusion.attention import attended
 from simulator.fusion.fused_trace import Fused, fused_trace
 from simulator.fusion.joint_graph import JointGraph, joint_graph
 from simulator.fusion.lowering import Lowering
@@ -38,11 +39,18 @@ def partition(
     known = level in ("compiled", "max-autotune")
     seconds = timer(gpu, profile) if profile and known else None
     lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
-    phases = [op.phase for op in trace.ops]
-    found = groups(lowering.run(), phases, rule.siblings, rule.after)
+    found = groups(lowering.run(), lowering.graphs.of, rule.siblings, rule.after)
     if rule.templates and seconds:
         return absorbed(found, trace, faster(trace, seconds))
     return absorbed(found, trace) if rule.epilogues else found
+
+
+def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
+    if level in LIKE:
+        return JointGraph(trace)
+    if level in ("compiled", "max-autotune") and trace.phase == "inference":
+        return attended(trace, gpu)
+    return joint_graph(trace)
 
 
 def fused(
@@ -53,10 +61,16 @@ def fused(
         return Fused(trace, [], trace)
     if "fusion" in trace.kept:  # it is compiled already
         return trace.kept["fusion"]
-    kind = gpu.units, gpu.compute_capability, tuple(gpu.tensor_flops_per_s), gpu.boost_hz
+    kind = (
+        gpu.vendor,
+        gpu.units,
+        gpu.compute_capability,
+        tuple(gpu.tensor_flops_per_s),
+        gpu.boost_hz,
+    )
     key = "fused", level, kind, profile and profile.id
     if key not in trace.kept:
-        joint = JointGraph(trace) if level in LIKE else joint_graph(trace)
+        joint = _joint(trace, gpu, level)
         rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
         groups = partition(joint.trace, gpu, level, profile)
         made = fused_trace(joint.trace, groups, rest, RULES[level].templates)

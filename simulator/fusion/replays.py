@@ -8,7 +8,6 @@ graph's own (`_copy_inputs_and_remove_from_src`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
 
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from simulator.fusion.fused_trace import Fused
+from simulator.fusion.graphs import graphs
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group
 from simulator.hosts import syncs
@@ -48,20 +48,17 @@ def replayed(trace: Trace) -> Trace:
 
 def _replayed(trace: Trace, fusion: Fused) -> Trace:
     piece, notes = _pieces(trace)
-    copies: dict[int, Op] = {}
+    given, first = _given(trace, piece)
     storages = list(trace.storages)
     moved: dict[int, int] = {}
-    for phase in ("forward", "backward"):
-        own = [i for i, op in enumerate(trace.ops) if op.phase == phase]
-        captured = [i for i in own if piece[i] >= 0]
-        if captured:
-            given = _given(trace, own, captured, moved)
-            tensors = [_shape(fusion.origin, trace, s) for s in given]
-            if given:
-                places = range(len(storages), len(storages) + len(given))
-                storages += [Storage(t.nbytes, -1, None, "activation") for t in tensors]
-                moved |= dict(zip(given, places, strict=True))
-                copies[captured[0]] = _copy(phase, tensors, given, places)
+    copies: dict[int, Op] = {}
+    for number, loose in given.items():
+        tensors = [_shape(fusion.origin, trace, s) for s in loose]
+        places = range(len(storages), len(storages) + len(loose))
+        storages += [Storage(t.nbytes, -1, None, "activation") for t in tensors]
+        moved |= dict(zip(loose, places, strict=True))
+        begin = first[number]
+        copies[begin] = _copy(trace.ops[begin].phase, tensors, loose, places)
     return _with(trace, fusion, Replays(piece, notes), copies, storages, moved)
 
 
@@ -75,22 +72,24 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
             "does not capture (\"skipping cudagraphs due to mutated inputs\"); make them buffers "
             "of the module",
         )  # fmt: skip
-    numbers, number, phase = count(), -1, ""
+    numbers, number = count(), -1
     apart: dict[str, int] = {}
+    parts = graphs(trace)
     for index, op in enumerate(trace.ops):
         if op.phase == "optimizer":
             continue
-        if why := _uncaptured(op):
-            if why != "autograd":
+        why = "" if parts.eager(index) else _uncaptured(op)
+        if why or parts.eager(index):
+            if why not in ("", "autograd"):
                 apart[why] = apart.get(why, 0) + 1
             number = -1
             continue
-        if number < 0 or op.phase != phase:
-            number, phase = next(numbers), op.phase
+        if number < 0 or parts.of[index] != parts.of[index - 1]:
+            number = next(numbers)
         piece[index] = number
     notes = [f"CUDA graphs are cut where {why} ({many} op{'s' * (many > 1)})"
              for why, many in apart.items()]  # fmt: skip
-    if trace.assumptions and notes:
+    if trace.assumptions and (notes or parts.cuts):
         notes.append(
             "a graph is captured for each size that data gives: predicted as if this one was before"
         )
@@ -110,25 +109,30 @@ def _uncaptured(op: Op) -> str:
 
 
 def _changed_inputs(trace: Trace) -> int:
-    written = {s for op in trace.ops if op.phase != "optimizer"
+    parts = graphs(trace)
+    written = {s for index, op in enumerate(trace.ops)
+               if op.phase != "optimizer" and not parts.eager(index)
                for s in op.storages[len(op.inputs) :]}  # fmt: skip
     return sum(trace.storages[s].role == "input" for s in written)
 
 
-def _given(trace: Trace, own: list[int], captured: list[int], moved: Iterable[int]) -> list[int]:
-    """Storages that a pass's graphs read and that do not lie still: inputs, and what was launched
-    before the first of them."""
-    before = {s for i in own if i < captured[0] for s in trace.ops[i].storages}
-    found: dict[int, None] = {}
-    known = set(moved)
-    for index in captured:
-        op = trace.ops[index]
-        for storage in op.storages[: len(op.inputs)]:
-            held = trace.storages[storage]
-            loose = held.role == "input" or (storage in before and held.role == "activation")
-            if loose and held.device == "cuda" and storage not in known:
-                found[storage] = None
-    return list(found)
+def _given(trace: Trace, piece: NDArray[np.int64]) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """By graph the storages that it reads and that do not lie still, inputs and what the host
+    launched before it, where no graph before has copied them; and its first op."""
+    given: dict[int, list[int]] = {}
+    first: dict[int, int] = {}
+    loose = {n for n, s in enumerate(trace.storages) if s.role == "input"}
+    for index, (op, number) in enumerate(zip(trace.ops, piece.tolist(), strict=True)):
+        inputs = len(op.inputs)
+        if number < 0:
+            loose.update(s for s in op.storages[inputs:] if trace.storages[s].role == "activation")
+            continue
+        first.setdefault(number, index)
+        for storage in op.storages[:inputs]:
+            if storage in loose and trace.storages[storage].device == "cuda":
+                loose.discard(storage)
+                given.setdefault(number, []).append(storage)
+    return given, first
 
 
 def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
@@ -180,7 +184,8 @@ def _with(
         for s in storages
     ]  # fmt: skip
     assumed = [replace(each, op=place[each.op]) for each in trace.assumptions]
-    made = replace(trace, ops=ops, storages=lives, assumptions=assumed)
+    breaks = [each.moved(place) for each in trace.breaks]
+    made = replace(trace, ops=ops, storages=lives, assumptions=assumed, breaks=breaks)
     made.kept["fusion"] = Fused(made, groups, fusion.origin, fusion.notes)
     made.kept["replays"] = Replays(np.array(piece, np.int64), found.notes, tuple(copied))
     return made

@@ -4,6 +4,7 @@ round through another kernel, and memory that both touch; the pair that shares m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.fusion.access import Part, value_of
@@ -33,10 +34,11 @@ class Group:
 
 
 def groups(
-    nodes: list[Node], phases: list[str], siblings: bool = True, after: bool = True
+    nodes: list[Node], graphs: Sequence[object], siblings: bool = True, after: bool = True
 ) -> list[Group]:
     """Every node in exactly one group, the groups in an order in which they can run. Nodes that
-    only read the same fuse as `siblings`, loops with a reduction before them where `after`."""
+    only read the same fuse as `siblings`, loops with a reduction before them where `after`; all of
+    one group are of one of the ops' `graphs`."""
     made: dict[Key, Group] = {}
     readers: dict[Key, list[Group]] = {}
     found: list[Group] = []
@@ -51,7 +53,7 @@ def groups(
             if siblings:
                 for key in node.reads:
                     near.update(g for g in readers.get(key, ()) if place - g.last <= _APART)
-            group = _best(node, near - elsewhere, sources, phases, after)
+            group = _best(node, near - elsewhere, sources, graphs, after)
         if group is None:
             group = Group([], place, place)
             found.append(group)
@@ -68,13 +70,13 @@ def groups(
 
 
 def _best(
-    node: Node, near: set[Group], sources: set[Group], phases: list[str], after: bool
+    node: Node, near: set[Group], sources: set[Group], graphs: Sequence[object], after: bool
 ) -> Group | None:
     best: tuple[int, int, Group] | None = None
     for group in near:
         if group.library or group.nodes[0].alone or len(group.nodes) >= _NODES:
             continue
-        if phases[group.nodes[0].ops[-1]] != phases[node.ops[-1]]:
+        if graphs[group.nodes[0].ops[-1]] != graphs[node.ops[-1]]:
             continue
         if not after and node.kind == "pointwise" and group.reduces:
             continue

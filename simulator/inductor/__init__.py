@@ -4,6 +4,7 @@ It runs in a process of its own (`child`), which alone imports torch. `exact` as
 """
 
 from simulator.inductor.exact import exact
+from simulator.inductor.pieces import broken
 from simulator.inductor.refusal import RefusalError
 
-__all__ = ["RefusalError", "exact"]
+__all__ = ["RefusalError", "broken", "exact"]

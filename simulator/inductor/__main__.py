@@ -29,7 +29,7 @@ def main() -> None:
     try:
         found = _answer(question, lambda step: tell(Message(step=step)))
     except RefusalError as refusal:
-        tell(Message(refused=str(refusal)))
+        tell(Message(refused=str(refusal), pieces=list(refusal.pieces)))
     else:
         Path(sys.argv[1]).write_bytes(msgspec.msgpack.encode(found))
         tell(Message(done=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -12,9 +13,11 @@ from simulator.inductor.capture import captured
 from simulator.inductor.decisions import decide
 from simulator.inductor.device import believe
 from simulator.inductor.graph_breaks import reason
+from simulator.inductor.pieces import Piece
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
+from simulator.inductor.survey import surveyed
 from simulator.profiles import learned
 from simulator.whatif.asked_module import AUTOCAST, loaded
 from simulator.whatif.setting import Ask
@@ -42,7 +45,19 @@ def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
     try:
         return captured(found.module, found.args, found.kwargs, question.training, autocast,
                         progress)  # fmt: skip
-    except RefusalError:
-        raise
+    except RefusalError as refusal:
+        raise RefusalError(str(refusal), _pieces(question, ask, progress)) from refusal
     except Exception as error:
-        raise RefusalError(reason(error)) from error
+        raise RefusalError(reason(error), _pieces(question, ask, progress)) from error
+
+
+def _pieces(question: Question, ask: Ask, progress: Callable[[str], None]) -> list[Piece]:
+    """What Dynamo makes of the step otherwise; nothing where that is one graph, or fails too."""
+    fresh = loaded(ask)
+    with suppress(Exception):
+        autocast, sizes = AUTOCAST.get(question.dtype), dict(question.data_sizes)
+        found = surveyed(fresh.module, fresh.args, fresh.kwargs, question.training, autocast,
+                         sizes, progress)  # fmt: skip
+        if sum(piece.graph for piece in found) > 1:
+            return found
+    return []

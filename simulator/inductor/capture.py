@@ -39,8 +39,8 @@ def captured(
     compiling = _Compiling(progress, training)
     began = time.perf_counter()
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    _to_gpu(module, mode)
-    args, kwargs = tree_map(partial(_input, mode), (args, kwargs))
+    to_gpu(module, mode)
+    args, kwargs = tree_map(partial(on_gpu, mode), (args, kwargs))
     module.train(training)
     settings: Any = import_module("torch._functorch.config")
     settings.force_non_lazy_backward_lowering = True  # else the backward pass waits to be run
@@ -165,13 +165,13 @@ def _tell_strides(found: Any) -> None:
         context.output_strides.append(tuple(map(int, out.get_stride())) if strided else None)
 
 
-def _to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
+def to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
     """Parameters and buffers in place, tied ones staying so."""
     known: dict[int, Any] = {}
 
     def moved(x: torch.Tensor) -> Any:
         if id(x) not in known:
-            fake = _input(mode, x)
+            fake = on_gpu(mode, x)
             known[id(x)] = nn.Parameter(fake, x.requires_grad) if isinstance(
                 x, nn.Parameter) else fake  # fmt: skip
         return known[id(x)]
@@ -183,7 +183,8 @@ def _to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
                     table[name] = moved(x)
 
 
-def _input(mode: FakeTensorMode, x: Any) -> Any:
+def on_gpu(mode: FakeTensorMode, x: Any) -> Any:
+    """A tensor without data that says that it lies on the GPU; what is no tensor as it is."""
     if not isinstance(x, torch.Tensor):
         return x
     with torch.no_grad():

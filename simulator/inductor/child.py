@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from simulator.inductor.pieces import Piece
 from simulator.inductor.question import Question, encoded
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
@@ -32,6 +33,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     step: str = ""
     refused: str = ""
+    pieces: list[Piece] = []
     done: bool = False
 
 
@@ -101,7 +103,7 @@ class Child:
     def _answer(self, line: bytes, progress: Progress) -> Schedule | None:
         message = msgspec.json.decode(line, type=Message)
         if message.refused:
-            raise RefusalError(message.refused)
+            raise RefusalError(message.refused, message.pieces)
         if message.done:
             return msgspec.msgpack.decode(self._target.read_bytes(), type=Schedule)
         progress(message.step)

@@ -33,7 +33,8 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
         ops.append(_op(launch, module, names, number))
     rest = [op for op in origin.ops if op.phase == "optimizer"]
     ops += rest
-    made = replace(origin, ops=ops, storages=_lives(storages, ops), assumptions=[])
+    made = replace(origin, ops=ops, storages=_lives(storages, ops), assumptions=[],
+                   breaks=[])  # fmt: skip
     by = f"Inductor of torch {schedule.torch_version} itself (triton {schedule.triton_version})"
     found = Fused(made, groups, origin, (f"compiled by {by}, up to source code; the optimizer "
                                          "stays eager", *schedule.notes))  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,11 @@ def _line(error: BaseException) -> str:
     if not frames:
         frames = [f for f in traceback.extract_tb(error.__traceback__)
                   if not any(part in f.filename for part in _NOT_THEIRS)]  # fmt: skip
+    return line(frames)
+
+
+def line(frames: Sequence[Any]) -> str:
+    """The innermost of these lines of code, as "nets.py, line 31"; "" of none."""
     if not frames:
         return ""
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"

@@ -59,6 +59,7 @@ class _Repeating:
         return replace(
             trace, ops=self.ops, storages=self._lives(),
             assumptions=[replace(a, op=self.place[a.op]) for a in trace.assumptions],
+            breaks=[each.moved(self.place) for each in trace.breaks],
         )  # fmt: skip
 
     def _there(self, tensor: int) -> bool:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.records import Assumption, Op, Signature, Storage, Tensor, Trace
+from simulator.records import Assumption, Break, Op, Signature, Storage, Tensor, Trace
 from simulator.symbols.expressions import Expression, Point, Search
 from simulator.symbols.templates import Slots, Template, fill, slots_in, template
 
@@ -136,7 +137,8 @@ class Family:
         if len(signatures) < len(places):  # sizes that differ elsewhere coincide here
             rows = [places[row] for row in rows]
         ops, lives = self._columns[:6], self._columns[6:]
-        header = fill(self.header, sizes)
+        header: dict[str, Any] = dict(fill(self.header, sizes))
+        header["breaks"] = msgspec.convert(header.get("breaks", []), list[Break])
         trace = Trace(
             ops=list(map(Op, map(signatures.__getitem__, rows), *ops)),
             storages=list(map(Storage, map(sizes.__getitem__, self.storages), *lives)),

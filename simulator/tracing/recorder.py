@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves
 
 from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
+from simulator.tracing.breaks import Breaks
 from simulator.tracing.masks import Masks
 from simulator.tracing.sizes import DATA_DEPENDENT, Known, host_copy
 
@@ -51,6 +52,7 @@ class Recorder(TorchDispatchMode):
         self.ops: list[Op] = []
         self.assumptions: list[Assumption] = []
         self.known = Known(sizes, Masks())
+        self.breaks = Breaks()
         self.phase: Phase = "forward"
         self.module_path = ""
         self.module_calls = 0
@@ -133,7 +135,11 @@ class Recorder(TorchDispatchMode):
             if code.co_name in _ONCE and event in ("call", "return"):
                 here = _ONCE[code.co_name] in code.co_filename
                 once += here if event == "call" else -here
-            if event == "call" and not (self.busy or once):
+            if self.busy or once:
+                return
+            if self.phase == "forward":
+                self.breaks.on_event(frame, event, arg, len(self.ops))
+            if event == "call":
                 caller = frame.f_back
                 repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
                 if not (repeated or self._lies_in(code, _UNCOUNTED)):
@@ -215,6 +221,8 @@ class Recorder(TorchDispatchMode):
             for storage, t in zip(storages, (*inputs, *outputs), strict=True)
         ]
         signature = self._signature(name, inputs, outputs, names, args, regions)
+        if self.phase == "forward":
+            self.breaks.on_op(signature, here)
         counts = [self.python_calls, self.module_calls, self.autograd_nodes]
         spent = [now - then for now, then in zip(counts, self._counted, strict=True)]
         self._counted = counts
@@ -235,13 +243,16 @@ class Recorder(TorchDispatchMode):
             now = next_sequence()
             for number in range(self._next_sequence, now):
                 self._sequence[number] = self.module_path
+                self.breaks.made(number, len(self.ops))
             self.autograd_nodes += now - self._next_sequence
             self._next_sequence = now
             return self.module_path
         if node is not self._node:
             self._node = node
             self.autograd_nodes += 1
-        return self._sequence.get(node._sequence_nr(), self.module_path)
+        number = node._sequence_nr()
+        self.breaks.ran(number, len(self.ops))
+        return self._sequence.get(number, self.module_path)
 
     def _signature(
         self,

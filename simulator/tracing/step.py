@@ -84,6 +84,7 @@ def trace(
     samples = batch[0].shape[0] if batch else 1
     tokens = next((t.numel() for t in batch if t.dim() == 2 and not t.is_floating_point()), None)
     weights = list(copy.parameters())
+    forward = sum(op.phase == "forward" for op in recorder.ops)
     return Trace(
         ops=recorder.ops,
         storages=recorder.storages(),
@@ -98,6 +99,7 @@ def trace(
         gpu=card.id,
         tail_python_calls=python_calls,
         tail_module_calls=module_calls,
+        breaks=recorder.breaks.found(forward),
     )
 
 

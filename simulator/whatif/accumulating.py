@@ -50,8 +50,10 @@ class _Repeating:
         old, end = self.trace, self.end
         ops = list(old.ops[:end])
         storages = list(old.storages)
+        breaks = list(old.breaks)
         for _ in range(self.steps - 1):
-            self._once_more(ops, storages)
+            place = self._once_more(ops, storages)
+            breaks += [each.moved(place) for each in old.breaks]
         shift = len(ops) - end
         for number, s in enumerate(old.storages):
             late = s.freed is not None and s.freed >= end
@@ -65,10 +67,11 @@ class _Repeating:
             assumptions=[
                 replace(a, op=a.op + (shift if a.op >= end else 0)) for a in old.assumptions
             ],
+            breaks=breaks,
         )  # fmt: skip
 
-    def _once_more(self, ops: list[Op], storages: list[Storage]) -> None:
-        """Append one more forward and backward."""
+    def _once_more(self, ops: list[Op], storages: list[Storage]) -> list[int]:
+        """Append one more forward and backward; where each op of the first one is there."""
         start = len(ops)
         mapped: dict[int, int] = {}
         place: list[int] = []
@@ -93,6 +96,7 @@ class _Repeating:
                 freed = place[self.end if whole or s.freed is None else s.freed]
             storages[new] = replace(s, born=max(place[self.trace.storages[number].born], start),
                                     freed=freed)  # fmt: skip
+        return place
 
     def _add(self, op: Op, gradient: int, new: int) -> Op:
         offset = len(op.inputs)

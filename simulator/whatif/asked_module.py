@@ -3,8 +3,9 @@ attention by another kernel."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -102,6 +103,17 @@ def forced_attention(backend: str) -> Generator[None]:
         return backend
 
     with patch.object(attention, "choose", forced):
+        yield
+
+
+@contextmanager
+def capturing() -> Generator[None]:
+    """transformers is told that a graph is traced or captured: it reads no mask's data then, and
+    makes a mask that it would leave out in eager mode (`is_tracing` in its masking_utils)."""
+    theirs = sys.modules.get("transformers.utils.import_utils")
+    with (
+        patch.object(theirs, "is_torchdynamo_compiling", lambda: True) if theirs else nullcontext()
+    ):
         yield
 
 

@@ -48,8 +48,9 @@ def fusion(
     ] = "compiled",
 ) -> Setting:
     """How much a compiler fuses: loops over elements, reductions too, or all that torch.compile
-    does (compiled, which is the mode); xla, nvfuser and tensorrt are approximations. The host runs
-    what torch.compile generates, but in a CUDA graph, which replays the fused kernels."""
+    does (compiled, which is the mode); xla, nvfuser and tensorrt are approximations: what is
+    published of each, measured against none. The host runs what torch.compile generates, but in a
+    CUDA graph, which replays the fused kernels."""
     graph = setting.mode == "cuda_graph"
     if level == "none":
         return replace(setting, mode="cuda_graph" if graph else "eager", fusion=None)

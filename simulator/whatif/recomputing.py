@@ -112,6 +112,7 @@ def _run_again(trace: Trace, found: Sequence[Block]) -> Trace:
     return replace(
         trace, ops=ops, storages=_lives(trace, found, ops, (place, ends), extra),
         assumptions=[replace(a, op=place[a.op]) for a in trace.assumptions],
+        breaks=[each.moved(place) for each in trace.breaks],
     )  # fmt: skip
 
 

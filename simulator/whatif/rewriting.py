@@ -68,6 +68,7 @@ class Rewriting:
         return replace(
             old, ops=ops, storages=storages,
             assumptions=[replace(a, op=place[a.op]) for a in old.assumptions],
+            breaks=[each.moved(place) for each in old.breaks],
             weight_bytes=old.weight_bytes + sum(
                 size - old.storages[n].nbytes for n, size in self._sizes.items()
                 if old.storages[n].role == "weight"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
@@ -60,7 +61,8 @@ class Demanding(Protocol):
 @dataclass(frozen=True)
 class Ask:
     """What is to be traced. `frozen` are patterns of parameters, `module_dtypes` pairs of a module
-    pattern and a dtype, `sdpa` the attention kernel that is asked for."""
+    pattern and a dtype, `sdpa` the attention kernel that is asked for; `captured` where the step is
+    run as a graph and the network asks whether it is."""
 
     network: str
     batch: int | None
@@ -75,6 +77,7 @@ class Ask:
     sdpa: str | None = None
     saved: bool = False
     checkpoint: tuple[str, ...] = ()
+    captured: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,20 @@ def setting(scenario: Scenario) -> Setting:
     for applied in scenario.whatifs:
         whatif = named(applied.name)
         found = whatif.body(found, **whatif.checked(applied.arguments)).possible()
+    graph = found.mode != "eager" or found.fusion is not None
+    if graph and asks_if_captured(found.ask.network):
+        return replace(found, ask=replace(found.ask, captured=True))
     return found
+
+
+def asks_if_captured(network: str) -> bool:
+    """Is it of transformers, which makes its masks otherwise while a graph is captured?"""
+    if network.startswith("hf:"):
+        return True
+    file = Path(network.partition(".py:")[0] + ".py" if ".py:" in network else network)
+    if file.suffix != ".py" or not file.is_file():
+        return False
+    return b"transformers" in file.read_bytes()
 
 
 def base(scenario: Scenario) -> Setting:

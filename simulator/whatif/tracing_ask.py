@@ -28,7 +28,7 @@ from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family import Family
 from simulator.symbols.probes import Tracer
-from simulator.whatif.asked_module import AUTOCAST, forced_attention, load, loaded
+from simulator.whatif.asked_module import AUTOCAST, capturing, forced_attention, load, loaded
 from simulator.whatif.least_recent import LeastRecent
 from simulator.whatif.lines import Line, Lines
 from simulator.whatif.seen import as_seen, content, seen
@@ -291,7 +291,11 @@ def _run(ask: Ask, gpu: GPU) -> Trace:
     from simulator.tracing import trace
 
     found = loaded(ask)
-    with _LOCK, forced_attention(ask.sdpa) if ask.sdpa else nullcontext():
+    with (
+        _LOCK,
+        forced_attention(ask.sdpa) if ask.sdpa else nullcontext(),
+        capturing() if ask.captured else nullcontext(),
+    ):
         made = trace(
             found.module, found.args, found.kwargs, gpu=gpu, autocast=AUTOCAST.get(ask.dtype),
             phase="training" if ask.training else "inference", sizes=dict(ask.data_sizes),

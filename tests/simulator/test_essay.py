@@ -23,7 +23,7 @@ from simulator.records import Trace
 from simulator.roofline import roofs
 from simulator.tracing import trace
 
-A100 = replace(find_gpu("a100-40gb"), bandwidth_bytes_per_s=1.5e12)
+A100 = replace(find_gpu("a100-40gb"), bandwidth_bytes_per_s=1.5e12, sustained_memory=None)
 ELEMENTS = 1 << 24
 BYTES = 4 * ELEMENTS  # of a single-precision tensor: 67,108,864
 
@@ -35,7 +35,7 @@ def by_data_sheet() -> Profile:
     measured = profile()
     return replace(
         measured, traffic=dict.fromkeys(measured.traffic, free),
-        tiles=dict.fromkeys(measured.tiles, full), dram_reach=1.0, residuals={},
+        tiles=dict.fromkeys(measured.tiles, full), dram_reach=1.0, residuals={}, gpu=A100.id,
     )  # fmt: skip
 
 
@@ -145,7 +145,8 @@ def test_measured_curves_rise_and_flatten_below_the_peak() -> None:
     found = achieved(by_physics())
     for n in (2, 4, 8, 16):
         assert found[n] == pytest.approx(n * found[1], rel=0.02)
-    ceiling = profile().traffic["pointwise"].issue * 19.5e12
+    # its integer lanes leave 1.4 times as much of the issue rate to its 64 FP32 lanes a unit
+    ceiling = 1.4 * profile().traffic["pointwise"].issue * 19.5e12
     assert found[256] == pytest.approx(ceiling, rel=0.02) and found[256] < 19.5e12
     values = list(found.values())
     assert values == sorted(values)

@@ -76,6 +76,8 @@ def choose(
         return "math"
     if any(t.stride(-1) != 1 for t in (q, k, v)):
         return "math"
+    if mask is not None and mask.stride(-1) != 1:  # as of one expanded over the keys
+        return "math"
     prefers_cudnn = capability in ((9, 0), (10, 0))
     wants_bias = mask is not None and mask.requires_grad and torch.is_grad_enabled()
     if prefers_cudnn and half and width <= 256 and width % 8 == 0 and not wants_bias:

@@ -141,3 +141,28 @@ def test_the_output_of_cudnn_lies_as_the_query() -> None:
 
     x = torch.empty(2, 16, 512, dtype=BF16, device="meta")
     assert "aten.clone.default" not in ops(Calls(merged), x)
+
+
+def expanded(_: Calls, q: Tensor) -> Tensor:
+    """A mask of the queries alone, expanded over the keys: what transformers before 5.18 gives
+    BERT and ViT while a graph is compiled or captured."""
+    mask = (torch.arange(16, device=q.device)[:, None] >= 0).expand(2, 1, 16, 16)
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+
+
+def of_keys(_: Calls, q: Tensor) -> Tensor:
+    mask = (torch.arange(16, device=q.device)[None] >= 0).expand(2, 1, 16, 16)
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+
+
+@pytest.mark.parametrize("gpu", ["h200", "a100"])
+@pytest.mark.parametrize("dtype", [BF16, FP32])
+def test_a_mask_whose_last_stride_is_not_1_takes_no_fused_kernel(
+    gpu: str, dtype: torch.dtype
+) -> None:
+    """`check_last_dim_stride_equals_1_dense` of sdp_utils_cpp.h: "GPU backends require attn_mask's
+    last dimension to have stride 1"."""
+    fused = {CUDNN, FLASH, EFFICIENT}
+    found = ops(Calls(expanded), heads(dtype), gpu=gpu)
+    assert found.count("aten.bmm.default") == 2 and not fused & set(found)
+    assert fused & set(ops(Calls(of_keys), heads(dtype), gpu=gpu))

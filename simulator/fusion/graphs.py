@@ -1,0 +1,84 @@
+"""The graphs that a step is compiled as: one forward and one backward, or as many as its breaks
+leave. No kernel has ops of two of them, what one hands to another is stored, and what lies between
+them runs as in eager mode."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate
+
+from simulator.records import Break, Phase, Trace
+
+Graph = tuple[Phase, int]
+"""A phase, and the number of its stretch: those with odd numbers are no graph but eager."""
+
+
+def graphs(trace: Trace) -> Graphs:
+    """The graphs of a trace; kept with it."""
+    if "graphs" not in trace.kept:
+        trace.kept["graphs"] = Graphs(trace)
+    return trace.kept["graphs"]
+
+
+class Graphs:
+    """`of[i]` is the stretch of the step that op i is in."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.cuts = sorted(
+            cut
+            for each in trace.breaks
+            for cut in (each.op, each.until, *_backward(each))
+        )  # fmt: skip
+        self.of: list[Graph] = [
+            (op.phase, self._stretch(index)) for index, op in enumerate(trace.ops)
+        ]
+
+    def _stretch(self, index: int) -> int:
+        return bisect_right(self.cuts, index)
+
+    def eager(self, index: int) -> bool:
+        """Is an op outside all graphs?"""
+        return bool(self.of[index][1] % 2)
+
+    def cross(self, index: int, others: Iterable[int]) -> bool:
+        """Is one of the other ops in another graph than this one?"""
+        return bool(self.cuts) and any(self.of[each] != self.of[index] for each in others)
+
+    def breaks_between(self, breaks: Iterable[Break], stretches: Iterable[int]) -> list[Break]:
+        """The breaks where ops, in order, are of these stretches."""
+        reached = list(accumulate(stretches, max))
+
+        def at(old: int) -> int:
+            return bisect_left(reached, bisect_left(self.cuts, old) + 1)
+
+        return [
+            Break(at(b.op), at(b.until), b.where, b.reason, *map(at, _backward(b) or (0, 0)))
+            for b in breaks
+        ]
+
+
+def told(trace: Trace) -> list[str]:
+    """The breaks of a trace for a reader: lines of code with their reasons, and what they leave."""
+    causes = Counter((each.where, each.reason) for each in trace.breaks if each.reason)
+    if not causes:
+        return []
+    lines = "; ".join(
+        f"{where}{f' ({times} times)' if times > 1 else ''}: {reason}"
+        for (where, reason), times in causes.items()
+    )
+    found = graphs(trace)
+    ran = [index for index, op in enumerate(trace.ops) if op.phase != "optimizer"]
+    between = sum(found.eager(index) for index in ran)
+    left = {found.of[index] for index in ran if not found.eager(index)}
+    many = f"{len(left)} graph{'s' * (len(left) != 1)}"
+    return [
+        f"torch.compile breaks its graph at {lines}",
+        f"the step is {many}, of which no kernel does two's work, and {between} op"
+        f"{'s' * (between != 1)} between them as in eager mode",
+    ]
+
+
+def _backward(found: Break) -> tuple[int, ...]:
+    return (found.back, found.back_until) if found.back else ()

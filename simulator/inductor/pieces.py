@@ -1,0 +1,101 @@
+"""What Dynamo itself makes of a step that it cannot take as one graph: its pieces, and where they
+lie in the eager trace of the same step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from simulator.records import Break, Trace
+
+_AHEAD, _SURE = 64, 3  # ops looked ahead, and those that must follow alike
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A stretch of the forward pass: a `graph`, or what ran eagerly; the names of its ops, and the
+    line and reason that ended it, "" where the function simply returned."""
+
+    graph: bool
+    ops: list[str]
+    where: str = ""
+    reason: str = ""
+
+
+def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
+    """The eager trace, broken where Dynamo broke the step. What its backward pass does is known
+    where the eager step breaks in the same place."""
+    forward = [op.name for op in trace.ops if op.phase == "forward"]
+    known = {each.op: each for each in trace.breaks}
+    known |= {each.until: each for each in trace.breaks}
+    named = _once(pieces)
+    if named and not (named[-1].graph or named[-1].ops):
+        named.pop()  # what follows the module is compiled with its end
+    ends = _ends(forward, named)
+    found: list[Break] = []
+    begin = 0
+    where = reason = ""
+    for piece, end in zip(named, ends, strict=True):
+        if piece.graph:
+            where, reason = piece.where, piece.reason
+        elif reason or end > begin or 0 < end < len(forward):
+            same = known.get(begin) or known.get(end)
+            back = (same.back, same.back_until) if same else (0, 0)
+            found.append(Break(begin, end, where, reason, *back))
+            where = reason = ""
+        begin = end
+    return replace(trace, breaks=[each for each in found if each.op < len(forward)])
+
+
+def _once(pieces: Sequence[Piece]) -> list[Piece]:
+    """A break ends the graph of its function, and before that those of the functions that called
+    it: the last of them has its name."""
+    found = list(pieces)
+    for at in range(len(found) - 2):
+        one, between, other = found[at : at + 3]
+        same = one.reason and (one.where, one.reason) == (other.where, other.reason)
+        if same and not between.graph and not between.ops:
+            found[at] = replace(one, where="", reason="")
+    return found
+
+
+def _ends(eager: Sequence[str], pieces: Sequence[Piece]) -> list[int]:
+    """Where each piece ends in the eager trace. Names that only one side has (an op that a GPU does
+    otherwise than this build) are passed over."""
+    other = [name for piece in pieces for name in piece.ops]
+    at = _places(eager, other)
+    ends: list[int] = []
+    done = 0
+    for piece in pieces:
+        done += len(piece.ops)
+        ends.append(at[done])
+    return ends
+
+
+def _places(eager: Sequence[str], other: Sequence[str]) -> list[int]:
+    """For each op of `other`, and for its end, the op of `eager` that it is or stands before."""
+    found: list[int] = []
+    i = j = 0
+    while j < len(other):
+        if i < len(eager) and eager[i] == other[j]:
+            found.append(i)
+            i, j = i + 1, j + 1
+            continue
+        skipped, ahead = _next(eager[i : i + _AHEAD], other[j : j + _AHEAD])
+        found += [i] * ahead
+        i, j = i + skipped, j + ahead
+    return [*found, i]
+
+
+def _next(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """How many of each to pass over until they go on alike."""
+    for total in range(1, len(one) + len(other)):
+        for a in range(min(total, len(one)) + 1):
+            b = total - a
+            if b > len(other):
+                continue
+            alike = list(one[a : a + _SURE])
+            if alike and alike == list(other[b : b + _SURE]):
+                return a, b
+    return len(one), len(other)

@@ -1,0 +1,152 @@
+"""Where the graph of a compiled step breaks, what is left of it, and what that costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from torch import nn
+
+from simulator import predict_trace, trace
+from simulator.fusion import fused
+from simulator.fusion.explain import explain
+from simulator.fusion.graphs import Graphs
+from simulator.fusion.host_costs import RECORDED
+from simulator.hardware import gpu
+from simulator.hosts import host
+from simulator.prediction import Prediction
+from simulator.records import Break, Trace
+from simulator.scenario import Scenario, predict
+from simulator.whatif import apply
+from tests.simulator.fusion import breaking
+
+H200 = gpu("h200")
+VALUE = "Python needs the value of a tensor"
+CASES: dict[type[breaking.Two], tuple[int, str]] = {
+    breaking.Prints: (34, "print cannot be traced"),
+    breaking.Logs: (41, "logging's info cannot be traced"),
+    breaking.Item: (48, VALUE),
+    breaking.Branches: (55, VALUE),
+    breaking.Masks: (63, "the size of what index makes depends on data"),
+    breaking.Says: (85, "print cannot be traced"),
+    breaking.Disabled: (105, "a function under torch.compiler.disable"),
+    breaking.InC: (111, "zlib.crc32 is written in C"),
+}
+
+
+def step(made: nn.Module, phase: str = "inference") -> Trace:
+    return trace(made, made.example_inputs(8, 0), phase=phase)  # pyright: ignore
+
+
+def compiled(made: nn.Module, phase: str = "inference") -> Prediction:
+    return predict_trace(step(made, phase), mode="compiled")
+
+
+def launches(p: Prediction) -> list[str]:
+    """Names of the launches, a stretch of the step each word."""
+    found = Graphs(p.trace)
+    words: list[list[str]] = []
+    last = None
+    for index, op in enumerate(p.trace.ops):
+        if op.phase != "optimizer":
+            if found.of[index] != last:
+                words.append([])
+            last = found.of[index]
+            words[-1].append(op.name.split(".")[0 if op.name.startswith("fused") else 1])
+    return [" ".join(word) for word in words]
+
+
+@pytest.mark.parametrize("made", CASES)
+def test_each_break_is_named_with_its_line(made: type[breaking.Two]) -> None:
+    line, reason = CASES[made]
+    said = f"torch.compile breaks its graph at breaking.py, line {line}: {reason}"
+    assert compiled(made()).notes[-2] == said
+
+
+def test_what_is_left_is_told() -> None:
+    assert compiled(breaking.Disabled()).notes[-1] == (
+        "the step is 2 graphs, of which no kernel does two's work, and 1 op between them as in "
+        "eager mode"
+    )
+    assert compiled(breaking.Prints()).notes[-1] == (
+        "the step is 2 graphs, of which no kernel does two's work, and 0 ops between them as in "
+        "eager mode"
+    )
+
+
+def test_a_custom_function_is_traced() -> None:
+    assert step(breaking.Doubles()).breaks == []
+
+
+def test_no_kernel_does_the_work_of_two_graphs() -> None:
+    """As Dynamo cuts them (torch 2.13): what follows a product is one loop in each graph."""
+    assert launches(compiled(breaking.Doubles())) == ["mm fused mm fused"]
+    assert launches(compiled(breaking.Says())) == ["mm fused", "fused", "mm fused"]
+    assert launches(compiled(breaking.Disabled())) == ["mm fused", "sin", "mm fused"]
+    assert launches(compiled(breaking.Item())) == ["mm fused", "_local_scalar_dense", "mm fused"]
+
+
+def test_a_function_with_a_break_in_a_loop_is_not_compiled() -> None:
+    block = ["mm fused", "_local_scalar_dense", "mm fused"]
+    p = compiled(breaking.Looped())
+    assert launches(p) == ["t addmm relu", *block, *block, "mul relu"]
+    left = {
+        (o.op, o.count) for o in explain(p).left if o.reason == "it runs where the graph breaks"
+    }
+    assert left == {("addmm", 1), ("relu", 2), ("mul", 1), ("_local_scalar_dense", 2)}
+
+
+def test_every_function_on_the_way_to_a_break_is_cut() -> None:
+    block = ["mm fused", "_local_scalar_dense", "mm fused"]
+    assert launches(compiled(breaking.Unrolled())) == ["mm fused", *block, *block, "fused"]
+
+
+def test_the_backward_pass_is_cut_as_well() -> None:
+    found = Graphs(step(breaking.Item(), "training"))
+    parts = {part for part in found.of if part[0] != "optimizer"}
+    assert sorted(parts) == [("backward", 2), ("backward", 4), ("forward", 0), ("forward", 1),
+                             ("forward", 2)]  # fmt: skip
+
+
+def test_each_further_graph_costs_the_host_its_way_in() -> None:
+    """The same ops, one or two graphs: a call, and one tensor handed over."""
+    broken = step(breaking.Prints())
+    whole = step(breaking.Two())
+    assert broken.names() == whole.names() and len(broken.breaks) == 1
+    one, two = (predict_trace(each, mode="compiled") for each in (whole, broken))
+    speed = host().seconds["op"] / RECORDED.reference_op_s
+    python_s = (broken.tail_python_calls - whole.tail_python_calls) * host().seconds["python_call"]
+    added_s = two.host_s - one.host_s - python_s
+    assert added_s == pytest.approx((3.06e-5 + 8.26e-7) * speed)
+
+
+def test_breaks_go_where_their_ops_go() -> None:
+    place = [0, 0, 3, 4, 8]  # of ops 0 to 4; 9 is the end
+    assert Break(2, 4, "a", "b", 5, 5).moved(place) == Break(3, 8, "a", "b", 9, 9)
+
+
+def test_fused_breaks_lie_between_the_same_ops() -> None:
+    origin = step(breaking.Unrolled(), "training")
+    made = fused(origin, H200)
+    before, after = Graphs(origin), Graphs(made.trace)
+    assert len({part for part in after.of if part[0] != "optimizer"}) == 14  # 8 forward, 6 back
+    for number, group in enumerate(made.groups):
+        was = before.of[group.nodes[0].ops[-1]]
+        again = (after.of[number][0], was[0]) == ("backward", "forward")  # computed once more
+        assert again or after.of[number] == was
+    assert np.isfinite(compiled(breaking.Unrolled(), "training").period_s)
+
+
+def test_a_break_is_nothing_to_a_kernel_written_by_hand() -> None:
+    """What runs eagerly when the step is compiled can still be fused by hand in eager mode."""
+    last = len(step(breaking.Looped()).ops) - 1  # mul, relu: one kernel less than eager
+    place = f"{breaking.__file__}:Looped"
+    eager = predict(Scenario(place, batch=8))
+    fused_by_hand = predict(apply(Scenario(place, batch=8), "fuse", {"ops": f"{last - 1}+{last}"}))
+    assert fused_by_hand.kernel_count == eager.kernel_count - 1
+
+
+def test_no_break_is_beyond_the_step() -> None:
+    for made in CASES:
+        own = step(made(), "training")
+        assert all(0 <= b.op <= b.until <= len(own.ops) for b in own.breaks)
+        assert all(b.back <= b.back_until <= len(own.ops) for b in own.breaks)

@@ -1,0 +1,139 @@
+"""Attention written out, and what a compiled step makes of it. Each expectation is what the real
+Inductor of torch 2.13 made of the same module for an H200 (`predict --mode compiled --exact`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from simulator import trace
+from simulator.fusion import fused
+from simulator.hardware import gpu
+from simulator.lowering import lower
+from simulator.records import Trace
+
+Weigh = Callable[[Tensor], Tensor]
+
+
+class Attention(nn.Module):
+    def __init__(self, weigh: Weigh, scale: float = 1.0) -> None:
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(256, 256) for _ in range(4))
+        self.weigh, self.scale = weigh, scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        b, s, w = x.shape
+        q, k, v = (f(x).view(b, s, 4, 64).transpose(1, 2) for f in (self.q, self.k, self.v))
+        weights = self.weigh((q * self.scale if self.scale != 1 else q) @ k.transpose(-2, -1))
+        return self.o((weights @ v).transpose(1, 2).reshape(b, s, w))
+
+
+def step(
+    weigh: Weigh, dtype: torch.dtype = torch.bfloat16, scale: float = 1.0, card: str = "h200"
+) -> Trace:
+    module = Attention(weigh, scale).to(dtype)
+    return trace(module, (torch.zeros(4, 128, 256, dtype=dtype),), gpu=card)
+
+
+def launches(found: Trace, card: str = "h200") -> list[str]:
+    ops = fused(found, gpu(card)).trace.ops
+    return [op.name.split(".")[0 if op.name.startswith("fused") else 1] for op in ops]
+
+
+def divided(scores: Tensor) -> Tensor:
+    return (scores / 8.0).softmax(-1)
+
+
+def multiplied(scores: Tensor) -> Tensor:
+    return (scores * 0.125).softmax(-1)
+
+
+def masked(scores: Tensor) -> Tensor:
+    mask = torch.arange(128, device=scores.device).to(scores.dtype)[None, None, None]
+    return (scores / 8.0 + mask).softmax(-1)
+
+
+def in_float32(scores: Tensor) -> Tensor:
+    return (scores / 8.0).float().softmax(-1).to(scores.dtype)
+
+
+def plain(scores: Tensor) -> Tensor:
+    return scores.softmax(-1)
+
+
+def causal(scores: Tensor) -> Tensor:
+    later = torch.ones(128, 128, dtype=torch.bool, device=scores.device).triu(1)
+    return (scores / 8.0).masked_fill(later, float("-inf")).softmax(-1)
+
+
+CALL = "_scaled_dot_product_cudnn_attention"
+APART = ["addmm", "addmm", "addmm", "fused", "fused", "bmm", "fused", "fused", "bmm", "fused",
+         "addmm"]  # fmt: skip
+
+
+@pytest.mark.parametrize("weigh", [divided, in_float32])
+def test_scores_that_are_divided_become_one_call(weigh: Weigh) -> None:
+    assert launches(step(weigh)) == ["addmm", "addmm", "addmm", CALL, "addmm"]
+
+
+def test_a_mask_that_is_added_is_the_calls() -> None:
+    found = step(masked)
+    assert launches(found) == ["addmm", "addmm", "addmm", "fused", CALL, "addmm"]
+    call = next(op for op in fused(found, gpu("h200")).trace.ops if CALL in op.name)
+    assert call.signature["attn_bias"].shape == (1, 1, 1, 128)
+
+
+def test_scores_that_are_multiplied_become_one_call_among_its_copies() -> None:
+    assert launches(step(multiplied)) == [
+        "addmm", "addmm", "addmm", "fused", "fused", "fused", CALL, "fused", "addmm",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("weigh", [plain, causal])
+def test_what_is_no_pattern_stays_apart(weigh: Weigh) -> None:
+    assert launches(step(weigh)) == APART
+
+
+def test_neither_are_scaled_queries_and_float32() -> None:
+    assert launches(step(plain, scale=0.125)) == APART
+    assert CALL not in launches(step(divided, torch.float32))
+
+
+def test_the_kernel_is_that_of_the_card() -> None:
+    flash, efficient = (f"_scaled_dot_product_{name}_attention" for name in ("flash", "efficient"))
+    assert flash in launches(step(divided, card="a100"), "a100")
+    assert efficient in launches(step(masked, card="a100"), "a100")
+    assert efficient in launches(step(divided, torch.float16, card="v100"), "v100")
+    assert "bmm" in launches(step(divided, card="mi300x"), "mi300x")
+
+
+def test_the_call_does_the_same_products_and_moves_less() -> None:
+    """Two products of 4·4·128·128·64 multiply-adds; q, k, v are read and the result written once,
+    4·128·256 elements of 2 bytes each."""
+    origin = step(divided)
+    made = fused(origin, gpu("h200")).trace
+    call = next(op for op in made.ops if CALL in op.name)
+    assert (call.signature.read_bytes, call.signature.write_bytes) == (3 * 262144, 262144)
+    works = {w.family: w.flops for w in lower(made, gpu("h200")).works}
+    assert works["attention"] == 2 * 2 * 4 * 4 * 128 * 128 * 64
+
+
+def test_the_groups_name_what_the_call_stands_for() -> None:
+    origin = step(divided)
+    found = fused(origin, gpu("h200"))
+    at = next(i for i, op in enumerate(found.trace.ops) if CALL in op.name)
+    named = [origin.ops[i].name.split(".")[1] for i in found.groups[at].nodes[0].ops]
+    assert named == ["clone", "clone", "bmm", "div", "_softmax", "clone", "bmm", "clone"]
+
+
+def test_pytorchs_own_attention_is_left_alone() -> None:
+    class Own(nn.Module):
+        def forward(self, q: Tensor) -> Tensor:
+            return F.scaled_dot_product_attention(q, q, q)
+
+    q = torch.zeros(2, 4, 16, 64, dtype=torch.bfloat16)
+    assert launches(trace(Own(), (q,))) == [CALL]
