@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration import gains, templates
+from calibration import gains
 from calibration.curve_fit import fit_curve
 from calibration.fidelity import retrace
 from calibration.generated import kernels
@@ -52,7 +52,6 @@ _COPY_SHAPES = [  # of kernels that load through asynchronous copies, or without
     (16, 16), (32, 32), (32, 64), (64, 32), (64, 64), (64, 128), (128, 64), (128, 128), (64, 256),
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
-_TEMPLATE_SHAPES = [(16, 64), (64, 64), (64, 128), (128, 128), (128, 256)]  # of `fused.gemm_gelu`
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
 
 
@@ -130,7 +129,6 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
     """Where the fit starts: one shape list a kind of product, everything else ordinary."""
     tensor = Tiles(tuple(_TENSOR_SHAPES), 0.75, 56.0, 1e-6, 3.5e-6, 0.8, 0.3, 1.8e-6, 2.0, 5e-7)
     copying = msgspec.structs.replace(tensor, shapes=tuple(_COPY_SHAPES), utilisation=0.75)
-    template = msgspec.structs.replace(tensor, shapes=tuple(_TEMPLATE_SHAPES))
     vector = Tiles(tuple(_VECTOR_SHAPES), 0.82, 56.0, 2e-7, 3e-6, 0.8, 0.4, 3e-6, 1.1, 5e-7)
     heads = Tiles(
         (),
@@ -160,7 +158,6 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
         tiles={
             "gemm_tensor": tensor,
             **{f"gemm_tensor_{n}": copying for n in ("half_2", "half_4", "int8", "tf32")},
-            "gemm_tensor_half_template": template,
             "gemm_vector": vector,
             "attention": heads,
             "conv_fwd": conv,
@@ -204,10 +201,7 @@ def main() -> None:
     card = find_gpu("h200")
     pairs = [(recording, retrace(recording.case)) for recording in recordings()]
     held_out = [(recording, retrace(recording.case)) for recording in recordings("validation")]
-    fused = [
-        *gains.samples(gains.gains(card)), *kernels.samples(kernels.calls(card), card),
-        *templates.samples(card),
-    ]  # fmt: skip
+    fused = [*gains.samples(gains.gains(card)), *kernels.samples(kernels.calls(card), card)]
     refit(pairs, held_out, list(swept(card)), fused)
 
 

@@ -145,7 +145,7 @@ def curve(work: Work) -> str:
     if "variant" in d:
         return f"{family}_{d['variant']}"
     if family == "gemm":
-        return _product_curve(work) + "_template" * ("template" in d)
+        return _product_curve(work)
     if family == "attention":
         return f"attention_{d['backend']}_{d['direction']}"
     if family == "conv" and not d["depthwise"]:

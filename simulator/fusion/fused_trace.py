@@ -77,7 +77,7 @@ class _Building:
         many = f"{taken or 'no'} product{'s' * (taken != 1)}"
         return (
             f"max-autotune is approximated: {many} with loops in a Triton template's epilogue, "
-            "as fast as one such kernel measured at 13 shapes; convolutions stay the library's"
+            "as fast as the library's product alone; convolutions stay the library's"
         )
 
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:
