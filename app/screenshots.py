@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 SIZES = ((1280, 800), (1920, 1080))
 THEMES: tuple[ThemeChoice, ...] = ("dark", "light")
-SCALES = ("1", "2")
+SCALES = ("1", "2", "3")
+LARGE = {"3": ((1280, 700),)}
+"""What a screen of 3840 × 2160 has at three times the size, below the window's title."""
 _SCALE = "QT_SCALE_FACTOR"
 _PATIENCE_S = 60.0
 
@@ -56,7 +58,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
         _prepare(window, workspace)
         for theme in THEMES:
             window.session.paint(theme)
-            for wide, high in SIZES:
+            for wide, high in LARGE.get(os.environ[_SCALE], SIZES):
                 window.resize(wide, high)
                 _settle(window)
                 path = folder / f"{workspace.lower()}-{theme}-{wide}-{os.environ[_SCALE]}x.png"

@@ -88,17 +88,23 @@ def read(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path}: not TOML: {error}; expected lines such as `units = 108`; correct the file"
         ) from None
+    return {"id": path.stem, **of_table(table, str(path))}
+
+
+def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
+    """The fields of the GPU that the keys of a file describe, in SI units. InputError, which
+    begins with `place`, where they are wrong."""
     try:
         file = msgspec.convert(table, _File)
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {_complaint(str(error), table)}") from None
+        raise InputError(f"{place}: {_complaint(str(error), table)}") from None
     if not (file.tensor_tflops.times(1) or file.vector_tflops.times(1)):
         raise InputError(
-            f"{path}: no peak: expected a figure in [tensor_tflops] or [vector_tflops]; add one"
+            f"{place}: no peak: expected a figure in [tensor_tflops] or [vector_tflops]; add one"
         )
     fields = _fields(file)
-    fields["sources"], fields["unsourced"] = _provenance(path, file)
-    return {"id": path.stem, **fields}
+    fields["sources"], fields["unsourced"] = _provenance(place, file)
+    return fields
 
 
 def _fields(file: _File) -> dict[str, Any]:
@@ -118,7 +124,7 @@ def _fields(file: _File) -> dict[str, Any]:
     return fields
 
 
-def _provenance(path: Path, file: _File) -> tuple[dict[str, str], tuple[str, ...]]:
+def _provenance(place: str, file: _File) -> tuple[dict[str, str], tuple[str, ...]]:
     """A source by figure, and the figures without; a table's name stands for all its figures."""
     values = asdict(file).items()
     dtypes = {key: value.times(1) for key, value in values if isinstance(value, _Dtypes)}
@@ -130,7 +136,7 @@ def _provenance(path: Path, file: _File) -> tuple[dict[str, str], tuple[str, ...
         for figure in (figure for key in keys for figure in tables.get(key) or [key]):
             if figure not in figures or figure in stated:
                 raise InputError(
-                    f"{path}: `sources` and `unsourced` name {shown(figure)}: expected figures of "
+                    f"{place}: `sources` and `unsourced` name {shown(figure)}: expected figures of "
                     "this file (such as 'tensor_tflops.bf16'), each once; correct or remove it"
                 )
             stated[figure] = source

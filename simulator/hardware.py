@@ -8,7 +8,7 @@ set, names another folder). Every error is an `InputError` that names the file a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -123,6 +123,12 @@ def gpus() -> tuple[GPU, ...]:
     return tuple(everything.values())
 
 
+def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
+    """The first of these names that a file other than `but` has, and that file."""
+    owners = {_spelling(n): p for p in _paths() if p != but for n in _names(_load(p))}
+    return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
+
+
 def _spelling(name: str) -> str:
     return name.lower().replace("_", "-")
 
@@ -131,14 +137,20 @@ def _names(gpu: GPU) -> tuple[str, ...]:
     return (gpu.id, *gpu.aliases, gpu.name)
 
 
-def _paths() -> list[Path]:
+def users() -> Path:
+    """The folder of the user's own GPUs, which need not be there. InputError where
+    RIDGEPOINT_GPUS names none."""
     named = os.environ.get("RIDGEPOINT_GPUS")
-    users = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
-    if named and not users.is_dir():
+    found = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
+    if named and not found.is_dir():
         raise InputError(
             f"RIDGEPOINT_GPUS is {named!r}: expected a folder of TOML files; create it or unset it"
         )
-    return [*sorted(PACKAGED.glob("*.toml")), *sorted(users.glob("*.toml"))]
+    return found
+
+
+def _paths() -> list[Path]:
+    return [*sorted(PACKAGED.glob("*.toml")), *sorted(users().glob("*.toml"))]
 
 
 def _load(path: Path) -> GPU:

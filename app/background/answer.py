@@ -77,6 +77,23 @@ class Along:
     shift: Shift | None
     below: Shift | None
 
+    def words(self, regime: str) -> tuple[str, str]:
+        """What the batch has to be for another regime, and what lies the other way."""
+        words: list[str] = []
+        if self.shift is not None and self.shift.after is not None:
+            words.append(f"{self.shift.after}-bound from {self.shift.first:,.0f}")
+        if self.below is not None and self.below.after is not None:
+            words.append(f"{self.below.after}-bound up to {self.below.first:,.0f}")
+        most = self.spans[-1][1]
+        if not words:
+            return f"none: {regime}-bound", f"at every batch up to {most:,.0f}"
+        first = words[0].capitalize()
+        if len(words) > 1:
+            return first, words[1]
+        if self.shift is not None and self.shift.after is not None:
+            return first, f"{regime}-bound below"
+        return first, f"{regime}-bound above"
+
 
 def along_batch(scenario: Scenario, batch: int) -> Along | None:
     """Where the regime changes along the batch; None where the batch is fixed."""

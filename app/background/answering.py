@@ -63,6 +63,12 @@ class Answering(QObject):
         else:
             self._late.start()
 
+    def forget(self) -> None:
+        """What was answered holds no more, such as after a GPU's file was written: ask again."""
+        self.answers.clear()
+        self.refused.clear()
+        self.ask()
+
     def sides(self) -> tuple[tuple[Side, ...], int]:
         """The sides that are answered, and the place of the current one among them."""
         state, found, current = self.session.state, list[Side](), 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QComboBox,
+    QHBoxLayout,
     QLabel,
     QScrollArea,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -19,12 +22,12 @@ from app.inspector.advice_panel import AdvicePanel
 from app.inspector.applied import AppliedList
 from app.inspector.controls import Choice, Number, Segments
 from app.inspector.goals import Goals
-from app.state.changes import with_field, with_network
+from app.state.changes import gpu_of, with_field, with_network
 from app.state.session import Session
 from app.theme import Theme
 from app.window.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
-from simulator.hardware import gpus
+from simulator.hardware import GPU, gpus
 from simulator.hosts import hosts
 from simulator.modes import compiles
 from simulator.networks.catalogue import CATALOGUE
@@ -68,8 +71,13 @@ class Inspector(QScrollArea):
         self.precision = self._segments("Precision", _PRECISIONS, _PRECISION_TIPS, "dtype")
         self.mode = self._segments("Mode", _MODES, {}, "mode")
         self.phase = self._segments("Step", _PHASES, {}, "training")
-        names = {g.id: g.name for g in gpus()}
-        self.gpu = self._choice("GPU", list(names), lambda v: self._field("gpu", v), names)
+        self.edit_gpu = QToolButton()
+        self.edit_gpu.setText("Edit …")
+        self.edit_gpu.setProperty("look", "quiet")
+        self.edit_gpu.setAccessibleName("Edit the GPU")
+        self.edit_gpu.setToolTip("Change its figures, or make a GPU of your own")
+        self.gpu = self._choice("GPU", [], self._gpu, beside=self.edit_gpu)
+        self.list_gpus()
         self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v))
         self.applied = AppliedList(session, theme)
         self.advice = AdvicePanel(session, theme)
@@ -102,7 +110,7 @@ class Inspector(QScrollArea):
         self.phase.put("training" if found.ask.training else "inference",
                        every(_PHASES, fixed) if saved else refused)  # fmt: skip
         self._select(self.network, found.ask.network, found.ask.network)
-        self._select(self.gpu, found.gpu.id, found.gpu.name)
+        self._show_gpu(scenario, found.gpu)
         self._select(self.host, found.host.id, found.host.id)
         self._describe(found)
 
@@ -146,21 +154,41 @@ class Inspector(QScrollArea):
         self._labelled(name, made)
         return made
 
+    def list_gpus(self) -> None:
+        """Offer the GPUs that there are now."""
+        known = {card.id: card.name for card in gpus()}
+        self.cards: dict[str, str | Mapping[str, Any]] = {name: name for name in known}
+        with QSignalBlocker(self.gpu):
+            self.gpu.clear()
+            for name, words in known.items():
+                self.gpu.addItem(words, name)
+
+    def _show_gpu(self, scenario: Scenario, card: GPU) -> None:
+        """A GPU that is in no folder, such as one of a file elsewhere, is offered from now on."""
+        if self.cards.get(card.id) != card.id:
+            self.cards[card.id] = gpu_of(scenario)
+        self._select(self.gpu, card.id, card.name)
+        self.gpu.setItemText(self.gpu.currentIndex(), card.name)
+
     def _choice(self, name: str, values: list[str], chosen: Any,
-                words: dict[str, str] | None = None) -> Choice:  # fmt: skip
+                beside: QWidget | None = None) -> Choice:  # fmt: skip
         made = Choice(self.theme, name)
         for value in values:
-            made.addItem((words or {}).get(value, value), value)
+            made.addItem(value, value)
         made.activated.connect(lambda index: chosen(made.itemData(index)))
-        self._labelled(name, made)
+        self._labelled(name, made, beside)
         return made
 
-    def _labelled(self, name: str, control: QWidget) -> None:
+    def _labelled(self, name: str, control: QWidget, beside: QWidget | None = None) -> None:
         column = QVBoxLayout()
         column.setSpacing(4)
         label = QLabel(name)
         label.setBuddy(control)
-        column.addWidget(label)
+        head = QHBoxLayout()
+        head.addWidget(label, 1)
+        if beside is not None:
+            head.addWidget(beside)
+        column.addLayout(head)
         column.addWidget(control)
         self.column.addLayout(column)
 
@@ -181,6 +209,10 @@ class Inspector(QScrollArea):
         word = value if name != "training" else "training" if value else "inference"
         changed = with_field(self.session.state.scenario, name, value)
         self.session.ask(changed, f"{name} {word}", merge)
+
+    def _gpu(self, name: str) -> None:
+        changed = with_field(self.session.state.scenario, "gpu", self.cards[name])
+        self.session.ask(changed, f"gpu {self.gpu.currentText()}")
 
     def _network(self, name: str) -> None:
         self.session.ask(with_network(self.session.state.scenario, name), f"network {name}")

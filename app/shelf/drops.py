@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QDragEnterEvent, QDragMoveEvent, QDropEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -38,11 +38,13 @@ class Target(QObject):
     """Lets a widget take cards, and files where `files` takes them. The widget below the pointer
     is outlined meanwhile."""
 
-    def __init__(self, widget: QWidget, theme: Theme, offered: Offered,
-                 files: Callable[[list[Path]], None] | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, widget: QWidget, theme: Theme, offered: Offered,
+        files: Callable[[list[Path]], None] | None = None, low: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(widget)
         self.widget, self.offered, self.files = widget, offered, files
-        self.outline = Outline(widget, theme)
+        self.outline = Outline(widget, theme, low)
         self._offer: Offer | None = None
         widget.setAcceptDrops(True)
         widget.installEventFilter(self)
@@ -52,10 +54,12 @@ class Target(QObject):
         if isinstance(event, QDragEnterEvent):
             return self._enter(event)
         if kind == QEvent.Type.DragMove and isinstance(event, QDragMoveEvent):
+            self.moved(event)
             event.acceptProposedAction()
             return True
         if kind == QEvent.Type.DragLeave:
             self.outline.hide()
+            self.left()
             return True
         if isinstance(event, QDropEvent) and kind == QEvent.Type.Drop:
             self._drop(event)
@@ -68,8 +72,7 @@ class Target(QObject):
         data = event.mimeData()
         key, paths = card_key(data), local_files(data)
         if key:
-            self._offer = self.offered(key)
-            self.outline.say(self._offer.words, self._offer.done is None)
+            self._say(self.offer(key, event.position()))
         elif paths and self.files:
             self.outline.say(f"Open {', '.join(p.name for p in paths[:3])}", False)
         else:
@@ -77,8 +80,23 @@ class Target(QObject):
         event.acceptProposedAction()
         return True
 
+    def offer(self, key: str, at: QPointF) -> Offer:
+        """What the card would do where it is."""
+        return self.offered(key)
+
+    def moved(self, event: QDragMoveEvent) -> None:
+        """The card is elsewhere on the widget."""
+
+    def left(self) -> None:
+        """The card is on the widget no more."""
+
+    def _say(self, offer: Offer) -> None:
+        self._offer = offer
+        self.outline.say(offer.words, offer.done is None)
+
     def _drop(self, event: QDropEvent) -> None:
         self.outline.hide()
+        self.left()
         offer, self._offer = self._offer, None
         paths = local_files(event.mimeData())
         if offer is not None and card_key(event.mimeData()):
@@ -93,12 +111,33 @@ class Target(QObject):
             self.files(paths)
 
 
-class Outline(QWidget):
-    """Dashes around a target and a sentence in its middle; the pointer goes through."""
+class PlaceTarget(Target):
+    """A target on which it matters where a card is: `at` says what would happen at a place,
+    `leave` that it is gone."""
 
-    def __init__(self, over: QWidget, theme: Theme) -> None:
+    def __init__(self, widget: QWidget, theme: Theme, at: Callable[[str, QPointF], Offer],
+                 leave: Callable[[], None]) -> None:  # fmt: skip
+        super().__init__(widget, theme, lambda _: Offer("", None), low=True)
+        self._at, self._leave = at, leave
+
+    def offer(self, key: str, at: QPointF) -> Offer:
+        return self._at(key, at)
+
+    def moved(self, event: QDragMoveEvent) -> None:
+        if key := card_key(event.mimeData()):
+            self._say(self._at(key, event.position()))
+
+    def left(self) -> None:
+        self._leave()
+
+
+class Outline(QWidget):
+    """Dashes around a target and a sentence in its middle, or `low` in it; the pointer goes
+    through."""
+
+    def __init__(self, over: QWidget, theme: Theme, low: bool = False) -> None:
         super().__init__(over)
-        self.theme = theme
+        self.theme, self.low = theme, low
         self.words, self.refused = "", False
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
@@ -128,6 +167,8 @@ class Outline(QWidget):
             words = elided(words, room.width(), BODY_PX, 600)
             box = painter.boundingRect(room, middle, words).adjusted(-16, -4, 16, 4)
         box.moveCenter(area.center())
+        if self.low:
+            box.moveBottom(area.bottom() - 8)
         paint.box(box, theme.danger_ground if self.refused else theme.bg2, colour, 6)
         painter.setPen(QColor(colour))
         painter.drawText(box, middle, words)

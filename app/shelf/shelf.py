@@ -56,25 +56,31 @@ class Shelf(QWidget):
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         column.addWidget(area, 1)
+        self.area, self.sides = area, sides
+        self.fill()
+
+    def fill(self) -> None:
+        """Lay out what there is now, such as after a GPU was saved."""
         inside = QWidget()
         inside.setProperty("look", "plain")
         self.column = QVBoxLayout(inside)
         self.column.setContentsMargins(0, 0, 8, 0)
         self.column.setSpacing(5)
-        area.setWidget(inside)
-        self.area = area
+        self.area.setWidget(inside)
         self.widgets: list[CardWidget] = []
         self.counts: dict[Kind, QLabel] = {}
         self.more: dict[Kind, QToolButton] = {}
         everything = cards()
         for kind, title in SECTIONS.items():
-            self._section(kind, title, [c for c in everything if c.kind == kind], sides)
+            self._section(kind, title, [c for c in everything if c.kind == kind])
         hint = QLabel("Drop a session, a scenario,\na trace or a GPU file")
         hint.setProperty("look", "drop")
         hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.column.addSpacing(6)
         self.column.addWidget(hint)
         self.column.addStretch(1)
+        for widget in self.widgets:
+            widget.put(widget.card.key in self.used)
         self._arrange()
 
     def card(self, key: str) -> Card | None:
@@ -100,8 +106,7 @@ class Shelf(QWidget):
             widget.theme = theme
             widget.update()
 
-    def _section(self, kind: Kind, title: str, found: list[Card],
-                 sides: Callable[[], list[str]]) -> None:  # fmt: skip
+    def _section(self, kind: Kind, title: str, found: list[Card]) -> None:
         head = QFrame()
         head.setProperty("look", "plain")
         row = QHBoxLayout(head)
@@ -114,7 +119,7 @@ class Shelf(QWidget):
         self.column.addWidget(head)
         self.counts[kind] = count
         for card in found:
-            widget = CardWidget(card, self.theme, sides)
+            widget = CardWidget(card, self.theme, self.sides)
             widget.applied.connect(self.applied)
             self.column.addWidget(widget)
             self.widgets.append(widget)

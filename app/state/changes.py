@@ -24,6 +24,12 @@ def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
     return replace(scenario, **fields)
 
 
+def gpu_of(scenario: Scenario) -> str | Mapping[str, Any]:
+    """The GPU as a scenario has it, before its figures are scaled: a name, a file, or keys."""
+    given = [each.arguments["to"] for each in scenario.whatifs if each.name == "gpu"]
+    return str(given[-1]) if given else scenario.gpu
+
+
 def with_network(scenario: Scenario, name: str) -> Scenario:
     """Another network, at the batch and sequence that it takes of itself."""
     entry = CATALOGUE.get(name)

@@ -78,7 +78,7 @@ class Canvas(QWidget):
         self.setAccessibleName(name)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(240, 140)
+        self.setMinimumSize(240, 130)
 
     def draw(self, paint: Paint) -> None:
         """Paint everything but the card."""

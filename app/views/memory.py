@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainterPath, QPolygonF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.formulas.formula import Formula
+from app.formulas.memory import peak
 from app.quantities import data, percent
 from app.report.figures import memory_parts
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
@@ -72,11 +74,11 @@ class MemoryCanvas(Canvas):
         for op in sorted(self.picked)[:200]:
             at = x.at(op)
             paint.line([(at, area.bottom() - 8), (at, area.bottom())], theme.b, 2.0)
-        peak = QPointF(x.at(p.memory.peak_op), y.at(p.peak_memory_bytes))
-        paint.mark(None, peak.x(), peak.y(), 4.0, theme.ink, True)
-        right = peak.x() > area.center().x()
+        top = QPointF(x.at(p.memory.peak_op), y.at(p.peak_memory_bytes))
+        paint.mark(None, top.x(), top.y(), 4.0, theme.ink, True)
+        right = top.x() > area.center().x()
         words = f"peak {data(p.peak_memory_bytes)}"
-        paint.pill(peak.x() + (-9 if right else 9), peak.y() - 2, words, align=float(right))
+        paint.pill(top.x() + (-9 if right else 9), top.y() - 2, words, align=float(right))
         self._limit(paint, p, y)
         paint.text(area.center().x(), area.bottom() + 17, f"Op of the step, 1 to {held.size:,}",
                    theme.ink3, align=0.5)  # fmt: skip
@@ -161,7 +163,9 @@ class MemoryView(View):
         self.setFocusProxy(self.canvas)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        self.canvas.prediction, self.canvas.over = sides[current].prediction, None
+        p = self.canvas.prediction = sides[current].prediction
+        self.canvas.over = None
+        self.canvas.setToolTip(peak(p).text)
         self.canvas.update()
 
     def pick(self, ops: frozenset[int]) -> None:
@@ -171,6 +175,10 @@ class MemoryView(View):
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
         self.canvas.restyle(theme)
+
+    def formula(self, at: QPoint) -> Formula | None:
+        p = self.canvas.prediction
+        return peak(p) if p else None
 
     def subtitle(self) -> str:
         p = self.canvas.prediction

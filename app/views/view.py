@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QWidget
 
+from app.formulas.formula import Formula
 from app.theme import Theme
 from simulator.prediction import Prediction
 from simulator.scenario import Scenario
@@ -76,6 +77,11 @@ class View(QWidget):
     def subtitle(self) -> str:
         """A few words beside the title: the figure that the picture is about."""
         return ""
+
+    def formula(self, at: QPoint) -> Formula | None:
+        """How the figure at a place of the screen comes about, or that which the picture is about;
+        None where nothing is explained."""
+        return None
 
     def rows(self) -> list[list[str]]:
         """The picture as a table, heads first: its twin for those who cannot see it, and its

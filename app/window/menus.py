@@ -43,7 +43,7 @@ class Menus(QMenuBar):
         for form in FORMS:
             self._add(menu, f"Export {form.name.lower()} …", lambda form=form: window.export(form))
         menu.addSeparator()
-        self._add(menu, "Quit", window.close, keys.Quit)
+        self._add(menu, "Quit", window.leave, keys.Quit)
 
     def _edit(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey
@@ -79,10 +79,12 @@ class Menus(QMenuBar):
             self._add(menu, f"Work on {LETTERS[place]}", lambda at=place: state.work_on(at),
                       f"Alt+{place + 1}")  # fmt: skip
         menu.addSeparator()
+        self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
         self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
 
     def _help(self, menu: QMenu) -> None:
         self._add(menu, "Commands …", self.window_.show_commands, "Ctrl+Shift+P")
+        self._add(menu, "Explain this figure", self.window_.explaining.open, "F1")
         self._add(menu, "Keys", self.window_.show_keys, "?")
 
     def _add(self, menu: QMenu, words: str, done: Callable[[], Any],

@@ -14,6 +14,7 @@ _MOST = 60
 KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"), ("Views", "F", "fit the timeline"),
     ("Views", ". and ,", "next and previous kernel"), ("Views", "arrows", "move the cursor"),
+    ("Views", "Menu", "what-ifs of the module under the cursor"),
     ("Shelf", "Enter", "apply a card to the current scenario"),
     ("Shelf", "Menu", "apply a card to another scenario"),
     ("Scenarios", "F2", "rename"), ("Scenarios", "Del", "remove"),

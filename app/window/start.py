@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QSize
 
 from app.background.worker import Worker
 from app.plots.drawing import application
@@ -27,7 +27,7 @@ def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
     QCoreApplication.setApplicationName("Ridgepoint")
     remembered = Remembered.read()
     window = opened(scenario, theme or remembered.theme, remembered)
-    window.resize(1600, 1000)
+    window.resize(QSize(1600, 1000).boundedTo(running.primaryScreen().availableSize()))
     window.layout_.lay(remembered.docks)
     window.opening.offer_recovery()
     window.show()

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from math import log2
 
-from PySide6.QtCore import QPointF, QRectF, QSize
-from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.background.answer import Along, Answer
+from app.formulas.formula import Formula
+from app.formulas.step import metrics
 from app.quantities import data, number, percent, scaled, seconds, seconds_unit, trimmed
 from app.report.figures import verdict
 from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
@@ -24,7 +34,10 @@ _REACH = 0.3
 
 
 class VerdictBar(QWidget):
-    """The answer to the current scenario. `stale` is an answer to an earlier one, drawn at 60%."""
+    """The answer to the current scenario. `stale` is an answer to an earlier one, drawn at 60%.
+    `explained` gives the place of a figure on the screen: how does it come about?"""
+
+    explained = Signal(QPoint)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -34,9 +47,12 @@ class VerdictBar(QWidget):
         self.searched = False
         self.stale = False
         self.waiting = "Predicting …"
+        self.said = ""
+        self.at: int | None = None
         self.setFixedHeight(VERDICT_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Verdict")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def show_answer(self, answer: Answer) -> None:
         """This answer; what is known of the batch stays until it is known anew."""
@@ -44,9 +60,8 @@ class VerdictBar(QWidget):
         if self.along is not None and self.along.batch != answer.subject.batch:
             self.along, self.searched = None, False
         p = answer.prediction
-        said = verdict(p, answer.subject)
-        self.setAccessibleDescription(said)
-        self.setToolTip(said + "".join(f"\n{note}" for note in p.notes))
+        self.said = verdict(p, answer.subject) + "".join(f"\n{note}" for note in p.notes)
+        self.setAccessibleDescription(self.said)
         self.update()
 
     def show_along(self, along: Along | None) -> None:
@@ -68,6 +83,63 @@ class VerdictBar(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(1264, VERDICT_HEIGHT)
 
+    def formulas(self) -> tuple[Formula, ...]:
+        """How each figure comes about, from the left; none without an answer."""
+        return metrics(self.answer, self.along) if self.answer is not None else ()
+
+    def column(self, x: float) -> int:
+        """The figure at a place."""
+        part, left = x / max(1, self.width()), 0.0
+        for at, share in enumerate(_SHARES[:-1]):
+            left += share
+            if part < left:
+                return at
+        return len(_SHARES) - 1
+
+    def formula(self, at: QPoint) -> Formula | None:
+        """Of the figure at a place of the screen, else of the one that a key went to."""
+        here = self.mapFromGlobal(at)
+        column = self.column(here.x()) if self.rect().contains(here) else self.at or 0
+        found = self.formulas()
+        return found[column] if found else None
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            formula = self.formula(event.globalPos())
+            first = self.column(event.pos().x()) == 0
+            said = f"{self.said}\n\n" if first else ""
+            QToolTip.showText(event.globalPos(), said + formula.text if formula else "", self)
+            return True
+        return super().event(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.answer is not None:
+            self.explained.emit(event.globalPosition().toPoint())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        found = self.formulas()
+        step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()))
+        if step and found:
+            last = len(found) - 1
+            self.at = min(max(0, self.at + step), last) if self.at is not None else 0
+            self.setAccessibleDescription(found[self.at].text)
+            QToolTip.showText(self.mapToGlobal(self._place(self.at)), found[self.at].text, self)
+            self.update()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and found:
+            self.explained.emit(self.mapToGlobal(self._place(self.at or 0)))
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.at = None
+        self.setAccessibleDescription(self.said)
+        super().focusOutEvent(event)
+
+    def _place(self, at: int) -> QPoint:
+        """Within a figure's column, near its foot."""
+        left = sum(_SHARES[:at]) * self.width()
+        return QPoint(round(left + _PAD), VERDICT_HEIGHT - 8)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint = Paint(painter, self.theme)
@@ -86,6 +158,8 @@ class VerdictBar(QWidget):
             if left:
                 paint.line([(left, 14), (left, VERDICT_HEIGHT - 14)], self.theme.line)
             draw(paint, left + _PAD, wide - 2 * _PAD, self.answer)
+            if self.hasFocus() and draw is draws[self.at or 0]:
+                paint.ring(QRectF(left + 3, 3, wide - 6, VERDICT_HEIGHT - 6))
             left += wide
         painter.end()
 
@@ -210,7 +284,7 @@ class VerdictBar(QWidget):
         painter.setBrush(paint.theme.ink)
         painter.drawPolygon(QPolygonF(
             [QPointF(at - 5, 29), QPointF(at + 5, 29), QPointF(at, 37)]))  # fmt: skip
-        first, second = shift_words(along, answer.prediction.regime)
+        first, second = along.words(answer.prediction.regime)
         paint.text(x, 61, elided(first, wide, SUPPORT_PX, 600), theme.ink, SUPPORT_PX, 600)
         paint.text(x, _SAID_Y, second, theme.ink2, SUPPORT_PX, room=wide)
 
@@ -230,21 +304,3 @@ class VerdictBar(QWidget):
             return
         paint.text(x, 69, f"{percent(p.tiers.get(tier, 1.0))} of time", theme.ink2, LABEL_PX,
                    room=wide)  # fmt: skip
-
-
-def shift_words(along: Along, regime: str) -> tuple[str, str]:
-    """What the batch has to be for another regime, and what lies the other way."""
-    words: list[str] = []
-    if along.shift is not None and along.shift.after is not None:
-        words.append(f"{along.shift.after}-bound from {along.shift.first:,.0f}")
-    if along.below is not None and along.below.after is not None:
-        words.append(f"{along.below.after}-bound up to {along.below.first:,.0f}")
-    most = along.spans[-1][1]
-    if not words:
-        return f"none: {regime}-bound", f"at every batch up to {most:,.0f}"
-    first = words[0].capitalize()
-    if len(words) > 1:
-        return first, words[1]
-    if along.shift is not None and along.shift.after is not None:
-        return first, f"{regime}-bound below"
-    return first, f"{regime}-bound above"

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from app.background.answering import Answering
 from app.background.worker import SLOW, Worker
+from app.scenario import worded
 from app.state.session import Session
 from app.theme import Theme
 from app.views.catalogue import VIEWS
@@ -80,7 +81,10 @@ class ViewPanels(QObject):
 
     def _asked(self, kind: type[View], asked: Scenario) -> None:
         """Work on another scenario; what a lesson is about is looked at in Explore."""
-        self.session.ask(asked, f"change in {kind.title}")
+        before = self.session.state.scenario.whatifs
+        added = len(asked.whatifs) > len(before) and asked.whatifs[: len(before)] == before
+        words = worded(asked.whatifs[-1]) if added else f"change in {kind.title}"
+        self.session.ask(asked, words)
         if kind.workspace == "Lessons":
             self.session.show("Explore")
 

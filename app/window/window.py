@@ -23,10 +23,13 @@ from app.state.places import Remembered
 from app.state.session import LETTERS, Session, State
 from app.views.view import View
 from app.window.banner import Banner
+from app.window.explaining import Explaining
 from app.window.exporting import Form, ask_and_export
+from app.window.gpu_editing import GpuEditing
 from app.window.head import Head, WorkspaceButtons
 from app.window.keys import KeysDialog
 from app.window.layout import Layout
+from app.window.leaving import Leaving
 from app.window.menus import Menus
 from app.window.opening import Opening
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
@@ -60,6 +63,7 @@ class Window(QMainWindow):
         self.inspector = Inspector(session, theme)
         self.shelf = Shelf(theme, self._side_names)
         self.strip = SideStrip(session, self.answering, theme)
+        self.strip.set_low(True)  # until it is known to be high, it may be as low as it can be
         self.panels = ViewPanels(session, self.answering, worker, theme)
         self.workspaces = Workspaces()
         self.workspaces.fill(self.panels.views)
@@ -71,6 +75,7 @@ class Window(QMainWindow):
         self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
         self.opening = Opening(self, session, self.files, self.banner)
         self.dropping = Dropping(self, theme)
+        self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         self.head = Head(Menus(self), self.buttons)
         self.head.commands.clicked.connect(self.show_commands)
@@ -135,6 +140,7 @@ class Window(QMainWindow):
         for shows in (self.verdict, inspector):
             answering.searched.connect(shows.show_along)
         inspector.follow(self.advising)
+        inspector.edit_gpu.clicked.connect(self.gpu_editing.open)
 
     def _changed(self, before: State, after: State) -> None:
         self.banner.clear("card")
@@ -255,7 +261,18 @@ class Window(QMainWindow):
         self.strip.set_low(event.size().height() < LOW_WINDOW)
         super().resizeEvent(event)
 
+    def leave(self) -> None:
+        """Close, or ask first what becomes of scenarios that are not saved."""
+        if self.files.edited:
+            Leaving(self).open()
+        else:
+            self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if event.spontaneous() and self.files.edited:  # the user's, by the frame's button
+            event.ignore()
+            self.leave()
+            return
         self.worker.cancel_all()
         self.files.close()
         super().closeEvent(event)

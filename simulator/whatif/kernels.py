@@ -10,7 +10,7 @@ from simulator.fusion.rules import LIKE
 from simulator.modes import replays
 from simulator.whatif.fusing import Choice, FusedOps
 from simulator.whatif.module_pattern import ALL
-from simulator.whatif.parameters import Range, Unit
+from simulator.whatif.parameters import Modules, Range, Unit
 from simulator.whatif.registry import whatif
 from simulator.whatif.removing import Removed
 from simulator.whatif.setting import Setting, Speed
@@ -29,7 +29,7 @@ def sdpa(
 
 
 @whatif("kernels")
-def remove(setting: Setting, op: str = "*", modules: str = ALL) -> Setting:
+def remove(setting: Setting, op: str = "*", modules: Modules = ALL) -> Setting:
     """Ops taken out, as if they were free: by name (gelu, *dropout*), by module pattern, or both;
     their backward goes too where its name fits."""
     if op == "*" and modules == ALL:
@@ -69,7 +69,7 @@ def fusion(
 def fuse(
     setting: Setting,
     ops: str,
-    modules: str = ALL,
+    modules: Modules = ALL,
     phase: Literal["forward", "backward", "both"] = "both",
 ) -> Setting:
     """Ops fused: names joined by + (gelu+add) chain by chain within each module of the pattern, op

@@ -31,6 +31,14 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class Pattern:
+    """Marks a text that names modules, or what they hold, by a pattern."""
+
+
+Modules = Annotated[str, Pattern()]
+
+
+@dataclass(frozen=True)
 class Names:
     """Choices that are known only when asked for, such as the GPUs of the catalogue."""
 
@@ -44,7 +52,7 @@ _KINDS: dict[Any, Kind] = {float: "number", int: "count", bool: "flag", str: "te
 @dataclass(frozen=True)
 class Parameter:
     """One argument of a what-if. `default` is None where it must be given; `low` and `high` are
-    None where nothing bounds it."""
+    None where nothing bounds it; `pattern` is a text that names modules."""
 
     name: str
     kind: Kind
@@ -55,6 +63,7 @@ class Parameter:
     unit: str = ""
     names: Names | None = None
     fixed: tuple[str, ...] = ()
+    pattern: bool = False
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -127,4 +136,5 @@ def _parameter(name: str, hint: Any, default: Value | None) -> Parameter:
     return Parameter(
         name, kind, default, bounds and bounds.low, bounds and bounds.high,
         bool(bounds and bounds.log), unit, names, fixed,
+        any(isinstance(e, Pattern) for e in extras),
     )  # fmt: skip

@@ -9,6 +9,7 @@ from simulator.errors import InputError
 from simulator.whatif.eight_bits import Float8
 from simulator.whatif.key_value_cache import CacheDtype
 from simulator.whatif.module_pattern import ALL
+from simulator.whatif.parameters import Modules
 from simulator.whatif.registry import whatif
 from simulator.whatif.setting import Setting
 from simulator.whatif.small_weights import SmallWeights
@@ -18,7 +19,7 @@ Dtype = Literal["fp32", "tf32", "bf16", "fp16", "autocast", "autocast-fp16"]
 
 
 @whatif("precision")
-def precision(setting: Setting, dtype: Dtype = "bf16", modules: str = ALL) -> Setting:
+def precision(setting: Setting, dtype: Dtype = "bf16", modules: Modules = ALL) -> Setting:
     """The dtype of weights and arithmetic, of the network or of the modules of a pattern; tf32
     keeps float32 and multiplies matrices in TF32, autocast keeps float32 weights."""
     if dtype == "tf32":
@@ -55,7 +56,7 @@ _CARRIED = "TF32 products reach the share of their peak that half precision ones
 
 
 @whatif("precision")
-def fp8(setting: Setting, modules: str = ALL) -> Setting:
+def fp8(setting: Setting, modules: Modules = ALL) -> Setting:
     """Linear layers in float8 with the kernels that quantise their operands, scaled by tensor."""
     return setting.edited(Float8(modules), _BOUND)
 
@@ -65,7 +66,7 @@ _BOUND = "float8: operands quantised by two kernels each; memory in training is 
 
 @whatif("precision")
 def weights(
-    setting: Setting, dtype: Literal["int8", "int4"] = "int8", modules: str = ALL
+    setting: Setting, dtype: Literal["int8", "int4"] = "int8", modules: Modules = ALL
 ) -> Setting:
     """Weights of linear layers kept as integers and multiplied in the activations' dtype."""
     if setting.ask.training:

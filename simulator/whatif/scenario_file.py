@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +15,8 @@ from simulator.errors import InputError
 from simulator.gpu_file import shown
 from simulator.scenario import Applied, Scenario
 from simulator.small_file import LONGEST_LINE, contents
+from simulator.toml_text import literal
+from simulator.toml_text import table as toml_table
 
 VERSION = 1
 _MAX_BYTES = 64 * 1024
@@ -51,15 +51,15 @@ def text(scenario: Scenario) -> str:
     for name in _PLAIN:
         value = getattr(scenario, name)
         if isinstance(value, Mapping):
-            tables += _table(name, value)  # pyright: ignore[reportUnknownArgumentType]
+            tables += toml_table(name, value)  # pyright: ignore[reportUnknownArgumentType]
         elif value is not None and not (name == "host_speed" and value == 1.0):
-            lines.append(f"{name} = {_literal(value)}")
+            lines.append(f"{name} = {literal(value)}")
     for name in ("sizes", "data_sizes"):
         if getattr(scenario, name):
-            tables += _table(name, getattr(scenario, name))
+            tables += toml_table(name, getattr(scenario, name))
     for applied in scenario.whatifs:
-        tables += ["", "[[whatif]]", f"name = {_literal(applied.name)}"]
-        tables += [f"{key} = {_literal(value)}" for key, value in applied.arguments.items()]
+        tables += ["", "[[whatif]]", f"name = {literal(applied.name)}"]
+        tables += [f"{key} = {literal(value)}" for key, value in applied.arguments.items()]
     return "\n".join([*lines, *tables]) + "\n"
 
 
@@ -87,35 +87,6 @@ def of_table(keys: dict[str, Any]) -> Scenario:
     except msgspec.ValidationError as error:
         raise InputError(_complaint(str(error), keys)) from None
     return _checked(file)
-
-
-def _table(name: str, values: Mapping[str, Any]) -> list[str]:
-    plain = [(k, v) for k, v in values.items() if not isinstance(v, Mapping)]
-    deeper = [(k, v) for k, v in values.items() if isinstance(v, Mapping)]
-    lines = ["", f"[{name}]", *(f"{_key(k)} = {_literal(v)}" for k, v in plain)]
-    for key, value in deeper:
-        lines += _table(f"{name}.{_key(key)}", value)
-    return lines
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _literal(name)
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):  # JSON's strings are TOML's, but for DEL
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float) and isfinite(value):
-        return repr(value)
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_literal, value))}]"  # pyright: ignore[reportUnknownArgumentType]
-    raise InputError(
-        f"a scenario cannot hold {shown(value)}: expected numbers, text, true, false or tuples"
-    )
 
 
 def read(path: Path) -> Scenario:

@@ -13,7 +13,7 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.fusion.rules import Level
-from simulator.gpu_file import shown
+from simulator.gpu_file import of_table, shown
 from simulator.hardware import GPU, PACKAGED
 from simulator.hardware import gpu as find_gpu
 from simulator.hosts import Host
@@ -205,18 +205,7 @@ def _packaged(name: str, _users: str | None) -> GPU | None:
 
 @lru_cache(maxsize=64)
 def _inline(keys: bytes) -> GPU:
-    from simulator import gpu_file
-
-    table = msgspec.json.decode(keys)
-    try:
-        file = msgspec.convert(table, gpu_file._File)
-    except msgspec.ValidationError as error:
-        raise InputError(f"gpu: {gpu_file._complaint(str(error), table)}") from None
-    if not (file.tensor_tflops.times(1) or file.vector_tflops.times(1)):
-        raise InputError("gpu: no peak: expected a figure in tensor_tflops or vector_tflops")
-    fields: dict[str, Any] = gpu_file._fields(file)
-    fields |= {"sources": {}, "unsourced": ()}
-    return GPU(id="inline", **fields)
+    return GPU(id="inline", **of_table(msgspec.json.decode(keys), "gpu"))
 
 
 def faster_host(host: Host, times: float) -> Host:

@@ -9,7 +9,7 @@ from simulator.errors import InputError
 from simulator.whatif.accumulating import Accumulated
 from simulator.whatif.compiled_update import CompiledUpdate
 from simulator.whatif.cutting import Cut
-from simulator.whatif.parameters import Range, Unit
+from simulator.whatif.parameters import Modules, Range, Unit
 from simulator.whatif.recomputing import Recomputed
 from simulator.whatif.registry import whatif
 from simulator.whatif.setting import Setting
@@ -32,7 +32,7 @@ def training(setting: Setting, on: bool = True) -> Setting:
 
 @whatif("training")
 def recompute(
-    setting: Setting, modules: str = "**.#", budget: Annotated[float, Range(0, 1)] = 1.0
+    setting: Setting, modules: Modules = "**.#", budget: Annotated[float, Range(0, 1)] = 1.0
 ) -> Setting:
     """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
     again before its backward, and what it made is not kept in between. "mincut" instead of a
@@ -88,7 +88,7 @@ def compiled_optimizer(setting: Setting) -> Setting:
 
 
 @whatif("training")
-def freeze(setting: Setting, parameters: str) -> Setting:
+def freeze(setting: Setting, parameters: Modules) -> Setting:
     """Parameters of a pattern (tokens, layers.0) are not trained: no gradient, no state."""
     _needs_training(setting, "freeze")
     if parameters in setting.ask.frozen:

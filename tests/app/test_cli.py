@@ -112,7 +112,7 @@ def test_gpus(run: Run) -> None:
     assert row.split()[-6:] == ["141", "4.80", "989", "989", "66.9", "700"]
     one = lines(run("gpus", "h200"))
     assert "989.4 TFLOP/s  [1]" in one and "256 FLOP/clock/unit  none" in one
-    assert "[2] te42kyfo/gpu-benches" in one
+    assert "[2] measured: te42kyfo/gpu-benches" in one
 
 
 def test_networks(run: Run) -> None:

@@ -50,6 +50,8 @@ def faults(monkeypatch: pytest.MonkeyPatch):
 def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
     monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path / "state"))
+    (tmp_path / "gpus").mkdir()
+    monkeypatch.setenv("RIDGEPOINT_GPUS", str(tmp_path / "gpus"))
     # what would be traced, for minutes, is refused: only what the explorer brings is predicted
     monkeypatch.setattr(Tracing, "need", lambda _, need, urgent, told: told("not traced here"))
     running = application()

@@ -11,8 +11,10 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
     QComboBox,
+    QLabel,
     QLineEdit,
     QMenuBar,
+    QPushButton,
     QScrollBar,
     QWidget,
 )
@@ -25,7 +27,9 @@ from app.plots.drawing import application
 from app.state.session import Named, Session, State
 from app.state.session_file import load
 from app.views.canvas import Canvas
+from app.views.lessons.view import Lessons
 from app.views.view import View
+from app.window.leaving import Leaving
 from app.window.panel import export
 from app.window.window import Window
 from simulator.scenario import Scenario, predict
@@ -254,3 +258,37 @@ def test_a_lesson_opens_its_scenario_in_explore(window: Window):
     view.asked.emit(asked)
     state = window.session.state
     assert (state.workspace, state.scenario) == ("Explore", asked)
+
+
+def test_a_figure_leads_to_the_lesson_that_teaches_it(window: Window):
+    formula = window.verdict.formulas()[3]
+    sheet = window.explaining.show(formula, window.mapToGlobal(window.rect().bottomRight()))
+    assert window.frameGeometry().contains(sheet.frameGeometry())
+    sheet.findChildren(QPushButton)[0].click()
+    assert window.session.state.workspace == "Lessons"
+    view = next(view for view in window.views if isinstance(view, Lessons))
+    assert view.lesson is not None and view.lesson.name == formula.lesson
+
+
+def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    closed: list[bool] = []
+    monkeypatch.setattr(window, "close", lambda: closed.append(True))
+    window.files.save(tmp_path / "one")
+    window.leave()
+    assert closed == [True]  # nothing is lost
+    window.session.ask(replace(FIRST, batch=8), "batch 8")
+    window.leave()
+    (asked,) = window.findChildren(Leaving)
+    assert [b.text() for b in asked.findChildren(QPushButton)] == [
+        "Stay", "Close without saving", "Save and close"]  # fmt: skip
+    assert "one.ridge" in asked.findChildren(QLabel)[0].text()
+    asked.stay.click()
+    assert closed == [True] and window.files.edited
+    window.leave()
+    window.findChildren(Leaving)[-1].save.click()
+    assert closed == [True, True] and not window.files.edited
+    assert load(tmp_path / "one.ridge")[0].scenario.batch == 8
+    for left in window.findChildren(Leaving):
+        left.deleteLater()

@@ -157,6 +157,14 @@ class Lessons(View):
         self._show()
         self.wondered.emit()
 
+    def turn_to_lesson(self, name: str) -> None:
+        """The lesson of this name, where it can be read."""
+        if not self.all:
+            self.read_again()
+        names = [lesson.name for lesson in self.all]
+        if name in names:
+            self.turn_to(names.index(name))
+
     def go(self, steps: int) -> None:
         """On to the next step, or back; what was locked stays locked."""
         attempt = self.attempt

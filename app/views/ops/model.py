@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
+from app.formulas.columns import COLUMN_FORMULAS
+from app.formulas.formula import Formula
 from app.quantities import data, percent, scaled, seconds
 from app.views.ops.launch_groups import KEYS, Floats, Groups, Ints
 from simulator.prediction import REGIMES, Regime
@@ -184,8 +186,16 @@ class OpModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.ToolTipRole:
-            return COLUMNS[section].about
+            formula = self.formula(section)
+            return formula.text if formula else COLUMNS[section].about
         return NAMES[section] if role == Qt.ItemDataRole.DisplayRole else None
+
+    def formula(self, column: int, row: int = 0) -> Formula | None:
+        """How a column comes about, with the numbers of a row that is shown."""
+        found = COLUMN_FORMULAS.get(NAMES[column])
+        if found is None or self.groups is None or not 0 <= row < self.order.size:
+            return None
+        return found(self.groups, int(self.order[row]))
 
     @staticmethod
     def side(column: int) -> Qt.AlignmentFlag:

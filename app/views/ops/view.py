@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )  # fmt: skip
 
+from app.formulas.formula import Formula
 from app.quantities import percent, seconds
 from app.theme import LABEL_PX, Theme
 from app.views.ops.cells import OpCells, OpHeads, sheet
@@ -122,6 +123,15 @@ class OpTable(View):
         self.setStyleSheet(sheet(theme))
         self.table.viewport().update()
         self.heads.viewport().update()
+
+    def formula(self, at: QPoint) -> Formula | None:
+        """Of the column at a place, with the numbers of the row there, else of the current."""
+        place = self.table.indexAt(self.table.viewport().mapFromGlobal(at))
+        column = self.heads.logicalIndexAt(self.heads.mapFromGlobal(at).x())
+        now = self.table.currentIndex()
+        row = place.row() if place.isValid() else max(0, now.row())
+        known = self.model.formula(column, row) if column >= 0 else None
+        return known or self.model.formula(NAMES.index("Time"), row)
 
     def subtitle(self) -> str:
         p = self.prediction

@@ -115,7 +115,7 @@ class MapCanvas(Canvas):
             paint.mark(None, away.x(), away.y(), 6.0, self.theme.ink, True, wide=2.0)
         paint.painter.restore()
         if self.spot is not None:
-            map_cursor.card(paint, chart, self.spot, self.pixel(self.spot), labels)
+            map_cursor.card(paint, chart, self.spot, self.pixel(self.spot), labels, self.home)
         self._names(paint, chart, labels)
         if chart.field.smooth:
             map_lines.time_names(paint, chart, self.pixel_at, labels)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QPointF, QRectF
 
-from app.quantities import between, number, percent, seconds, seconds_unit
+from app.quantities import between, count_of, data, number, percent, seconds, seconds_unit
 from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
 from app.views.labels import Labels
 from app.views.paint import Paint, elided, width
@@ -15,7 +15,7 @@ from app.views.sweep.curves import axis_name, value_words, within_words
 from simulator.prediction import REGIMES, Regime
 
 _RATES = (("compute", "peaks"), ("memory", "bandwidths"), ("overhead", "the host and launches"))
-_ROOM, _HIGH, _PLAIN_HIGH = 192.0, 96.0, 52.0
+_ROOM, _HIGH, _MOVED_HIGH, _PLAIN_HIGH = 192.0, 96.0, 158.0, 52.0
 
 
 def spot_words(chart: Chart, spot: Spot) -> str:
@@ -74,29 +74,54 @@ def card_box(at: QPointF, wide: float, high: float, labels: Labels) -> QRectF:
     return next((b for b in boxes if not b.adjusted(-14, -12, 14, 12).contains(at)), boxes[0])
 
 
-def card(paint: Paint, chart: Chart, spot: Spot, at: QPointF, labels: Labels) -> None:
-    """What is predicted at a point: time with its interval, shares; or why nothing is."""
+def card(paint: Paint, chart: Chart, spot: Spot, at: QPointF, labels: Labels,
+         home: Spot | None = None) -> None:  # fmt: skip
+    """What is predicted at a point: time with its interval, shares; or why nothing is. Away from
+    `home`, where the scenario is, the verdict too."""
     theme, why = paint.theme, chart.why(spot)
     head = spot_words(chart, spot)
     room = min(max(_ROOM, width(head, SUPPORT_PX, 600)), 1.5 * _ROOM)
-    box = card_box(at, room + 24, _PLAIN_HIGH if why else _HIGH, labels)
+    moved = home is not None and home != spot
+    high = _PLAIN_HIGH if why else _MOVED_HIGH if moved else _HIGH
+    box = card_box(at, room + 24, high, labels)
     labels.take(box.adjusted(-4, -4, 4, 4))
     paint.box(box, theme.bg2, theme.line2)
-    left = box.left() + 12
-    paint.text(left, box.top() + 17, head, theme.ink, SUPPORT_PX, 600, room=room)
+    left, top = box.left() + 12, box.top()
+    paint.text(left, top + 17, head, theme.ink, SUPPORT_PX, 600, room=room)
     if why:
-        paint.text(left, box.top() + 36, elided(f"No answer: {why}", room), theme.ink2)
+        paint.text(left, top + 36, elided(f"No answer: {why}", room), theme.ink2)
         return
     figures = chart.figures(spot)
-    time_line(paint, QRectF(left, box.top() + 28, room, 24), figures)
-    share_bar(paint, QRectF(left, box.top() + 58, room, 8), figures)
-    x, y = left, box.top() + 80
+    if moved:
+        regime = REGIMES[int(figures["regime"])]
+        paint.mark(regime, left + 6, top + 38, 6)
+        words = f"{regime.capitalize()}-bound"
+        paint.text(left + 18, top + 38, words, theme.regime(regime).ink, SUPPORT_PX, 600)
+        top += 22
+    time_line(paint, QRectF(left, top + 28, room, 24), figures)
+    share_bar(paint, QRectF(left, top + 58, room, 8), figures)
+    x, y = left, top + 80
     for regime in REGIMES:
         paint.mark(regime, x + 5, y, 4.4)
         ink = theme.regime(regime).ink
         x = paint.text(x + 14, y, percent(figures[regime]), ink, LABEL_PX, 600).right() + 16
-    if not figures["fits"]:
+    if moved:
+        for place, words in enumerate(verdict_words(chart, spot, home)):
+            ink = theme.danger if place and not figures["fits"] else theme.ink2
+            paint.text(left, y + 20 * (place + 1), words, ink, LABEL_PX, room=room)
+    elif not figures["fits"]:
         paint.text(box.right() - 12, y, "does not fit", theme.danger, LABEL_PX, 600, 1.0)
+
+
+def verdict_words(chart: Chart, spot: Spot, home: Spot | None) -> tuple[str, str]:
+    """Throughput beside that of now, and memory: "11,300 samples/s, 2.1× now"."""
+    at = chart.figures(spot)
+    rate = count_of(at["samples_per_s"], "samples/s")
+    if home is not None and not chart.why(home):
+        now = chart.figures(home)["samples_per_s"]
+        rate += f", {number(at['samples_per_s'] / now, 2)}× now" if now else ""
+    held = data(at["peak_memory_bytes"])
+    return rate, f"{held}, {'fits' if at['fits'] else 'does not fit'}"
 
 
 def time_line(paint: Paint, box: QRectF, figures: Mapping[str, float]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
+from app.formulas.launches import achieved, intensity_sum, ridge
 from app.plots.scale import decade_ticks
-from app.quantities import data, number, percent, scaled, seconds
+from app.quantities import number, percent, scaled, seconds
 from app.theme import SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
@@ -22,6 +23,8 @@ from app.views.scale import Scale
 from simulator.prediction import Prediction
 
 _LEFT, _TOP, _BOTTOM, _STRIP, _GUTTER = 52.0, 22.0, 38.0, 114.0, 30.0
+_FLAT, _FLAT_BOTTOM, _ABOVE = 176.0, 20.0, 14.0
+"""A lower canvas does without the axis's title; so far above the plot a ceiling's name may be."""
 _NAMED = 0.004  # of the time: what takes less has its name on its card alone
 LEAST_PX = 3.2
 """The radius of the smallest mark; larger ones have areas of their share of time."""
@@ -42,7 +45,7 @@ class RooflineCanvas(Canvas):
         self.ends: Ends | None = None
         self.zoomed = False
         self.dragged: QPointF | None = None
-        self.setMinimumSize(320, 162)
+        self.setMinimumSize(320, 140)
 
     def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
         """Draw these."""
@@ -76,7 +79,8 @@ class RooflineCanvas(Canvas):
     def plot(self) -> QRectF:
         """The area between the axes."""
         right = self.width() - _STRIP - 12
-        return QRectF(_LEFT, _TOP, right - _LEFT, self.height() - _TOP - _BOTTOM)
+        foot = _FLAT_BOTTOM if self.height() < _FLAT else _BOTTOM
+        return QRectF(_LEFT, _TOP, right - _LEFT, self.height() - _TOP - foot)
 
     @property
     def scales(self) -> tuple[Scale, Scale]:
@@ -118,7 +122,7 @@ class RooflineCanvas(Canvas):
             labels.take(QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach))
         self._axes(paint)
         paint.painter.save()
-        paint.painter.setClipRect(self.plot.adjusted(-1, -1, 1, 1))
+        paint.painter.setClipRect(self.plot.adjusted(-1, -_ABOVE, 1, 1))
         ceilings(paint, frame, self.roof, labels)
         self._trails(paint)
         self._marks(paint, labels)
@@ -146,8 +150,9 @@ class RooflineCanvas(Canvas):
             paint.line([(edge, area.top()), (edge, area.bottom())], theme.line)
             paint.text(area.left() - 4, area.bottom() + 11, "no FLOP", theme.ink3)
         middle = (area.left() + self.gutter + area.right()) / 2
-        paint.text(middle, area.bottom() + 28, "Arithmetic intensity, FLOP per byte", theme.ink3,
-                   align=0.5)  # fmt: skip
+        if self.height() >= _FLAT:
+            words = "Arithmetic intensity, FLOP per byte"
+            paint.text(middle, area.bottom() + 28, words, theme.ink3, align=0.5)
         paint.text(area.left() - 7, area.top() - 12, "FLOP/s", theme.ink3, align=1.0)
 
     def _trails(self, paint: Paint) -> None:
@@ -237,9 +242,8 @@ class RooflineCanvas(Canvas):
                 ("Op", a.op),
                 ("Time", f"{seconds(a.each_s)} each, {seconds(a.total_s)} in all, "
                          f"{percent(a.share)} of busy"),
-                ("FLOPs, bytes", f"{scaled(a.flops, 'FLOP')}, {data(a.bytes)}"),
-                ("Intensity", f"{number(a.intensity)} FLOP/B" if a.flops else "no FLOPs"),
-                ("Achieved", _achieved(a)),
+                ("Intensity", f"{intensity_sum(a)}, ridge {number(ridge(a, self.prediction))}"),
+                ("Achieved", f"{achieved(a).sum}, {percent(a.of_roof)} of the {a.roof} roof"),
                 ("Shape", f"{a.shape}, {a.dtype} {a.engine}"),
                 ("From", source),
             ),
@@ -308,12 +312,6 @@ class RooflineCanvas(Canvas):
             self.fit()
         else:
             super().keyPressEvent(event)
-
-
-def _achieved(a: Alike) -> str:
-    rate = scaled(a.achieved_flops_per_s, "FLOP/s") if a.flops else scaled(
-        a.achieved_bytes_per_s, "B/s")  # fmt: skip
-    return f"{rate}, {percent(a.of_roof)} of the {a.roof} roof"
 
 
 def _named(a: Alike) -> str:

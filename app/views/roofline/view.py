@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker
+from PySide6.QtCore import QPoint, QSignalBlocker
 from PySide6.QtWidgets import QWidget
 
+from app.formulas.formula import Formula
+from app.formulas.launches import intensity
 from app.quantities import data, number, percent, scaled, seconds
 from app.theme import Theme
 from app.views.launches import Alike, alike
@@ -50,6 +52,11 @@ class Roofline(StripView):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
+
+    def formula(self, at: QPoint) -> Formula | None:
+        p, over = self.canvas.prediction, self.canvas.over
+        chosen = over if isinstance(over, Alike) else next(iter(self.found), None)
+        return intensity(chosen, p) if p is not None and chosen is not None else None
 
     def subtitle(self) -> str:
         return "area is share of time"

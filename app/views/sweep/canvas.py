@@ -15,10 +15,12 @@ from app.views.labels import Labels
 from app.views.paint import Paint, Points, face, pill_box, width
 from app.views.scale import Scale
 from app.views.sweep.curves import Curve, Curves, axis_name, axis_title, value_words, within_words
-from app.views.sweep.lines import at_line, points, ring, take
+from app.views.sweep.lines import at_line, crosses, points, ring, take
 from simulator.prediction import REGIMES
 
-_LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0
+_LEFT, _RIGHT, _TOP, _GAP, _BOTTOM, _FLAT_BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0, 24.0
+_FLAT = 190.0
+"""A lower canvas does without the axis's title, which the panel's own says too."""
 _BAND, _STALE = 0.16, 0.6
 
 
@@ -31,7 +33,7 @@ class SweepCanvas(Canvas):
         self.found: Curves | None = None
         self.head: tuple[str, str] = ("", "")
         self.stale = False
-        self.setMinimumSize(300, 184)
+        self.setMinimumSize(300, 150)
 
     def show_curves(self, found: Curves) -> None:
         """Draw these."""
@@ -43,7 +45,8 @@ class SweepCanvas(Canvas):
     @property
     def halves(self) -> tuple[QRectF, QRectF]:
         """The areas of time and of shares."""
-        wide, room = self.width() - _LEFT - _RIGHT, self.height() - _TOP - _GAP - _BOTTOM
+        foot = _FLAT_BOTTOM if self.height() < _FLAT else _BOTTOM
+        wide, room = self.width() - _LEFT - _RIGHT, self.height() - _TOP - _GAP - foot
         high = 0.62 * room
         top = QRectF(_LEFT, _TOP, wide, high)
         return top, QRectF(_LEFT, top.bottom() + _GAP, wide, room - high)
@@ -63,7 +66,10 @@ class SweepCanvas(Canvas):
         top, _ = self.halves
         columns = [c.columns[name] for c in (self.found.curves if self.found else ())
                    for name in ("low_s", "high_s", "period_s")]  # fmt: skip
-        times = np.concatenate([v[v > 0] for v in columns]) if columns else np.array([1e-3, 1.0])
+        columns += [np.array([point.seconds for curve in (self.found.curves if self.found else ())
+                              for point in curve.measured])]  # fmt: skip
+        times = np.concatenate([v[v > 0] for v in columns])
+        times = times if times.size else np.array([1e-3, 1.0])
         low, high = float(times.min()), float(times.max())
         slack = 1.5 if high < 3 * low else 1.25
         return Scale(low / slack, high * slack, top.bottom(), top.top(), True)
@@ -96,6 +102,9 @@ class SweepCanvas(Canvas):
         self._shares(paint, first, x)
         self._lines(paint, found, x, y, labels)
         self._shift_lines(paint, found, x)
+        for index in reversed(range(len(found.curves))):
+            curve = found.curves[index]
+            crosses(paint, curve.measured, self._colour(index, curve), x, y, labels)
         self._here(paint, found, x, y, labels)
         self._shift_names(paint, found, x)
         for index in reversed(range(len(found.curves))):
@@ -121,7 +130,8 @@ class SweepCanvas(Canvas):
         theme = self.theme
         top, below = self.halves
         unit_s, unit = seconds_unit(y.high / 1.25)
-        for value, name in Scale(y.low / unit_s, y.high / unit_s, 0, 1, True).ticks(6):
+        most = min(6, max(2, int(top.height() / 16)))
+        for value, name in Scale(y.low / unit_s, y.high / unit_s, 0, 1, True).ticks(most):
             at = y.at(value * unit_s)
             if not top.top() - 1 <= at <= top.bottom() + 1:
                 continue
@@ -130,6 +140,8 @@ class SweepCanvas(Canvas):
                 paint.text(top.left() - 8, at, name, theme.ink3, align=1.0)
         paint.text(top.left() - 8, top.top() - 6, unit, theme.ink3, align=1.0)
         for share, name in ((0.0, "0"), (0.5, "50%"), (1.0, "100%")):
+            if share == 0.5 and below.height() < 34:
+                continue
             at = below.bottom() - share * below.height()
             paint.text(below.left() - 8, at, name, theme.ink3, align=1.0)
         foot = below.bottom() + 13
@@ -147,7 +159,7 @@ class SweepCanvas(Canvas):
             if not taken.intersects(QRectF(at - wide / 2, foot - 6, wide, 12)):
                 paint.text(self._inside(at, wide), foot, name, theme.ink3, align=0.5)
         line = self.found.line if self.found else None
-        words = axis_title(line.name, line.unit) if line else ""
+        words = axis_title(line.name, line.unit) if line and self.height() >= _FLAT else ""
         paint.text(top.center().x(), foot + 18, words, theme.ink3, align=0.5)
 
     def _inside(self, middle: float, wide: float) -> float:
@@ -314,6 +326,10 @@ class SweepCanvas(Canvas):
             place = other.row(value)
             if place is not None:
                 rows.append((f"{other.side.letter}  {other.side.name}", _timed(other, place)))
+        for point in first.measured:
+            if point.value == value:
+                own = figure["gpu_busy_s" if point.busy else "period_s"]
+                rows.append(("Measured", point.words(own)))
         shares = ", ".join(f"{percent(figure[r])} {r}" for r in REGIMES)
         fits = "" if figure["fits"] else ", does not fit"
         rows += [

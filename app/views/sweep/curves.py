@@ -11,6 +11,7 @@ import numpy as np
 from app.commands.axes import Line
 from app.quantities import number, plain
 from app.views.scale import Floats
+from app.views.sweep.measured import Point, points
 from app.views.view import Side
 from simulator.along import Figures
 from simulator.errors import InputError
@@ -30,12 +31,13 @@ _PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a tr
 @dataclass(frozen=True)
 class Curve:
     """A side along an axis: `columns` are those of simulator.sweep at `values`, in their order.
-    `here` is where the side itself is."""
+    `here` is where the side itself is; `measured` what was timed of it."""
 
     side: Side
     here: float
     values: Floats
     columns: Mapping[str, Floats]
+    measured: tuple[Point, ...] = ()
 
     def regime(self, row: int) -> Regime:
         """The regime of a point."""
@@ -203,4 +205,5 @@ def _curve(side: Side, here: float, line: Line, sweep: object,
     known |= {value: list(each.row) for value, each in tried}
     values = sorted(known)
     table = np.array([known[v] for v in values])
-    return Curve(side, here, np.array(values), {n: table[:, i] for i, n in enumerate(COLUMNS)})
+    columns = {n: table[:, i] for i, n in enumerate(COLUMNS)}
+    return Curve(side, here, np.array(values), columns, points(side, line.name, here))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainterPath, QPolygonF
 
 from app.views.labels import Labels
 from app.views.paint import Paint, pill_box
-from app.views.scale import Floats
+from app.views.scale import Floats, Scale
+from app.views.sweep.measured import Point
 
 
 def points(xs: Floats, ys: Floats) -> list[tuple[float, float]]:
@@ -34,6 +37,21 @@ def take(labels: Labels, xs: Floats, ys: Floats) -> None:
     for left, at, following in zip(across, heights, np.append(heights[1:], ys[-1]), strict=True):
         low, high = min(at, following), max(at, following)
         labels.take(QRectF(left, low - 2, 6.0, high - low + 4))
+
+
+def crosses(paint: Paint, measured: Iterable[Point], colour: str, x: Scale, y: Scale,
+            labels: Labels) -> None:  # fmt: skip
+    """What was measured: a cross for a step, a small one for its busy time."""
+    for point in measured:
+        if not x.low <= point.value <= x.high:
+            continue
+        left, top, reach = x.at(point.value), y.at(point.seconds), 3.4 if point.busy else 4.8
+        labels.take(QRectF(left - reach, top - reach, 2 * reach, 2 * reach))
+        for ground in (True, False):
+            for up in (-reach, reach):
+                paint.line([(left - reach, top - up), (left + reach, top + up)],
+                           paint.theme.bg1 if ground else colour,
+                           4.6 if ground else 2.0)  # fmt: skip
 
 
 def at_line(paint: Paint, xs: Floats, ys: Floats, words: str, colour: str, labels: Labels,

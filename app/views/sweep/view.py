@@ -14,6 +14,8 @@ from app.views.sweep.curves import NAMES, CancelledError, Curves, curves, lackin
 from app.views.view import Question, Side
 from simulator.prediction import REGIMES
 
+_BAND = "band: 80% interval"
+
 
 class Sweep(StripView):
     """A step's time along an axis. A click, or arrows and Enter, ask for the scenario at a point;
@@ -28,7 +30,7 @@ class Sweep(StripView):
         self.current = 0
         self.switch = self.strip.segments("Axis", ("Batch", "Sequence"), self._along)
         self.strip.stretch()
-        self.said = self.strip.label("band: 80% interval")
+        self.said = self.strip.label(_BAND)
         self.canvas = self.below(SweepCanvas(theme), self._pressed)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
@@ -60,6 +62,8 @@ class Sweep(StripView):
             sentences = [s.sentence for s in found.shifts] or ["no regime shift in this range"]
             self.canvas.setAccessibleDescription("; ".join([*sentences, *found.notes]))
             self.said.setToolTip("\n".join([*sentences, *found.notes]))
+            some = any(curve.measured for curve in found.curves)
+            self.said.setText("× measured    band: 80% interval" if some else _BAND)
 
     def subtitle(self) -> str:
         return f"time and shares over {NAMES[self.axis].lower()}"
@@ -85,6 +89,11 @@ class Sweep(StripView):
                 ])  # fmt: skip
         said = [["shift", s.sentence] for s in found.shifts]
         said += [["note", text] for text in found.notes]
+        said += [
+            ["measured", f"{curve.side.letter}, {NAMES[found.axis].lower()} {plain(p.value)}: "
+             f"{'GPU busy ' if p.busy else ''}{seconds(p.seconds)} ({p.source})"]
+            for curve in found.curves for p in curve.measured
+        ]  # fmt: skip
         return rows + [row + [""] * (len(heads) - len(row)) for row in said]
 
     def _along(self, index: int) -> None:

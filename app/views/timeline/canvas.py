@@ -54,7 +54,7 @@ class TimelineCanvas(Canvas):
         self.area: tuple[float, float] | None = None
         self.begun: QPointF | None = None
         self.moving = False
-        self.setMinimumSize(360, 162)
+        self.setMinimumSize(360, 140)
 
     def set(self, lanes: Lanes) -> None:
         """Draw these; a window of the same step stays."""
@@ -125,9 +125,11 @@ class TimelineCanvas(Canvas):
         theme, rows, x = self.theme, self.rows, self.scale
         axis(paint, x, rows.overview.bottom() + 14, rows.outer.top() - 3, rows.gpu.bottom() + 6)
         quiet, gpu = theme.ink3, rows.gpu
+        flat = gpu.center().y() - 8 - rows.host.center().y() < 14  # two names would touch
         names = (
             ("Whole step", rows.overview, quiet, 400), ("Host", rows.outer, theme.ink, 600),
-            ("modules", rows.inner, quiet, 400), ("ops, views", rows.host, quiet, 400),
+            ("modules", rows.inner, quiet, 400),
+            ("ops, views", rows.host.translated(0, -4 if flat else 0), quiet, 400),
             ("GPU", gpu.translated(0, -8), theme.ink, 600),
             ("kernels", gpu.translated(0, 8), quiet, 400),
         )  # fmt: skip

@@ -9,9 +9,11 @@ from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtTest import QTest
 
 from app.commands.axes import Line
+from app.quantities import data, number
 from app.theme import DARK, LIGHT, Theme
 from app.views.regime_map.axes import elsewhere, offered, place_on, usual, values
 from app.views.regime_map.chart import Chart, Exact, crossings
+from app.views.regime_map.cursor import verdict_words
 from app.views.regime_map.ground import ground
 from app.views.regime_map.view import RegimeMap
 from app.views.sweep.curves import Curve
@@ -295,3 +297,18 @@ def test_a_cancelled_map_has_no_answer(shown: Any, side: Side) -> None:
     assert view.question((side,), 0)(lambda: True) is None
     view.answer(None)
     assert view.chart is before
+
+
+def test_away_from_the_scenario_the_cursor_says_the_verdict(shown: Any, side: Side) -> None:
+    view = shown(RegimeMap, (side,), size=(1000, 640))
+    chart, home = view.chart, view.map.home
+    assert home is not None
+    spot = (home[0], len(chart.y.values) - 1 if home[1] == 0 else 0)
+    there, now = chart.figures(spot), chart.figures(home)
+    rate, held = verdict_words(chart, spot, home)
+    times = there["samples_per_s"] / now["samples_per_s"]
+    assert rate.endswith(f", {number(times, 2)}× now")
+    assert held.endswith("fits") and held.startswith(data(there["peak_memory_bytes"]))
+    before = picture(view)
+    view.map.move_to(spot)
+    assert picture(view) != before

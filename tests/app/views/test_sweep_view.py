@@ -9,13 +9,18 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.commands.axes import Line
+from app.quantities import number, seconds
 from app.theme import DARK, LIGHT, Theme
 from app.views.sweep.curves import finer, moved
 from app.views.sweep.view import Sweep
 from app.views.view import Side
+from simulator.measured_steps import alike
+from simulator.profiler_trace import read
 from simulator.regimes import Shift
 from simulator.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
+
+TRACES = Path(__file__).parents[2] / "simulator" / "profiler_traces"
 
 
 def test_the_curve_passes_through_the_prediction_and_shares_add_up(
@@ -130,7 +135,8 @@ def test_the_table_and_the_svg_tell_shift_and_sides(
     view.answer(replace(view.canvas.found, shifts=(shift,)))
     rows = view.rows()
     assert {len(row) for row in rows} == {12}
-    assert rows[-1][:2] == ["shift", "overhead-bound up to batch 100, then memory-bound"]
+    said = [row[:2] for row in rows]
+    assert ["shift", "overhead-bound up to batch 100, then memory-bound"] in said
     letters = [row[0] for row in rows[1:-1]]
     assert letters.count("A") == letters.count("B") == view.canvas.first.values.size
     here = next(row for row in rows if row[:2] == ["A", "32"])
@@ -166,3 +172,32 @@ def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
     assert not picture(view).isNull()  # one point is a picture too
     view.restyle(LIGHT)
     assert picture(view).pixelColor(300, 32).name().upper() == LIGHT.bg1 != DARK.bg1
+
+
+def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path) -> None:
+    asked = Scenario("mlp-tiny", dtype="fp32", batch=1024)
+    timed = {step.batch: step.period_s for step in alike(asked) if step.seq is None}
+    assert 1024 in timed
+    side = Side("A", "Today", asked, predict(asked), str(tmp_path / "gone.json"))
+    view = shown(Sweep, (side,))
+    first = view.canvas.first
+    assert {p.value: p.seconds for p in first.measured} == timed
+    assert view.said.text().startswith("× measured")
+    view.canvas.show_over(first.row(1024.0))
+    card = dict(view.canvas.card().rows)
+    predicted = first.columns["period_s"][first.row(1024.0)]
+    ratio = number(predicted / timed[1024])
+    assert card["Measured"] == f"{seconds(timed[1024])}, predicted {ratio} times it (never fitted)"
+    assert [row for row in view.rows() if row[0] == "measured"]
+    low, high = view.canvas.upward.low, view.canvas.upward.high
+    assert low < min(timed.values()) and max(timed.values()) < high
+
+
+def test_a_profilers_trace_is_a_point_where_the_side_is(shown: Any) -> None:
+    path = next(TRACES.glob("*.json.gz"))
+    asked = Scenario("mlp-tiny", dtype="fp16", batch=32)
+    side = Side("A", "Today", asked, predict(asked), str(path))
+    view = shown(Sweep, (side,))
+    (point,) = [p for p in view.canvas.first.measured if p.busy]
+    assert (point.value, point.source) == (32.0, path.name)
+    assert point.seconds == read(path).gpu_busy_s

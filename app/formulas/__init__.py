@@ -1,0 +1,1 @@
+"""How each figure comes about: a rule, today's numbers put in, and the lesson that teaches it."""

@@ -1,0 +1,35 @@
+"""A figure explained: its rule, the rule with today's numbers, what it means, and its lesson."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+
+from app.lessons import FOLDER
+
+
+@dataclass(frozen=True)
+class Formula:
+    """`rule` and `sum` are the right sides of `name` = …; `lesson` is the stem of a lesson's file,
+    "" where none teaches it."""
+
+    name: str
+    rule: str
+    sum: str
+    means: str = ""
+    lesson: str = ""
+
+    @property
+    def text(self) -> str:
+        """As a tooltip has it."""
+        lines = [f"{self.name} = {self.rule}", f"= {self.sum}", self.means]
+        if self.lesson:
+            lines.append(f"F1: the lesson “{title_of(self.lesson)}”")
+        return "\n".join(line for line in lines if line)
+
+
+@lru_cache
+def title_of(lesson: str) -> str:
+    """The title of a lesson that comes with Ridgepoint."""
+    return str(tomllib.loads((FOLDER / f"{lesson}.toml").read_text("utf-8"))["title"])

@@ -1,0 +1,21 @@
+"""How the memory of a step comes about."""
+
+from __future__ import annotations
+
+from app.formulas.formula import Formula
+from app.quantities import data, percent
+from app.report.figures import memory_parts
+from simulator.prediction import Prediction
+
+
+def peak(p: Prediction) -> Formula:
+    """What is held at the fullest moment, and the room that there is."""
+    need, room = p.peak_memory_bytes + p.workspace_bytes, p.gpu.memory_bytes
+    parts = " + ".join(f"{data(size)} {name}" for name, size in memory_parts(p))
+    fits = f"{data(need)} of {data(room)}, {percent(need / room)}"
+    return Formula(
+        "Memory", "what is held at the fullest op + workspace of the libraries",
+        f"{parts or '0 B'} = {data(need)}",
+        f"It {'fits' if p.fits else 'does not fit'}: {fits}. Op {p.memory.peak_op + 1:,} of "
+        f"{len(p.trace.ops):,} is the fullest.", "08-recompute",
+    )  # fmt: skip

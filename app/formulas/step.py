@@ -1,0 +1,111 @@
+"""How the figures of the verdict come about, in their order from the left."""
+
+from __future__ import annotations
+
+from app.background.answer import Along, Answer
+from app.formulas.formula import Formula
+from app.formulas.memory import peak
+from app.quantities import between, number, percent, scaled, seconds
+from app.report.figures import causes
+from simulator.prediction import REGIMES
+
+_TIERS = {
+    "measured": "measured: this shape was timed on this GPU",
+    "interpolated": "interpolated: between shapes that were timed on this GPU",
+    "transferred": "transferred: another GPU's share of its peaks, taken over",
+    "datasheet": "datasheet: from the peaks alone",
+}
+
+
+def regime(answer: Answer) -> Formula:
+    """The largest share."""
+    p = answer.prediction
+    parts = " + ".join(f"{percent(p.shares[r])} {r}" for r in REGIMES)
+    return Formula(
+        "Regime", "the largest of the three shares", f"{parts}: {p.regime}-bound",
+        f"A share says what a rate buys: 1% more {_RATES[p.regime]} makes the step "
+        f"{number(p.shares[p.regime], 2)}% faster.", "01-three-regimes",
+    )  # fmt: skip
+
+
+_RATES = {
+    "compute": "FLOP/s",
+    "memory": "bandwidth",
+    "overhead": "speed of host, launches and starts",
+}
+
+
+def time(answer: Answer) -> Formula:
+    """Kernels and waiting."""
+    p = answer.prediction
+    waits = [f"{seconds(value)} {name}" for name, value in causes(p) if value > 0]
+    low, high = (end / p.period_s if p.period_s else 1.0 for end in p.interval_s)
+    return Formula(
+        "Time of a step", "time in which a kernel runs + waiting",
+        f"{' + '.join([f'{seconds(p.gpu_busy_s)} busy', *waits])} = {seconds(p.period_s)}",
+        f"80% interval, of steps never fitted: {number(low, 2)} to {number(high, 2)} times that, "
+        f"{between(*p.interval_s, p.period_s)}.", "06-cuda-graph",
+    )  # fmt: skip
+
+
+def throughput(answer: Answer) -> Formula:
+    """Samples over time."""
+    t, p, subject = answer.totals, answer.prediction, answer.subject
+    samples = subject.batch * subject.forwards
+    tokens, rate, means = p.trace.tokens, t.tokens_per_s, ""
+    if tokens and rate and tokens != samples:
+        means = f"{tokens:,} tokens / {seconds(p.period_s)} = {scaled(rate, '')} tokens/s"
+    return Formula(
+        "Throughput", "samples of a step / its time",
+        f"{samples:,} / {seconds(p.period_s)} = {number(t.samples_per_s)} samples/s",
+        means, "05-one-sentence-or-sixty",
+    )  # fmt: skip
+
+
+def utilisation(answer: Answer) -> Formula:
+    """What the products' FLOPs would take at the peak, over the time."""
+    t, p = answer.totals, answer.prediction
+    at_peak_s = t.utilisation * p.period_s
+    of = f" at {scaled(t.peak_flops_per_s, 'FLOP/s')} ({t.engine})" if t.engine else ""
+    return Formula(
+        "Utilisation", "FLOPs of the matrix products / their engines' peak / time of a step",
+        f"{scaled(t.product_flops, 'FLOP')}{of}, {seconds(at_peak_s)} / {seconds(p.period_s)} = "
+        f"{percent(t.utilisation)}",
+        f"The GPU is busy {percent(t.busy_share)} of the time, and need not compute while it is.",
+        "04-two-tenths-of-a-percent",
+    )  # fmt: skip
+
+
+def shift(answer: Answer, along: Along | None) -> Formula:
+    """Where another share becomes the largest."""
+    found: list[str] = []
+    if along is not None:
+        for side, word in ((along.below, "up to"), (along.shift, "from")):
+            if side is not None and side.after is not None:
+                found.append(f"{side.after}-bound {word} {side.first:,.0f}")
+    here = f"{answer.prediction.regime}-bound at {answer.subject.batch:,}"
+    return Formula(
+        "Next regime shift", "the batch from which another share is the largest",
+        ", ".join([here, *found]) if found else f"{here}, and no other within the range",
+        "It is found by predicting batch after batch, and bisecting between them.",
+        "05-one-sentence-or-sixty",
+    )  # fmt: skip
+
+
+def trust(answer: Answer) -> Formula:
+    """Where the kernels' times come from."""
+    p = answer.prediction
+    parts = " + ".join(f"{percent(share)} {name}" for name, share in p.tiers.items())
+    missing = sum(p.unmodelled.values())
+    said = f" {missing:,} ops are not modelled." if missing else ""
+    tiers = "; ".join(_TIERS[name] for name in p.tiers if name in _TIERS)
+    return Formula("Trust", "share of the busy time by where it comes from",
+                   parts or "nothing runs", f"{tiers}.{said}")  # fmt: skip
+
+
+def metrics(answer: Answer, along: Along | None) -> tuple[Formula, ...]:
+    """Every figure of the verdict, from the left."""
+    return (
+        regime(answer), time(answer), throughput(answer), utilisation(answer),
+        peak(answer.prediction), shift(answer, along), trust(answer),
+    )  # fmt: skip

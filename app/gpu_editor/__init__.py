@@ -1,0 +1,1 @@
+"""A form for a GPU: figures with their units and where each is from, checked while typed."""

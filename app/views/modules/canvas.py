@@ -1,0 +1,207 @@
+"""The tree of a step's modules, each as wide as its share, painted."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+
+from app.quantities import percent, seconds
+from app.report.figures import causes
+from app.theme import LABEL_PX, SUPPORT_PX, Theme
+from app.views.canvas import Canvas, Card
+from app.views.modules.tree import Part
+from app.views.paint import Paint, width
+from simulator.prediction import REGIMES, Prediction
+
+_SIDE, _TOP, _GAP = 12.0, 6.0, 2.0
+_LEAST_PX, _MOST_PX, _BAR_PX = 38.0, 84.0, 10.0
+_NAMED_PX, _CUT_PX = 26.0, 70.0  # narrower ones have no words; from here on a long name is cut
+
+
+class IcicleCanvas(Canvas):
+    """`shown` is the part that has the whole width; `over` the one under the pointer or key.
+    `wanted` gives a part and the place of the pointer: what can be asked of it?"""
+
+    wanted = Signal(object, QPoint)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Where the step's time goes, by module")
+        self.prediction: Prediction | None = None
+        self.root: Part | None = None
+        self.shown: Part | None = None
+        self.picked: frozenset[int] = frozenset()
+        self.dragged = False
+
+    def show_part(self, part: Part | None) -> None:
+        """Give a part the whole width."""
+        self.shown = part or self.root
+        self.over = None
+        self.update()
+
+    def drag_over(self, part: Part | None = None) -> None:
+        """A card is dragged over a part, whose own card would hide the others; None: no more."""
+        self.dragged = part is not None
+        self.show_over(part)
+
+    # where things stand
+
+    def boxes(self) -> list[tuple[Part, QRectF]]:
+        """Every part that is drawn, with its place: those above `shown` at full width."""
+        if self.shown is None:
+            return []
+        above = self.shown.up()
+        deepest = max(part.depth for part in self.shown.all())
+        room = (self.height() - _TOP - _SIDE) / (deepest + 1)
+        high = min(_MOST_PX, max(_LEAST_PX, room))
+        wide = self.width() - 2 * _SIDE
+        found = [(part, QRectF(_SIDE, _TOP + high * part.depth, wide, high)) for part in above]
+        waiting = [(self.shown, _SIDE, wide)]
+        while waiting:
+            part, left, own = waiting.pop()
+            found.append((part, QRectF(left, _TOP + high * part.depth, own, high)))
+            for child in part.children:
+                share = own * child.total_s / part.total_s if part.total_s else 0.0
+                if share >= 1.0:
+                    waiting.append((child, left, share))
+                left += share
+        return found
+
+    # painting
+
+    def draw(self, paint: Paint) -> None:
+        for part, box in self.boxes():
+            self._part(paint, part, box.adjusted(0.5, 0.5, -_GAP + 0.5, -_GAP + 0.5))
+
+    def _part(self, paint: Paint, part: Part, box: QRectF) -> None:
+        theme, p = self.theme, self.prediction
+        if p is None or self.shown is None or box.width() <= 0:
+            return
+        dim = bool(self.picked) and not (part.ops & self.picked)
+        strength = 0.4 if dim else 1.0
+        over = part is self.over
+        if box.width() < _NAMED_PX:  # a sliver is its bar
+            paint.area(box, "idle" if part.wait else part.regime, strength)
+            if over:
+                paint.box(box, "", theme.ink, 1, wide=1.6)
+            return
+        if part.wait:
+            paint.area(box, "idle", strength, radius=4)
+        paint.box(box, "" if part.wait else theme.bg3 if over else theme.bg2, theme.line, 4)
+        if not part.wait:
+            self._bar(paint, part, box, strength)
+        ink = theme.ink3 if dim else theme.overhead.ink if part.wait else theme.ink
+        self._words(paint, part, box, ink)
+        above = part.parent is not None and part.parent.ops <= self.picked
+        whole = bool(part.ops) and part.ops <= self.picked and not above
+        if over or whole:
+            paint.box(box.adjusted(0.5, 0.5, -0.5, -0.5), "", theme.ink if over else theme.b, 4,
+                      wide=1.8)  # fmt: skip
+
+    def _bar(self, paint: Paint, part: Part, box: QRectF, strength: float) -> None:
+        """What its time goes to; the step's is that of its period, with waiting."""
+        p = self.prediction
+        assert p is not None
+        shares = p.shares if part.depth == 0 else part.shares
+        left, top = box.left() + 6, box.bottom() - _BAR_PX - 4
+        wide = box.width() - 12
+        for regime in REGIMES:
+            own = wide * shares[regime]
+            if own > 0.3:
+                paint.area(QRectF(left, top, own, _BAR_PX), regime, strength)
+            left += own
+
+    def _words(self, paint: Paint, part: Part, box: QRectF, ink: str) -> None:
+        theme = self.theme
+        room, x = box.width() - 12, box.left() + 6
+        mono = part.depth > 0 and not part.wait
+        tall = box.height() >= 52
+        name = part.name
+        if width(name, SUPPORT_PX if tall else LABEL_PX, 500, mono) > room and room < _CUT_PX:
+            name = ""  # a few letters would say nothing; its card has it all
+        figures = f"{seconds(part.total_s)}  {self.share(part)}"
+        short = self.share(part)
+        quiet = theme.overhead.ink if part.wait else theme.ink2
+        if tall:
+            paint.text(x, box.top() + 13, name, ink, SUPPORT_PX, 500, mono=mono, room=room)
+            words = figures if width(figures) <= room else short
+            if width(words) <= room:
+                paint.text(x, box.top() + 30, words, quiet, LABEL_PX)
+            return
+        y = box.top() + (11 if not part.wait else box.height() / 2)
+        words = next((w for w in (figures, short) if width(w) + (54 if name else 0) < room), "")
+        taken = width(words) + 10 if words else 0.0
+        paint.text(x, y, name, ink, LABEL_PX, 500, mono=mono, room=room - taken)
+        if words:
+            paint.text(box.right() - 6, y, words, quiet, LABEL_PX, align=1.0)
+
+    def share(self, part: Part) -> str:
+        """Of the step's time."""
+        whole = self.root.total_s if self.root else 0.0
+        return percent(part.total_s / whole) if whole else "0%"
+
+    # the pointer and the keys
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        part = self.over or self.shown
+        if event.reason() == QContextMenuEvent.Reason.Mouse:
+            part = self.hit(QPointF(event.pos()))
+        if part is not None:
+            self.wanted.emit(part, event.globalPos())
+
+    def hit(self, at: QPointF) -> Part | None:
+        return next((part for part, box in self.boxes() if box.contains(at)), None)
+
+    def card(self) -> Card | None:
+        part = self.over
+        if not isinstance(part, Part) or self.dragged:
+            return None
+        rows = [("Time", f"{seconds(part.total_s)}, {self.share(part)} of the step")]
+        if part.wait:
+            return Card(part.name, tuple(rows), "no kernel runs", "overhead")
+        rows.append(("Launches", f"{part.launches:,}"))
+        if len(part.modules) > 1:
+            rows.append(("Modules", f"{len(part.modules):,} alike"))
+        shares = part.shares
+        rows.append(("Own time", ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)))
+        if part.depth == 0 and self.prediction is not None:
+            p = self.prediction
+            rows += [(name, seconds(value)) for name, value in causes(p) if value > 0]
+            return Card("step", tuple(rows), f"{p.regime}-bound", p.regime)
+        return Card(part.path, tuple(rows), f"{part.regime}-bound", part.regime)
+
+    def card_at(self) -> QPointF:
+        box = next((box for part, box in self.boxes() if part is self.over), None)
+        if box is None or box.contains(self.at):
+            return self.at
+        return QPointF(box.left() + min(60.0, box.width() / 2), box.bottom() - 6)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, part = Qt.Key(event.key()), self.over or self.shown
+        if key in (Qt.Key.Key_Escape, Qt.Key.Key_Backspace) and self.shown is not None:
+            self.pressed_on.emit(self.shown.parent or self.root)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and part is not None:
+            self.pressed_on.emit(part)
+        elif part is not None and (found := self._beside(part, key)) is not None:
+            self.at = QPointF(-1, -1)
+            self.show_over(found)
+        else:
+            super().keyPressEvent(event)
+
+    def _beside(self, part: Part, key: Qt.Key) -> Part | None:
+        """Where an arrow leads: up, into the longest, along the row as it is drawn."""
+        if key == Qt.Key.Key_Up:
+            return part.parent or part
+        if key == Qt.Key.Key_Down:
+            drawn = [found for found, _ in self.boxes()]
+            return next((child for child in part.children if child in drawn), part)
+        if key not in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            return None
+        row = sorted(
+            ((box.left(), found) for found, box in self.boxes() if found.depth == part.depth),
+            key=lambda pair: pair[0],
+        )
+        places = [found for _, found in row]
+        if part not in places:
+            return part
+        step = 1 if key == Qt.Key.Key_Right else -1
+        return places[min(max(places.index(part) + step, 0), len(places) - 1)]

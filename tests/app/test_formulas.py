@@ -1,0 +1,158 @@
+"""Formulas with today's numbers: each is right, each figure has one, and each lesson is there."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolTip
+
+from app.background.answer import Answer, along_batch, answered
+from app.formulas.columns import COLUMN_FORMULAS
+from app.formulas.formula import Formula, title_of
+from app.formulas.launches import achieved, intensity
+from app.formulas.step import metrics
+from app.lessons import packaged
+from app.plots.drawing import application
+from app.quantities import scaled
+from app.theme import DARK
+from app.views.launches import Alike, alike
+from app.views.ops.launch_groups import groups
+from app.views.ops.model import COLUMNS, OpModel
+from app.window.explaining import Explanation
+from app.window.verdict import VerdictBar
+from simulator.scenario import Scenario
+
+
+@pytest.fixture(scope="module")
+def answer() -> Answer:
+    application()
+    return answered(Scenario("mlp-tiny"))
+
+
+def launch(**changes: Any) -> Alike:
+    made = Alike(
+        "mm", "gemm", "up", "1×1×1", "bf16", ("up",), frozenset([0]), 2, 20e-6, 0.5, 3_100_000_000,
+        12 * 2**20, "compute", "tensor", 989.4e12, 0.31, "bf16 tensor",
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
+    h200 = answer.prediction
+    assert h200.gpu.bandwidth_bytes_per_s == 4800e9
+    # 3.1e9 / (12 · 1048576) = 246.4; 989.4e12 / 4800e9 = 206.1
+    assert intensity(launch(), h200).sum == "3.10 GFLOP / 12.0 MiB = 246 FLOP/byte"
+    assert intensity(launch(), h200).means == (
+        "Ridge = peak / bandwidth = 989 TFLOP/s / 4.80 TB/s = 206 FLOP/byte: right of it the "
+        "arithmetic is the limit at best."
+    )
+    assert "left of it the memory" in intensity(launch(flops=10**9), h200).means
+    # two launches in 20 µs: 3.1e9 / 10e-6 = 310e12
+    assert achieved(launch()).sum == "3.10 GFLOP / 10.0 µs = 310 TFLOP/s"
+    assert achieved(launch(flops=0)).sum == "12.0 MiB / 10.0 µs = 1.26 TB/s"  # 12582912 / 10e-6
+
+
+def test_the_sums_of_the_verdict_add_up(answer: Answer) -> None:
+    found = {each.name: each for each in metrics(answer, None)}
+    p, t = answer.prediction, answer.totals
+    assert len(found) == 7
+    parts = [float(part) for part in found["Regime"].sum.replace("<1", "0").split("%")[0:1]]
+    assert parts[0] == round(100 * p.shares["compute"]) or p.shares["compute"] < 0.01
+    assert found["Regime"].sum.endswith(f": {p.regime}-bound")
+    batch = answer.subject.batch
+    assert found["Throughput"].sum.startswith(f"{batch:,} / ")
+    assert t.samples_per_s == pytest.approx(batch / p.period_s)
+    assert found["Utilisation"].rule.startswith("FLOPs of the matrix products")
+    need = p.peak_memory_bytes + p.workspace_bytes
+    assert sum(p.memory.at_peak.values()) + p.workspace_bytes == need
+    assert "It fits" in found["Memory"].means and "141 GiB" in found["Memory"].means
+    assert "100% of" not in found["Trust"].sum and found["Trust"].means
+
+
+def test_the_shift_says_from_which_batch(answer: Answer) -> None:
+    along = along_batch(answer.scenario, answer.subject.batch)
+    assert along is not None
+    said = metrics(answer, along)[5]
+    for shift, word in ((along.below, "up to"), (along.shift, "from")):
+        if shift is not None and shift.after is not None:
+            assert f"{shift.after}-bound {word} {shift.first:,.0f}" in said.sum
+
+
+def test_every_column_of_figures_has_one(answer: Answer) -> None:
+    figures = {c.name for c in COLUMNS if c.values is not None} | {"Regime"}
+    assert set(COLUMN_FORMULAS) == figures
+    model = OpModel()
+    model.show(groups(answer.prediction, "op"))
+    role = Qt.ItemDataRole.ToolTipRole
+    for n, column in enumerate(COLUMNS):
+        said = model.headerData(n, Qt.Orientation.Horizontal, role)
+        assert said.startswith(f"{column.name} = ") == (column.name in figures)
+    g, formula = model.groups, model.formula([c.name for c in COLUMNS].index("FLOP/s"))
+    assert g is not None and formula is not None
+    row = int(model.order[0])
+    rate = float(g.flops[row]) / float(g.total_s[row])
+    assert formula.sum.endswith(f" = {scaled(rate, 'FLOP/s')}")
+
+
+def test_every_lesson_that_is_named_is_there(answer: Answer) -> None:
+    model = OpModel()
+    model.show(groups(answer.prediction, "op"))
+    heavy = alike(answer.prediction)[0]
+    every = [*metrics(answer, None), intensity(heavy, answer.prediction), achieved(heavy)]
+    every += [f for n in range(len(COLUMNS)) if (f := model.formula(n)) is not None]
+    titles = {lesson.name: lesson.title for lesson in packaged()}
+    for formula in every:
+        assert formula.name and formula.rule and formula.sum
+        if formula.lesson:
+            assert titles[formula.lesson] == title_of(formula.lesson)
+            assert formula.text.endswith(f"F1: the lesson “{titles[formula.lesson]}”")
+
+
+def test_a_text_has_no_empty_lines() -> None:
+    assert Formula("A", "b / c", "1 / 2 = 0.5").text == "A = b / c\n= 1 / 2 = 0.5"
+
+
+@pytest.fixture
+def bar(answer: Answer) -> Iterator[VerdictBar]:
+    made = VerdictBar(DARK)
+    made.resize(1264, 92)
+    made.show_answer(answer)
+    made.show()
+    yield made
+    made.close()
+
+
+def test_the_verdict_tells_the_figure_below_the_pointer(bar: VerdictBar) -> None:
+    formulas = bar.formulas()
+    for x, column in ((20, 0), (300, 1), (620, 3), (1250, 6)):
+        here = QPoint(x, 50)
+        assert bar.formula(bar.mapToGlobal(here)) == formulas[column]
+        QApplication.sendEvent(bar, QHelpEvent(QEvent.Type.ToolTip, here, bar.mapToGlobal(here)))
+        assert QToolTip.text().endswith(formulas[column].text)
+
+
+def test_keys_go_from_figure_to_figure(bar: VerdictBar) -> None:
+    asked: list[QPoint] = []
+    bar.explained.connect(asked.append)
+    for _ in range(3):
+        QTest.keyClick(bar, Qt.Key.Key_Right)
+    assert bar.accessibleDescription() == bar.formulas()[2].text
+    QTest.keyClick(bar, Qt.Key.Key_Return)
+    assert bar.formula(asked[0]) == bar.formulas()[2]
+    bar.clearFocus()
+
+
+def test_a_sheet_says_it_and_leads_to_its_lesson(bar: VerdictBar) -> None:
+    gone: list[bool] = []
+    taught = QPushButton("Lesson")
+    taught.clicked.connect(lambda: gone.append(True))
+    formula = bar.formulas()[3]
+    sheet = Explanation(formula, taught, bar)
+    said = [label.text() for label in sheet.findChildren(QLabel)]
+    assert said == [formula.name, f"= {formula.rule}", f"= {formula.sum}", formula.means]
+    taught.click()
+    assert gone == [True]
