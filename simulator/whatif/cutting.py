@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from simulator.errors import InputError
 from simulator.memory import memory
+from simulator.modes import compiles
 from simulator.records import Trace
 from simulator.rematerialization import Joint, kept_within, repeated
 from simulator.whatif.setting import Setting
@@ -23,7 +24,7 @@ class Cut:
 
     def demand(self, setting: Setting) -> None:
         """InputError where a compiler makes this cut in any case."""
-        level = setting.fusion or ("compiled" if setting.mode == "compiled" else "none")
+        level = setting.fusion or ("compiled" if compiles(setting.mode) else "none")
         if level == "compiled" and self.budget == 1.0:
             raise InputError(
                 "recompute=mincut: torch.compile makes this cut by itself: expected a step that "
