@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from app.commands.advise import advise
 from app.commands.compare import compare
 from app.commands.explore import explore
+from app.commands.export_kernel import export_kernel
 from app.commands.predict import predict, trace
 from app.commands.regime_map import regime_map
 from app.commands.seek import seek
@@ -46,7 +47,7 @@ _QUESTIONS = "Questions"
 for _name, _command in {
     "predict": predict, "whatif": whatif, "advise": advise, "compare": compare, "sweep": sweep,
     "map": regime_map, "seek": seek, "trace": trace,
-    "explore": explore,
+    "explore": explore, "export-kernel": export_kernel,
 }.items():  # fmt: skip
     app.command(_name, rich_help_panel=_QUESTIONS)(_command)
 

@@ -22,6 +22,7 @@ from calibration.host_index import index
 from calibration.recordings import MEASUREMENTS
 from simulator import predict_trace
 from simulator.fusion import fused
+from simulator.fusion.host_costs import tabled
 from simulator.hardware import gpu as find_gpu
 from simulator.hosts import Host
 from simulator.hosts import host as find_host
@@ -29,7 +30,8 @@ from simulator.issued import issued
 from simulator.profiles import profile
 from simulator.records import Trace
 
-COSTS = ("call_s", "input_s", "weight_s", "triton_s", "library_share", "backward_s", "gradient_s")
+COSTS = ("call_s", "input_s", "weight_s", "triton_s", "library_share", "backward_s", "gradient_s",
+         "tabled_s")  # fmt: skip
 _NETWORKS = ("blocks",)
 
 
@@ -49,7 +51,7 @@ def counted(trace: Trace, triton: int, host: Host) -> tuple[list[float], float]:
     weights = roles.count("weight")
     back = float("backward" in phases)
     each = [1.0, roles.count("input"), weights + roles.count("buffer"), triton,
-            float(own[library].sum()), back, back * weights]  # fmt: skip
+            float(own[library].sum()), back, back * weights, float(tabled(made).sum())]  # fmt: skip
     rest = own[eager].sum() + launched[~generated].sum() * host.launch_s
     return each, float(rest + trace.tail_python_calls * host.seconds["python_call"])
 

@@ -7,7 +7,7 @@ curve is fitted to the points that are not held out; nothing in it knows which k
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,11 @@ from calibration.fused import VARIANTS, Traffic
 from calibration.log import read
 from calibration.outcome import Outcome
 from calibration.recordings import MEASUREMENTS
-from calibration.samples import Sample, dirty
+from calibration.samples import L2_REACH, Sample, dirty
 from calibration.sweeps import OPERATIONS, Point
 from calibration.swept import Swept, kept, lowered
 from simulator.costs import Work, works
+from simulator.costs.softmaxes import divided
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.kinds import kind
 from simulator.fusion.work import dims
@@ -46,9 +47,11 @@ class Gain:
     chain_s: float
 
 
-def fused(chain: Trace, traffic: Traffic, operands: Sequence[int]) -> Work:
+def fused(chain: Trace, traffic: Traffic, operands: Sequence[int], reach_bytes: float) -> Work:
     """A chain as one launch: what it must move, and every instruction of it. `operands` are bytes
-    of what it reads and writes, those of one number an element too."""
+    of what it reads and writes, those of one number an element too. L2 finds what was used up to
+    `reach_bytes` before: a smaller operand than the result, which is the last, comes from DRAM each
+    time that it is read again where more lies between."""
     ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
     slots = sum(arithmetic(op, _IN_REGISTERS)[1] for op in ops)
     sums = [op for op in ops if kind(op) == "reduction"]
@@ -59,7 +62,12 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[int]) -> Work:
     how = "reduction" if sums else "pointwise"
     cols = elements // rows if rows else 0
     found = dims(how, slots, rows, cols, elements, len(operands))
-    return Work("fused", traffic.flops, traffic.moved_bytes, instructions=slots, dims=found)
+    moved = traffic.moved_bytes
+    for size in operands:
+        times = operands[-1] // max(size, 1)
+        if times > 1 and moved / times > reach_bytes:
+            moved += size * (times - 1)
+    return Work("fused", traffic.flops, moved, instructions=slots, dims=found)
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
@@ -74,13 +82,23 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
             if not (one.get("kernels") and many.get("kernels")):
                 continue
             trace = trace_call(other.make)
-            chain = lowered(other, trace, many, gpu)
-            work = fused(trace, variant.traffic(**point.params), external(trace))
+            chain = hiding(lowered(other, trace, many, gpu), variant.zeros(**point.params))
+            reach = L2_REACH * (gpu.l2_bytes or 0)
+            work = fused(trace, variant.traffic(**point.params), external(trace), reach)
             yield Gain(
                 name, point, work, kept(work.bytes / (gpu.l2_bytes or 1)),
                 sum(s for _, s, _ in one["kernels"]), chain,
                 sum(s for _, s, _ in many["kernels"]),
             )  # fmt: skip
+
+
+def hiding(chain: Swept, zeros: int) -> Swept:
+    """A chain whose softmax makes so many zeros, which no trace shows."""
+    launches = [
+        (divided(work, zeros), hot, cold) if work.family == "softmax" else (work, hot, cold)
+        for work, hot, cold in chain.launches
+    ]
+    return replace(chain, launches=launches)
 
 
 def external(trace: Trace) -> list[int]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
+from simulator.costs.attention import DRAWN
 from simulator.engines import (
     dram_bytes_per_s,
     dram_reach,
@@ -52,9 +53,9 @@ in 29 and 39 µs; a sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18
 class Group:
     """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
     depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
-    tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width and
-    whether a mask is read, [works, 7]. A work at many points is as many rows: `counts`, None where
-    each is one."""
+    tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width, whether
+    a mask is read and slots for a tile's random numbers, [works, 8]. A work at many points is as
+    many rows: `counts`, None where each is one."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None
@@ -105,7 +106,7 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         whole=_whole(works, column, align_bytes),
         align_bytes=align_bytes,
         item_bytes=column([_ITEM_BYTES.get(w.dtype, 2) for w in works]),
-        heads=columns(heads, 7) if heads else np.zeros((0, 7)),
+        heads=columns(heads, 8) if heads else np.zeros((0, 8)),
     )
 
 
@@ -218,11 +219,12 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     1 + narrow / width.
     """
     units = units_of(gpu)
-    blocks, count, longest, edges, flops, width, masked = of.heads.T
+    blocks, count, longest, edges, flops, width, masked, drawn = of.heads.T
     one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
     one = one * np.where(masked > 0, tiles.masked, 1.0)
     slower = (1 + tiles.narrow / width) * np.where(masked > 0, tiles.masked, 1.0)
     one = one * _longer(of, gpu, profile, tiles.utilisation / slower)
+    one = one + drawn / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
     serial = (longest + more / blocks) * tiles.alone
     shared = each * (count + more) / blocks
@@ -295,4 +297,5 @@ def _blocks(work: Work) -> tuple[float, ...]:
     tiles = d.get("tiles", blocks * longest * d["fraction"])
     products = 2 if d["direction"] == "fwd" else 5
     edges = d.get("edges", 0)
-    return blocks, tiles, longest, edges, 2 * high * wide * width * products, width, d["mask"]
+    flops, drawn = 2 * high * wide * width * products, high * wide * DRAWN * bool(d["dropout"])
+    return blocks, tiles, longest, edges, flops, width, d["mask"], drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.views.combinations.view import Combinations
 from app.views.compare.view import Compare
 from app.views.factory.view import Factory
 from app.views.fusion.view import FusionView
@@ -18,5 +19,5 @@ from app.views.view import View
 
 VIEWS: tuple[type[View], ...] = (
     Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, MeasuredView, RegimeMap,
-    Compare, FusionView, Factory, Lessons,
+    Combinations, Compare, FusionView, Factory, Lessons,
 )  # fmt: skip

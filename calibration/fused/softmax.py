@@ -50,10 +50,16 @@ def traffic(heads: int, queries: int, keys: int, dtype: str) -> Traffic:
     )
 
 
+def zeros(heads: int, queries: int, keys: int, dtype: str) -> int:
+    """Keys later than their query: queries − 1 of the first, none of the last."""
+    return heads * queries * (queries - 1) // 2
+
+
 @variant(
     unfused=unfused,
     operands=operands,
     traffic=traffic,
+    zeros=zeros,
     points=[
         {"heads": heads, "queries": queries, "keys": keys, "dtype": "bf16"}
         for heads, queries, keys in (

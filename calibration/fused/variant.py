@@ -33,6 +33,10 @@ class Traffic(NamedTuple):
     flops: int
 
 
+def _none(**params: Any) -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class Variant:
     """A fused kernel, the eager chain that it replaces, and where the two are held together.
@@ -42,7 +46,8 @@ class Variant:
     `reference(*operands)` says what is right, for operands of any precision: the chain, unless
     that draws random numbers of its own. `traffic(**params)` is the fused kernel's. `points` are
     timed, `irregular` are checked: sizes that divide no block; "dtype" is left out of the latter.
-    `matrix` says that the FLOPs are those of a matrix product.
+    `matrix` says that the FLOPs are those of a matrix product, `zeros(**params)` how many elements
+    of the result are nothing, since a mask hides them.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Variant:
     points: tuple[Params, ...]
     irregular: tuple[Params, ...]
     matrix: bool = False
+    zeros: Callable[..., int] = _none
 
     @property
     def fused_operation(self) -> str:
@@ -100,6 +106,7 @@ def variant(
     irregular: Iterable[Params],
     reference: Function | None = None,
     matrix: bool = False,
+    zeros: Callable[..., int] = _none,
 ) -> Callable[[Function], Function]:
     """Register a file's `fused` under the file's name, and two operations to be timed: the kernel
     (kind "triton") and the chain (kind "chain"), at the same points."""
@@ -118,6 +125,7 @@ def variant(
             tuple(points),
             tuple(irregular),
             matrix,
+            zeros,
         )
         _register(found, found.fused_operation, fused, "triton")
         _register(found, found.unfused_operation, unfused, "chain")

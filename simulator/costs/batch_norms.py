@@ -175,6 +175,22 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
     return (*_semaphores(dims), moments, update, apply)
 
 
+@cost("aten.batch_norm_stats.default")
+def batch_norm_stats(op: Signature) -> tuple[Work, ...]:
+    """Mean and reciprocal deviation of each channel, by one kernel."""
+    source, dims = op["input"], _reducing(op["input"], 1)
+    work = launch(op, MOMENTS, source.numel, source.nbytes, op.write_bytes, dims, _BATCH)
+    return (*_semaphores(dims), work)
+
+
+@cost("aten.batch_norm_elemt.default")
+def batch_norm_elemt(op: Signature) -> Work:
+    """(x − mean)·rstd·weight + bias, of moments that are known."""
+    source = op["input"]
+    tiles = _applying(source, True)
+    return launch(op, _APPLY, source.numel, op.read_bytes, op.out.nbytes, tiles, _APPLIED)
+
+
 def _semaphores(dims: dict[str, Any]) -> tuple[Work, ...]:
     """Blocks that share channels meet at a semaphore for each 32 of these, zeroed first
     (`batch_norm_stats_channels_last_cuda_template`)."""

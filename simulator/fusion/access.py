@@ -75,6 +75,35 @@ def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
     return ((name, place), *found) if name == "cat" else found
 
 
+def reordered(key: Key, elements: int) -> tuple[Key, Map]:
+    """A read of so many elements by a loop whose dimensions may be put in another order: the read
+    without the walks at its end that but permute all elements, and these."""
+    if not isinstance(key, Part):
+        return key, ()
+    at = len(key.way)
+    while at:
+        begin = at
+        while begin and _is_pair(key.way[begin - 1]):
+            begin -= 1
+        first = begin - 1 if begin and key.way[begin - 1] == 0 else begin
+        if begin == at or (first == begin and begin) or not _permutes(key.way[begin:at], elements):
+            break
+        at = first
+    if not at and not key.offset:
+        return value_of(key), key.way
+    return key._replace(way=key.way[:at]), key.way[at:]
+
+
+def _permutes(pairs: Map, elements: int) -> bool:
+    """Does a walk touch so many elements, each once and without gaps?"""
+    step = 1
+    for size, found in sorted(pairs, key=lambda pair: pair[1]):
+        if found != step:
+            return False
+        step *= size
+    return step == elements
+
+
 def strides_apart(key: Key) -> bool:
     """Does a read go through memory with its last dimension apart?"""
     pairs = [each for each in key.way if _is_pair(each)] if isinstance(key, Part) else []

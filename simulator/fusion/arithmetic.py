@@ -19,9 +19,12 @@ SLOTS: dict[str, int] = {
     "relu": 1, "where": 2, "leaky_relu": 3, "elu": 26,
     "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 22, "gelu_backward": 41,
     "threshold_backward": 2, "hardswish_backward": 7, "softplus_backward": 20,
+    "index": 18, "gather": 18, "index_select": 18,
 }  # fmt: skip
 """An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
-A sine is counted without its path for large angles, which makes it 124."""
+A sine is counted without its path for large angles, which makes it 124. An index that is loaded is
+turned where it is negative, held against the bounds (config.assert_indirect_indexing), and made an
+address."""
 
 _TANH_GELU = {"gelu": 23, "gelu_backward": 33}
 _POW = 74
@@ -38,6 +41,7 @@ ROWS: dict[str, tuple[int, int]] = {
     # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
     # along, each maximum so far costs two more exps and choices between, and the exp comes anew
     "_softmax": (20, 50), "_log_softmax": (14, 50),
+    "logsumexp": (11, 32),
     "_softmax_backward_data": (4, 6), "_log_softmax_backward_data": (12, 14),
     # two sums, then (x − mean)·scale·weight + bias; walking along Welford's step has a division
     "native_layer_norm": (9, 24), "native_group_norm": (9, 24), "_fused_rms_norm": (6, 7),
@@ -48,6 +52,8 @@ PERSISTENT = 1024
 """Elements of a row that one kernel keeps in registers; a longer one it walks along, more than once
 where what comes after the sum reads it again (torch/_inductor/choices.py,
 `should_use_persistent_reduction`)."""
+
+_ROWS, _APART = 64, 64  # rows a multiprocessor, and elements of one
 
 _APPLIED = 5  # of a norm's slots: subtract, scale, weight, bias
 
@@ -68,9 +74,23 @@ def arithmetic(op: Signature, persistent: int = PERSISTENT) -> tuple[int, int]:
     return flops, sum(_slots(op, work, persistent) for work in found)
 
 
+def in_registers(rows: int, apart: bool, units: int) -> int:
+    """Elements of a row at most that a kernel keeps in registers: of many rows that it reads
+    `apart`, otherwise than they lie in memory, only short ones (`Reduction.num_splits` of ir.py,
+    `get_reduction_hint` of codegen/simd_kernel_features.py)."""
+    return _APART if apart and rows >= _ROWS * units else PERSISTENT
+
+
 def applied(op: Signature) -> int:
     """Of a norm's slots those that come after its statistics."""
     return _APPLIED * op.outputs[0].numel
+
+
+def folded(op: Signature) -> int:
+    """The instructions that Inductor saves of a division by a constant: it multiplies by the
+    reciprocal (`div_prim` of torch/_inductor/lowering.py)."""
+    constant = op.name == "aten.div.Tensor" and len(op.inputs) == 1
+    return (SLOTS["div"] - 1) * op.outputs[0].numel if constant else 0
 
 
 def _slots(op: Signature, work: Work, persistent: int) -> int:

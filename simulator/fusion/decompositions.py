@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.arithmetic import applied, arithmetic
-from simulator.records import Op, Tensor
+from simulator.fusion.dataflow import Value
+from simulator.fusion.node import Node
+from simulator.fusion.reducing import reduce
+from simulator.fusion.reductions import mixed, mixed_parts
+from simulator.records import Op, Signature, Tensor
 
 if TYPE_CHECKING:
     from simulator.fusion.lowering import Lowering
@@ -25,6 +29,8 @@ def decompose(made: Lowering, index: int, op: Op) -> None:
         _norm_backward(made, index, op)
     elif "batch_norm_backward" in name:
         _batch_norm_backward(made, index, op)
+    elif name == "batch_norm_stats":
+        _moments(made, index, op)
     elif "batch_norm" in name:
         _batch_norm(made, index, op)
     elif "softmax" in name:
@@ -44,9 +50,10 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     results = [(value, t.nbytes) for value, t in zip(statistics, op.outputs[1:], strict=True)]
     moments = "rms" not in op.name
     inner = not (made.calls.channels_last and "group" in op.name)  # a group's channels lie apart
-    flops, instructions = arithmetic(op.signature)
+    read, cols = made.inputs(index, op, "input"), source.numel // rows
+    flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, read))
     after = applied(op.signature)
-    made.reduce(index, rows, source.numel // rows, inner, made.inputs(index, op, "input"), results,
+    reduce(made, index, rows, cols, inner, read, results,
                 (flops, max(instructions - after, source.numel)), moments)  # fmt: skip
     reads = made.inputs(index, op) | dict(results)
     made.make(index, reads, [(out, op.outputs[0])], 0, after)
@@ -60,20 +67,66 @@ def _norm_backward(made: Lowering, index: int, op: Op) -> None:
     cols = source.numel // rows
     flops, instructions = arithmetic(op.signature)
     sums = [(next(made.number), rows * 4) for _ in range(2)]
-    made.reduce(index, rows, cols, True, reads, sums, (flops // 2, instructions // 2))
+    half = flops // 2, instructions // 2
+    reduce(made, index, rows, cols, True, reads, sums, half)
     results = list(zip(made.flow.makes[index], op.outputs, strict=True))
+    along = made.nodes[-1]
+    if along.inner and along.elements == rows * cols and _mixes(made, op, rows, cols):
+        _sums_across(made, index, op, results[1:], half)
+        made.make(index, reads | dict(sums), results[:1], 0, 0)
+        return
     made.make(index, reads | dict(sums), results[:1], 0, 0)
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel]
     if affine:
         wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
         across = op.outputs[1].numel
-        made.reduce(index, across, gradient.numel // max(across, 1), False, wanted, affine,
-                    (flops // 2, instructions // 2))  # fmt: skip
+        reduce(made, index, across, gradient.numel // max(across, 1), False, wanted, affine, half)
+
+
+def _mixes(made: Lowering, op: Op, rows: int, cols: int) -> bool:
+    """Along the rows all must lie in the order of memory."""
+    along = op.inputs[0].contiguous and op.signature["input"].contiguous
+    affine = any(tensor.numel == cols for tensor in op.outputs[1:])
+    return made.inductor and mixed(rows, cols) and along and affine
+
+
+def _sums_across(
+    made: Lowering, index: int, op: Op, results: list[tuple[Value, Tensor]], work: tuple[int, int]
+) -> None:
+    """Sums across the rows by the kernel that sums along them, in parts that an eager kernel each
+    sums up; in half precision a loop then casts these."""
+    rows, cols = made.nodes[-1].rows, made.nodes[-1].cols
+    wanted = made.inputs(index, op, "grad_out", "input", "mean", "rstd")
+    across = made.node("reduction", rows, cols, True, wanted, (index,), *work)
+    made.nodes.append(across)
+    parts = Tensor((mixed_parts(rows, made.gpu), cols), "float32", (cols, 1))
+    for value, tensor in results:
+        if not tensor.numel:
+            continue
+        part, wide = next(made.number), tensor.itemsize < parts.itemsize
+        across.writes[part] = parts.nbytes
+        whole = Tensor((cols,), "float32", (1,))
+        call = Op(Signature("aten.sum.dim_IntList", (parts,), (whole,), ("self",), {"dim": [0]}),
+                  op.module, op.phase, (0, 0))  # fmt: skip
+        last = Node("library", 1, reads={part: parts.nbytes}, ops=(index,), call=call)
+        key = next(made.number) if wide else value
+        last.writes[key] = whole.nbytes
+        made.nodes.append(last)
+        if wide:
+            made.make(index, {key: whole.nbytes}, [(value, tensor)], 0, cols)
 
 
 def _channels(source: Tensor) -> tuple[int, int]:
     channels = source.shape[1] if len(source.shape) > 1 else 1
     return channels, source.numel // max(channels, 1)
+
+
+def _moments(made: Lowering, index: int, op: Op) -> None:
+    """Mean and reciprocal deviation of each channel."""
+    rows, cols = _channels(op.inputs[0])
+    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
+    reads = made.inputs(index, op, "input")
+    reduce(made, index, rows, cols, False, reads, results, arithmetic(op.signature), True)
 
 
 def _batch_norm(made: Lowering, index: int, op: Op) -> None:
@@ -87,7 +140,8 @@ def _batch_norm(made: Lowering, index: int, op: Op) -> None:
         return
     results = [(v, t.nbytes) for v, t in zip(saved, op.outputs[1:], strict=True)
                if t.numel == rows]  # fmt: skip
-    made.reduce(
+    reduce(
+        made,
         index,
         rows,
         cols,
@@ -108,7 +162,7 @@ def _batch_norm_backward(made: Lowering, index: int, op: Op) -> None:
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel == rows]
     affine = affine or [(next(made.number), rows * 4) for _ in range(2)]
     wanted = {k: v for k, v in reads.items() if v >= rows * 4}
-    made.reduce(index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
+    reduce(made, index, rows, cols, False, wanted, affine, (flops // 2, instructions // 2))
     made.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
 
 
@@ -121,8 +175,8 @@ def _softmax(made: Lowering, index: int, op: Op) -> None:
     inner = dim in (-1, len(source.shape) - 1)
     width = 2 if "backward" not in op.name else 1
     sums = [(next(made.number), rows * 4) for _ in range(width)]
-    flops, instructions = arithmetic(op.signature)
-    made.reduce(index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
+    flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, reads))
+    reduce(made, index, rows, cols, inner, reads, sums, (flops // 2, instructions // 2))
     results = zip(made.flow.makes[index], op.outputs, strict=True)
     made.make(index, reads | dict(sums), results, flops // 2, instructions // 2)
 
@@ -146,13 +200,12 @@ def _whole(made: Lowering, index: int, op: Op) -> None:
         reads[picked] = min(reads[picked], target.numel * 32)
     results = [(v, t.nbytes) for v, t in
                zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip
-    made.reduce(index, 1, target.numel, True, reads, results, arithmetic(op.signature))
+    reduce(made, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
     node = made.nodes[-1]
     whole = max(op.signature["self"].numel, 1)
     if picked in made.pending:  # and computed for these alone
         held = made.pending[picked]
         node.flops -= held.flops - held.flops * target.numel // whole
-        node.instructions -= held.instructions - held.instructions * target.numel // whole
     for key in node.reads:  # of what is pending too only the rows' one element
         node.reads[key] = min(node.reads[key], target.numel * 32)
 
@@ -168,4 +221,6 @@ def _reduction(made: Lowering, index: int, op: Op) -> None:
     if inner and source.stride and rank and source.stride[-1] != 1 and source.shape[-1] > 1:
         inner = False
     results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
-    made.reduce(index, rows, cols, inner, made.inputs(index, op), results, arithmetic(op.signature))
+    reduce(
+        made, index, rows, cols, inner, made.inputs(index, op), results, arithmetic(op.signature)
+    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from simulator.fusion.access import region_of, value_of
+from simulator.fusion.anew import instructions
 from simulator.fusion.epilogue import with_epilogue
 from simulator.fusion.graphs import graphs
 from simulator.fusion.node import Key
@@ -21,7 +22,9 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace
 @dataclass(frozen=True)
 class Fused:
     """`trace` has an op for each group of `groups`, in order, and then the ops that stay as they
-    are; `origin` is the trace before. `notes` say who fused."""
+    are; `origin` is the trace before, whose ops the groups name. `notes` say who fused. `joint` is
+    the trace in which the compiler found the groups, with the ops of each group's nodes, where
+    that is another one."""
 
     trace: Trace
     groups: list[Group]
@@ -29,6 +32,22 @@ class Fused:
     notes: tuple[str, ...] = (
         "compiled by rules like Inductor's, without running it; the optimizer stays eager",
     )
+    joint: tuple[Trace, tuple[tuple[int, ...], ...]] | None = None
+
+    @property
+    def computed(self) -> Trace:
+        """The trace whose values the groups read and write."""
+        return self.joint[0] if self.joint else self.origin
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """The ops of `computed` that a group computes, in their order."""
+        if self.joint:
+            return self.joint[1][number]
+        return _members(self.groups[number])
+
+
+def _members(group: Group) -> tuple[int, ...]:
+    return tuple(sorted({op for node in group.nodes for op in node.ops}))
 
 
 def fused_trace(
@@ -116,7 +135,7 @@ class _Building:
         }  # fmt: skip
         ops = dict.fromkeys(op for each in group.nodes for op in each.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
-        work = sum(each.flops for each in loops), sum(each.instructions for each in loops)
+        work = sum(each.flops for each in loops), instructions(loops)
         ins, outs = (tuple(map(in_bytes, each.values())) for each in (reads, needed))
         key = id(own.signature), ins, outs, work
         if key not in self.signatures:
@@ -143,7 +162,7 @@ class _Building:
         ops = dict.fromkeys(op for node in group.nodes for op in node.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
         reduction = group.reduces
-        work = sum(node.flops for node in group.nodes), sum(n.instructions for n in group.nodes)
+        work = sum(node.flops for node in group.nodes), instructions(group.nodes)
         args = arguments(group.nodes, len(reads) + len(writes), work, names)
         kind = "pointwise" if reduction is None else "reduction"
         key = kind, reads, writes, tuple(args.values())

@@ -13,6 +13,7 @@ _ELEMENTS = {
     "pointwise", "copy", "concat", "fill", "arange", "gather", "random", "norm_apply", "pool",
     "nll", "embedding_backward", "scatter", "resample", "memcpy",
 }  # fmt: skip
+_POINTWISE = {"pointwise", "copy", "norm_apply"}
 _REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward",
              "weight_gradient", "norm_input_gradient"}  # fmt: skip
 _NAMED: dict[str, OpKind] = {
@@ -47,6 +48,15 @@ def kind(op: Signature) -> OpKind:
     if families & _REDUCING:
         return "reduction" if families <= _REDUCING | _ELEMENTS else "library"
     return "pointwise" if families <= _ELEMENTS else "library"
+
+
+def is_pointwise(op: Signature) -> bool:
+    """Is it tagged so in torch, or made of ops that are (`is_pointwise_use` of torch/_inductor/
+    utils.py)? A concatenation, a look-up or a pool is a loop as well, but not that."""
+    found = costed(op)
+    if not found or op.name == "aten.native_dropout.default":
+        return found is not None
+    return {work.family for work in found} <= _POINTWISE
 
 
 def adds(op: Signature) -> bool:

@@ -10,14 +10,19 @@ from msgspec.structs import replace
 
 from simulator.fusion.biases import without_bias, without_bias_gradient
 from simulator.fusion.dataflow import Value
+from simulator.fusion.kinds import is_pointwise
 from simulator.fusion.layouts import channels_last, needs_copy, relaid
 from simulator.fusion.node import Key, Node
 from simulator.fusion.padding import Seconds, padded
+from simulator.fusion.reducing import reduce
 from simulator.fusion.strides import joins, whole
 from simulator.records import Op, Signature, Tensor
 
 if TYPE_CHECKING:
     from simulator.fusion.lowering import Lowering
+
+
+_FULL_BYTES = 4  # an element in full precision
 
 
 class LibraryCalls:
@@ -30,6 +35,7 @@ class LibraryCalls:
         self.channels_last = made.inductor and channels_last(made.trace)
         self.relaid: dict[int, Signature] = {}
         self.turned: dict[Key, Key] = {}
+        self.beside_zeros: set[Value] = set()
         self.whole = whole(made.trace, made.flow) if made.inductor else set[Value]()
 
     def lower(self, index: int, op: Op) -> None:
@@ -104,14 +110,17 @@ class LibraryCalls:
 
     def _unfused_bias(self, index: int, op: Op) -> bool:
         """A convolution leaves its bias to a loop; a full-precision product too, where only loops
-        read its result (config.keep_addmm_fused_for_half_dtypes)."""
+        read its result (`should_prefer_unfused_addmm` of fx_passes/post_grad.py;
+        config.keep_addmm_fused_for_half_dtypes)."""
         if not self.made.inductor:
             return False
         flow, out = self.made.flow, op.outputs[0]
         if op.name == "aten.addmm.default":
-            users = flow.users.get(flow.makes[index][0], [])
-            loops = users and all(self.made.kind(user) != "library" for user in users)
-            if out.itemsize < 4 or not loops:
+            value = flow.makes[index][0]
+            users = flow.users.get(value, [])
+            loops = users and all(is_pointwise(self.made.trace.ops[u].signature) for u in users)
+            half = op.signature["self"].itemsize < _FULL_BYTES
+            if half or value in flow.kept or not loops:
                 return False
         found = without_bias(op, self.plain)
         if found is None:
@@ -134,8 +143,8 @@ class LibraryCalls:
         value = flow.reads[index][op.signature.names.index("grad_output")]
         channels = bias.numel
         last = self.channels_last or gradient.stride[1] == 1
-        self.made.reduce(
-            index, channels, gradient.numel // max(channels, 1), not last,
+        reduce(
+            self.made, index, channels, gradient.numel // max(channels, 1), not last,
             {value: gradient.nbytes}, [(flow.makes[index][-1], bias.nbytes)],
             (gradient.numel, gradient.numel * 3),
         )  # fmt: skip
@@ -154,28 +163,71 @@ class LibraryCalls:
             self.wide[key] = padded(op.signature, free, self.seconds)
         return self.wide[key]
 
+    def pads(self, index: int, value: Value) -> bool:
+        """Is every operand of this call that is this value padded, and thus read by a loop?"""
+        op = self.made.trace.ops[index]
+        call = None if self._in_places(value) else self._padded(index, op)
+        places = [i for i, read in enumerate(self.made.flow.reads[index]) if read == value]
+        return call is not None and all(op.inputs[i].shape != call.inputs[i].shape for i in places)
+
+    def _in_places(self, value: Value) -> bool:
+        """Is it a concatenation whose parts others read, so that each is written to its place
+        (`any_input_has_multi_consumers` of torch/_inductor/lowering.py)?"""
+        index = self.made.maker.get(value)
+        if index is None or self.made.trace.ops[index].name != "aten.cat.default":
+            return False
+        flow = self.made.flow
+        return any(len(flow.users[part]) > 1 for part in flow.reads[index])
+
     def _pad(self, index: int, op: Op, call: Signature, node: Node) -> None:
-        """Each operand that grows is copied by a loop, computed there where it was pending."""
+        """Each operand that grows is copied by a loop, computed there where it was pending. What
+        other calls read too is written beside zeros by the loop that makes it, and copied for the
+        next call (`cat` of torch/_inductor/lowering.py)."""
         for value, tensor, wide in zip(
             self.made.flow.reads[index], op.inputs, call.inputs, strict=True
         ):
-            if tensor.shape == wide.shape:
+            often = len(self.made.flow.users[value]) > 1 and self._made_here(index, value)
+            if tensor.shape == wide.shape or often:
                 self.made.store(value)
+            first = often and value not in self.beside_zeros and self._padded_by_all(value)
+            if tensor.shape == wide.shape or first:
                 node.reads[value] = tensor.nbytes
-                continue
-            held = self.made.pending.get(value)
-            copy = self.made.node(
-                "pointwise", wide.numel, 1, True, {value: tensor.nbytes}, (index,), 0,
-                wide.numel * 3,
-            )  # fmt: skip
-            key = next(self.made.number)
-            copy.writes[key] = node.reads[key] = wide.nbytes
-            copy.alone = held is None
-            self.made.nodes.append(copy)
+            else:
+                self._copied(index, value, tensor if often else wide, node, often)
+            if tensor.shape != wide.shape and often:
+                self.beside_zeros.add(value)
+                rest = wide.numel - tensor.numel
+                zeros = Node("pointwise", rest, ops=(index,), instructions=rest)
+                self._written(zeros, rest * tensor.itemsize, node)
         for value, tensor in zip(self.made.flow.makes[index], call.outputs, strict=True):
             node.writes[value] = tensor.nbytes
         node.call = replace(op, signature=call)
         self.made.nodes.append(node)
+
+    def _made_here(self, index: int, value: Value) -> bool:
+        """Did a loop of this pass make it?"""
+        ops, made = self.made.trace.ops, self.made.maker.get(value)
+        return made is not None and ops[made].phase == ops[index].phase
+
+    def _padded_by_all(self, value: Value) -> bool:
+        """Does nobody need it as it is?"""
+        users = self.made.flow.users[value]
+        calls = [user for user in users if self.made.kind(user) == "library"]
+        return value not in self.made.flow.kept and all(self.pads(user, value) for user in calls)
+
+    def _copied(self, index: int, value: Value, tensor: Tensor, reader: Node, fuses: bool) -> None:
+        """A loop as long as `tensor` that makes an operand of a call."""
+        copy = self.made.node(
+            "pointwise", tensor.numel, 1, True, {value: tensor.nbytes}, (index,), 0,
+            tensor.numel * 3,
+        )  # fmt: skip
+        copy.alone = value not in self.made.pending and not fuses
+        self._written(copy, tensor.nbytes, reader)
+
+    def _written(self, loop: Node, nbytes: int, reader: Node) -> None:
+        key = next(self.made.number)
+        loop.writes[key] = reader.reads[key] = nbytes
+        self.made.nodes.append(loop)
 
     def _outside(self, value: Value) -> bool:
         return self.made.trace.storages[value[0]].role in ("input", "weight", "buffer")

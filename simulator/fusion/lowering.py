@@ -7,28 +7,33 @@ Rules of torch/_inductor: `StorageBox.should_realize_on_reuse` and `has_exceeded
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import count
 
-from simulator.fusion.access import Part, read, relaid, strides_apart, value_of, way
-from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.access import Part, read, relaid, value_of, way
+from simulator.fusion.anew import instructions, together
+from simulator.fusion.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.gradients import accumulated
 from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import adds, kind
 from simulator.fusion.library_calls import LibraryCalls
-from simulator.fusion.node import Key, Node, Pending
+from simulator.fusion.node import Anew, Key, Node, Pending
 from simulator.fusion.offsets import offsets
 from simulator.fusion.padding import Seconds
 from simulator.fusion.pieces import accumulate, concatenate, scatter
-from simulator.fusion.reductions import parts
+from simulator.fusion.seeds import drawing, seeds
+from simulator.fusion.tangents import is_tangent
 from simulator.fusion.touched import touched_bytes
 from simulator.hardware import GPU
 from simulator.records import Op, Tensor, Trace
 
 _JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
-_SUM_BYTES = 4  # sums are kept in fp32
+_SCALAR_BYTES = 8
+_SCATTERED = ("aten.embedding_dense_backward.default",
+              "aten.max_pool2d_with_indices_backward.default")  # fmt: skip
 
 
 class Lowering:
@@ -43,6 +48,7 @@ class Lowering:
         self.only = only
         self.inductor = inductor and only is None
         self.made: dict[Value, Tensor] = {}  # by loops
+        self.maker: dict[Value, int] = {}  # the op of that loop
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
         self.flow: Dataflow = flow or dataflow(trace)
         self.graphs = graphs(trace)
@@ -54,10 +60,15 @@ class Lowering:
         self.calls = LibraryCalls(self, seconds)
 
     def run(self) -> list[Node]:
+        drawn = drawing(self.trace, self.flow.computes) if self.inductor else []
         for index, op in enumerate(self.trace.ops):
+            if index in drawn[:1]:
+                self.nodes.append(seeds(op, index, len(drawn), next(self.number)))
             runs = self.flow.computes[index] or self.graphs.eager(index)
             if runs and op.phase != "optimizer":
                 self._lower(index, op)
+        if self.calls.channels_last:
+            accumulated(self)
         return self.nodes
 
     def of(self, members: Iterable[int]) -> list[Node]:
@@ -79,7 +90,7 @@ class Lowering:
             if found == "reduction" and not self.reductions:
                 found = "library"
             self.kinds[key] = found
-        eager = op.phase == "optimizer" or op.name == "aten.ones_like.default"
+        eager = op.phase == "optimizer" or op.name == "aten.ones_like.default" or is_tangent(op)
         return "library" if eager else self.kinds[key]
 
     def _lower(self, index: int, op: Op) -> None:
@@ -96,8 +107,9 @@ class Lowering:
     def _loop(self, index: int, op: Op) -> None:
         """An op over elements: each output is pending until something must store it."""
         flops, instructions = arithmetic(op.signature)
+        instructions -= folded(op.signature) if self.inductor else 0
         reads = self.inputs(index, op)
-        if op.name == "aten.embedding_dense_backward.default":
+        if op.name in _SCATTERED:
             scatter(self, index, op, reads)
             return
         if adds(op.signature):
@@ -109,7 +121,7 @@ class Lowering:
             return
         if "max_pool2d" in op.name or "avg_pool" in op.name:
             for value in self.flow.reads[index]:
-                self.store(value)
+                self.hint(value)
         instructions -= contracted(self.trace, self.flow, index, self._last_of)
         self.make(index, reads, zip(self.flow.makes[index], op.outputs, strict=True),
                   flops, instructions)  # fmt: skip
@@ -118,45 +130,10 @@ class Lowering:
         """The op that computes a value where it is read, -1 where it is stored."""
         return self.pending[value].ops[-1] if value in self.pending else -1
 
-    def reduce(
-        self, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
-        results: Sequence[tuple[Key, int]], work: tuple[int, int], moments: bool = False,
-    ) -> None:  # fmt: skip
-        """A reduction to `results` (value, bytes), in as many steps as Inductor takes. Of moments
-        each step is split anew and carries three numbers; of sums the second is the last, one
-        kernel a result."""
-        ops = (index,)
-        inner = inner and not self._outer(rows * cols, reads)
-        split = parts(rows, cols, inner, self.gpu)
-        while split > 1:
-            partial: list[tuple[Key, int]] = [
-                (next(self.number), rows * split * _SUM_BYTES)
-                for _ in range(3 if moments else len(results))
-            ]
-            node = self.node("reduction", rows * split, -(-cols // split), inner, reads, ops, *work)
-            node.writes |= dict(partial)
-            node.partial = True
-            self.nodes.append(node)
-            reads, work, cols = dict(partial), (0, rows * split * 3), split
-            split = parts(rows, cols, False, self.gpu) if moments else 1
-            if not moments:
-                for part, result in zip(partial, results, strict=True):
-                    last = self.node("reduction", rows, cols, True, dict([part]), ops, *work)
-                    last.writes |= dict([result])
-                    self.nodes.append(last)
-                return
-            inner = False
-        node = self.node("reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops,
-                          *work)  # fmt: skip
-        node.writes |= dict(results)
-        self.nodes.append(node)
-
-    def _outer(self, elements: int, reads: dict[Key, int]) -> bool:
-        """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
-        ir.py)?"""
-        found = [strides_apart(key) for key, size in self._through(reads)[0].items()
-                 if size >= elements]  # fmt: skip
-        return any(found) and 2 * sum(found) >= len(found)
+    def in_registers(self, rows: int, inner: bool, reads: dict[Key, int]) -> int:
+        """Elements of a row at most that a kernel which reads this keeps in registers."""
+        apart = any(isinstance(key, Part) and key.way for key in self.through(reads)[0])
+        return in_registers(rows, inner and apart, self.gpu.units or 132)
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -186,6 +163,8 @@ class Lowering:
         how = way(op, place, tensor, self.kind(index) == "pointwise")
         if "batch_norm" in op.name or (self.calls.channels_last and tensor.dense):
             how = ()  # images lie in the order that suits their reader
+        elif how and value in self.made and _sizes(tensor) != _sizes(self.made[value]):
+            how = (("view", tensor.shape), *how)  # no order of the loops makes these the same
         return read(value, self.offsets[index][place], how)
 
     def make(
@@ -193,19 +172,21 @@ class Lowering:
         flops: int, instructions: int,
     ) -> None:  # fmt: skip
         """Values of one loop over elements; each is stored now where it must be."""
-        shared, ops = self._through(reads)
+        shared, ops = self.through(reads)
         stored: dict[Value, int] = {}
         numel = 0
         held = self._held(reads)
         flops += sum(each.flops for each in held)
-        instructions += sum(each.instructions for each in held)
+        anew = together(held)
         ops = (*ops, index)
         for value, tensor in results:
             users = self.flow.users.get(value, [])
             if not users and value not in self.flow.kept:
                 continue
             self.made[value] = tensor
-            self.pending[value] = Pending(shared, ops, flops, instructions)
+            whole = anew | {index: Anew(instructions, tensor.shape)}
+            self.maker[value] = index
+            self.pending[value] = Pending(shared, ops, flops, whole)
             numel = max(numel, tensor.numel)
             if self._must_store(value, users, shared, ops):
                 stored[value] = tensor.nbytes
@@ -213,7 +194,7 @@ class Lowering:
             for value in stored:
                 del self.pending[value]
             node = Node("pointwise", numel, 1, True, dict(shared), stored, ops, flops,
-                        instructions)  # fmt: skip
+                        instructions, anew=anew)  # fmt: skip
             self.nodes.append(node)
 
     def _must_store(
@@ -237,6 +218,8 @@ class Lowering:
             reads = self.flow.reads[user]
             if reads[op.signature.names.index("bias")] == value and reads.count(value) == 1:
                 return "pointwise"
+        if self.inductor and self.calls.pads(user, value):
+            return "pointwise"
         return self.kind(user)
 
     def _parts(self, user: int, value: Value) -> int:
@@ -254,10 +237,20 @@ class Lowering:
             return
         storage = self.trace.storages[value[0]].nbytes
         numel = max(storage // 2, 1)
+        slots = instructions([Node("pointwise", self.made[value].numel, anew=held.anew)])
         self.nodes.append(Node("pointwise", numel, 1, True, dict(held.reads), {value: storage},
-                               held.ops, held.flops, held.instructions))  # fmt: skip
+                               held.ops, held.flops, slots))  # fmt: skip
 
-    def _through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
+    def hint(self, value: Value) -> None:
+        """Store a value whose elements are read many times, unless that costs no more than to read
+        what it is made of (`StorageBox.realize_hint`)."""
+        held = self.pending.get(value)
+        if held is not None and (
+            not self.inductor or sum(size > _SCALAR_BYTES for size in held.reads.values()) > 1
+        ):
+            self.store(value)
+
+    def through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
         """What is read from memory for these values, and the ops computed on the way."""
         found: dict[Key, int] = {}
         ops: dict[int, None] = {}
@@ -266,9 +259,15 @@ class Lowering:
             for inner, amount in ({value: size} if held is None else held.reads).items():
                 through = held is not None and isinstance(value, Part)
                 key = read(inner, 0, (value.offset, *value.way)) if through else inner
-                found[key] = max(found.get(key, 0), amount)
+                part = self._part(value, size) if through else 1.0
+                found[key] = max(found.get(key, 0), round(amount * part))
             ops |= dict.fromkeys(held.ops if held else ())
         return found, tuple(ops)
+
+    def _part(self, key: Part, size: int) -> float:
+        """How much of a value that is computed where it is read a reader of so many bytes wants."""
+        whole = self.made.get((key.storage, key.version))
+        return min(size / whole.nbytes, 1.0) if whole is not None and whole.nbytes else 1.0
 
     def _held(self, reads: Iterable[Key]) -> list[Pending]:
         values = dict.fromkeys(map(value_of, reads))
@@ -276,15 +275,19 @@ class Lowering:
 
     def node(
         self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
-        ops: tuple[int, ...], flops: int, instructions: int,
+        ops: tuple[int, ...], flops: int, slots: int,
     ) -> Node:  # fmt: skip
-        shared, before = self._through(reads)
+        shared, before = self.through(reads)
         held = self._held(reads)
         return Node(
             "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
-            (*before, *ops), flops + sum(h.flops for h in held),
-            instructions + sum(h.instructions for h in held),
+            (*before, *ops), flops + sum(h.flops for h in held), slots, anew=together(held),
+            looped=how == "reduction" and cols > self.in_registers(rows, inner, reads),
         )  # fmt: skip
+
+
+def _sizes(tensor: Tensor) -> list[int]:
+    return sorted(size for size in tensor.shape if size > 1)
 
 
 def lower_reduction(made: Lowering, index: int, op: Op) -> None:

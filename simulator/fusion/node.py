@@ -12,6 +12,14 @@ Key = Any
 """A value of the dataflow, or a number for what only the compiler sees."""
 
 
+@dataclass(frozen=True)
+class Anew:
+    """Issue slots of all elements of a value of this shape, wherever it is computed."""
+
+    instructions: int
+    shape: tuple[int, ...]
+
+
 @dataclass(eq=False)
 class Node:
     """One loop nest before fusion, or a library call.
@@ -21,7 +29,9 @@ class Node:
     `reads` and `writes` are bytes by value; `ops` are indices of the trace, those that are computed
     anew here included; `partial` marks the first of several steps of a split reduction, `atomic`
     one that adds into what others wrote, `alone` one that fuses with nothing; `call` is a library
-    call where it is not the op as traced.
+    call where it is not the op as traced. `instructions` are the node's own, `anew` those of values
+    that it computes where it reads them, by op. A `looped` reduction walks along its rows, since
+    they are too long for registers.
     """
 
     kind: Kind
@@ -37,6 +47,8 @@ class Node:
     atomic: bool = False
     alone: bool = False
     call: Op | None = None
+    anew: dict[int, Anew] = field(default_factory=dict)
+    looped: bool = False
 
     @property
     def elements(self) -> int:
@@ -45,9 +57,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Pending:
-    """A value that is computed where it is read, and never stored: all of `reads` into it."""
+    """A value that is computed where it is read, and never stored: all of `reads` into it, all of
+    `anew` for it."""
 
     reads: dict[Key, int]
     ops: tuple[int, ...]
     flops: int
-    instructions: int
+    anew: dict[int, Anew]

@@ -8,6 +8,7 @@ from simulator.hardware import GPU
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
 _LEAST, _MOST = 32, 512  # elements a thread
 _INNER_UNSPLIT = 8192
+_BUSY_ROWS = 64  # results a multiprocessor, from which none is split (`Reduction.num_splits`)
 _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 
@@ -20,6 +21,8 @@ def parts(rows: int, cols: int, inner: bool, gpu: GPU) -> int:
             return 1
         each = per_thread * _BLOCK_THREADS
         return -(-cols // each)
+    if cols <= _LEAST or rows >= _BUSY_ROWS * units:
+        return 1
     return -(-cols // (_OUTER_VALUES * per_thread))
 
 
@@ -43,3 +46,21 @@ def _even(cols: int, wanted: int, reach: int) -> int:
             if near > 0 and cols % near == 0:
                 return near
     return wanted
+
+
+_MIXED_ELEMENTS, _MIXED_ROWS, _MIXED_COLS = 5 * 2**20, 4096, 16384
+
+
+def mixed(rows: int, cols: int) -> bool:
+    """May sums along `rows` rows of `cols` elements and sums across the same rows be one kernel?
+    L2 holds what is smaller (`MixOrderReduction` of torch/_inductor/scheduler.py)."""
+    large = rows * cols >= _MIXED_ELEMENTS and rows >= _MIXED_ROWS
+    return large and rows >= 2 * cols and cols <= _MIXED_COLS
+
+
+def mixed_parts(rows: int, gpu: GPU) -> int:
+    """Parts of the sums across the rows that such a kernel leaves
+    (`_codegen_mix_order_reduction` of torch/_inductor/codegen/simd.py)."""
+    share = rows // (8 * (gpu.units or 132))
+    each = min(max(1 << max(share.bit_length() - 1, 0), 16), 128)
+    return -(-rows // each)

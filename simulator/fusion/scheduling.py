@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simulator.fusion.access import Part, value_of
+from simulator.fusion.access import Part, reordered, value_of
 from simulator.fusion.node import Key, Node
 
 _NODES = 64  # of one kernel at most (config.max_fusion_size)
@@ -46,13 +46,14 @@ def groups(
         values = {value_of(key) for key in node.reads}
         sources = {made[value] for value in values if value in made}
         elsewhere = {made[value_of(key)] for key in node.reads
-                     if isinstance(key, Part) and value_of(key) in made}  # fmt: skip
+                     if isinstance(_loose(key, node), Part) and value_of(key) in made}  # fmt: skip
         group = None
         if node.kind != "library" and not node.alone:
             near = set(sources)
             if siblings:
                 for key in node.reads:
-                    near.update(g for g in readers.get(key, ()) if place - g.last <= _APART)
+                    known = readers.get(_loose(key, node), ())
+                    near.update(g for g in known if place - g.last <= _APART)
             group = _best(node, near - elsewhere, sources, graphs, after)
         if group is None:
             group = Group([], place, place)
@@ -63,7 +64,7 @@ def groups(
         for key in node.writes:
             made[key] = group
         for key in node.reads:
-            known = readers.setdefault(key, [])
+            known = readers.setdefault(_loose(key, node), [])
             if group not in known:
                 known.append(group)
     return ordered(found)
@@ -80,14 +81,28 @@ def _best(
             continue
         if not after and node.kind == "pointwise" and group.reduces:
             continue
-        if not all(together(other, node) for other in group.nodes):
+        if not _fits(group, node):
             continue
         score = shared_bytes(group, node)
+        if score < _SHARED_BYTES or _crosswise(group, node):
+            score = _shared_when_reordered(group, node)
         if score < _SHARED_BYTES or any(reaches(s, group) for s in sources if s is not group):
             continue
         if best is None or (score, group.last) > best[:2]:
             best = score, group.last, group
     return best[2] if best else None
+
+
+def _fits(group: Group, node: Node) -> bool:
+    """Beside a reduction a loop may be as long as its results or as its elements, whatever the
+    other loops are."""
+    sums = group.reduces if node.kind == "pointwise" else None
+    if sums is None:
+        return all(together(other, node) for other in group.nodes)
+    return all(
+        not _in_pieces(other, node) if other.kind == "pointwise" else together(other, node)
+        for other in group.nodes
+    )
 
 
 def shared_bytes(group: Group, node: Node) -> int:
@@ -101,9 +116,7 @@ def shared_bytes(group: Group, node: Node) -> int:
 
 def together(one: Node, other: Node) -> bool:
     """Can two loop nests run in one kernel?"""
-    if one.atomic and set(one.writes) & set(other.reads):
-        return False
-    if other.atomic and set(one.writes) & set(other.writes):
+    if _in_pieces(one, other):
         return False
     if one.kind == other.kind == "pointwise":
         return one.rows == other.rows
@@ -113,6 +126,42 @@ def together(one: Node, other: Node) -> bool:
     if loop.rows == reduction.rows:  # after it, a result at a time
         return reduction is one and not reduction.partial
     return loop.rows == reduction.elements and not reduction.partial
+
+
+def _loose(key: Key, node: Node) -> Key:
+    """A read, whatever the order of a loop's dimensions."""
+    return reordered(key, node.rows)[0] if node.kind == "pointwise" else key
+
+
+def _crosswise(group: Group, node: Node) -> bool:
+    """Does it read in another order what the group writes?"""
+    written = {key for other in group.nodes for key in other.writes}
+    return any(isinstance(key, Part) and value_of(key) in written for key in node.reads)
+
+
+def _shared_when_reordered(group: Group, node: Node) -> int:
+    """The bytes of the largest whole read that a loop shares once its dimensions are turned
+    (`shared_data_after_reordering_loop` of torch/_inductor/scheduler.py), where that is one order
+    for all that it reads of the group."""
+    if node.kind != "pointwise":
+        return 0
+    touched: dict[Key, int] = {}
+    for other in group.nodes:
+        touched |= {_loose(key, other): size for key, size in other.reads.items()} | other.writes
+    written = {key for other in group.nodes for key in other.writes}
+    orders = {reordered(key, node.rows)[1] for key in node.reads if value_of(key) in written}
+    if len(orders) > 1:
+        return 0
+    shared = (min(size, touched[_loose(key, node)]) for key, size in node.reads.items()
+              if _loose(key, node) in touched and size >= node.rows)  # fmt: skip
+    return max(shared, default=0)
+
+
+def _in_pieces(one: Node, other: Node) -> bool:
+    """Does one read or write what the other writes piece by piece?"""
+    if one.atomic and set(one.writes) & set(other.reads):
+        return True
+    return other.atomic and bool(set(one.writes) & set(other.writes))
 
 
 def reaches(group: Group, target: Group) -> bool:

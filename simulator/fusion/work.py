@@ -26,6 +26,7 @@ def arguments(
         "ops": ops,
         "elements": elements,
         "cols": sums.cols if sums is not None else 0,
+        "looped": sums is not None and sums.looped,
         "operands": operands,
         "generated": generated,
     }
@@ -42,22 +43,24 @@ def fused(op: Signature) -> Work:
         instructions=op.arg("instructions", 0),
         dims=dims(
             op.name.split(".")[1], op.arg("instructions", 0), op.arg("rows", 0), op.arg("cols", 0),
-            op.arg("elements", 0), op.arg("operands", 0),
+            op.arg("elements", 0), op.arg("operands", 0), op.arg("looped"),
         ),
     )  # fmt: skip
 
 
 def dims(
-    kind: str, instructions: int, rows: int, cols: int, elements: int, operands: int
-) -> dict[str, Any]:
+    kind: str, instructions: int, rows: int, cols: int, elements: int, operands: int,
+    looped: bool | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """How a fused kernel is told from others. The elements of a result lie in one of so many
     `rows`, or, where there are none, across rows; `steps` are the instructions of one element,
-    which wait for each other."""
+    which wait for each other. Where it is not known whether it is `looped`, long rows are."""
     found: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
     if rows:
         found["rows"] = rows
     if cols:
-        found |= {"cols": cols, "looped": bool(rows) and cols > PERSISTENT}
+        looped = cols > PERSISTENT if looped is None else looped
+        found |= {"cols": cols, "looped": bool(rows) and looped}
     if elements:
         found |= {"elements": elements, "steps": -(-instructions // elements)}
     return found | {"operands": operands}

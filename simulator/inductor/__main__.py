@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from simulator.inductor.child import Message
+from simulator.inductor.forked import end_with_input
 from simulator.inductor.question import Question, decoded
 from simulator.inductor.refusal import RefusalError
 
@@ -25,20 +27,17 @@ def main() -> None:
         told.write(msgspec.json.encode(message) + b"\n")
 
     question = decoded(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_input, daemon=True).start()
     try:
         found = _answer(question, lambda step: tell(Message(step=step)))
     except RefusalError as refusal:
         tell(Message(refused=str(refusal), pieces=list(refusal.pieces)))
+    except Exception as error:
+        tell(Message(refused=otherwise(error)))
     else:
         Path(sys.argv[1]).write_bytes(msgspec.msgpack.encode(found))
         tell(Message(done=True))
     os._exit(0)  # nothing is to be put back, and torch takes its time to go
-
-
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # until the other end is closed
-    os._exit(1)
 
 
 def _answer(question: Question, progress: Any) -> Any:
@@ -52,6 +51,19 @@ def _answer(question: Question, progress: Any) -> Any:
     from simulator.inductor.answering import answered
 
     return answered(question, progress)
+
+
+def otherwise(error: Exception) -> str:
+    """What asked for internals of torch or Triton that are not there, or not as they were."""
+    versions = " with ".join(f"{name} {_version(name)}" for name in ("torch", "triton"))
+    return f"{versions} is otherwise than expected: {type(error).__name__}: {error}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 if __name__ == "__main__":

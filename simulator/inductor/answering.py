@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-import torch
+from torch import nn
 
 from simulator.errors import InputError
 from simulator.inductor.capture import captured
 from simulator.inductor.decisions import decide
+from simulator.inductor.deepening import deepened
 from simulator.inductor.device import believe
 from simulator.inductor.graph_breaks import reason
 from simulator.inductor.pieces import Piece
@@ -21,8 +21,6 @@ from simulator.inductor.survey import surveyed
 from simulator.profiles import learned
 from simulator.whatif.asked_module import AUTOCAST, loaded
 from simulator.whatif.setting import Ask
-
-torch_errors: Any = torch._dynamo.exc  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
@@ -42,13 +40,24 @@ def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
     except InputError as error:
         raise RefusalError(str(error)) from error
     autocast = AUTOCAST.get(question.dtype)
+
+    def schedule(change: Callable[[nn.Module], None], progress: Callable[[str], None]) -> Schedule:
+        try:
+            change(found.module)
+            return captured(found.module, found.args, found.kwargs, question.training, autocast,
+                            progress)  # fmt: skip
+        except RefusalError:
+            raise
+        except Exception as error:
+            raise RefusalError(reason(error)) from error
+
+    made = question.blocks and deepened(
+        schedule, question.stack, question.blocks, question.training, progress
+    )
     try:
-        return captured(found.module, found.args, found.kwargs, question.training, autocast,
-                        progress)  # fmt: skip
+        return made or schedule(lambda _: None, progress)
     except RefusalError as refusal:
         raise RefusalError(str(refusal), _pieces(question, ask, progress)) from refusal
-    except Exception as error:
-        raise RefusalError(reason(error), _pieces(question, ask, progress)) from error
 
 
 def _pieces(question: Question, ask: Ask, progress: Callable[[str], None]) -> list[Piece]:

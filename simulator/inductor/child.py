@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -72,11 +73,16 @@ class Child:
             return self._listened(progress)
         finally:
             self._kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout, self._errors):
-                if pipe is not None:
-                    pipe.close()
-            self._folder.cleanup()
+            away = threading.Thread(target=self._put_away, daemon=True)
+            away.start()
+            away.join(_WAIT_S)  # a system that is busy takes its time to take its memory back
+
+    def _put_away(self) -> None:
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._errors):
+            if pipe is not None:
+                pipe.close()
+        self._folder.cleanup()
 
     def _listened(self, progress: Progress) -> Schedule:
         assert self._process.stdout is not None
@@ -89,7 +95,10 @@ class Child:
                     raise RefusalError("it was cancelled")
                 if time.monotonic() - self._began > self._limit_s:
                     raise RefusalError(f"it took over {self._limit_s:.0f} s")
+                ended = self._process.poll() is not None
                 if not waiting.select(_WAIT_S):
+                    if ended:  # and said no more, though copies of it may hold the pipe
+                        raise RefusalError(self._ended())
                     continue
                 chunk = os.read(pipe, 1 << 16)
                 *lines, rest = (rest + chunk).split(b"\n")
@@ -115,6 +124,8 @@ class Child:
         code = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        if code == -signal.SIGKILL:
+            return "its process was killed, as when memory runs out"
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         last = f": {lines[-1].strip()[-_TAIL:]}" if lines else ""
         return f"its process ended with {how}{last}"

@@ -22,14 +22,25 @@ _LIMIT_S = 120
 
 
 def install() -> None:
-    """Load the device into this process, before torch is imported. RefusalError where it cannot be
-    compiled."""
-    library = _compiled()
+    """Load the device into this process, before torch is imported. One that does not load (a file
+    that is torn, or of a torch that is gone) is compiled again. RefusalError where it cannot be
+    compiled, or does not load then either."""
+    library = _library()
+    if library.is_file():
+        try:
+            return _load(library)
+        except (OSError, AttributeError):
+            library.unlink(missing_ok=True)
+    _compile(library)
     try:
-        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL).install_cuda_guard()
+        _load(library)
     except (OSError, AttributeError) as error:
         library.unlink(missing_ok=True)
         raise RefusalError(f"{library.name} does not fit this torch: {error}") from error
+
+
+def _load(library: Path) -> None:
+    ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL).install_cuda_guard()
 
 
 def _torch_folder() -> Path:
@@ -39,17 +50,23 @@ def _torch_folder() -> Path:
     return Path(found.submodule_search_locations[0])
 
 
-def _compiled() -> Path:
+def _library() -> Path:
+    """Where the device of our source for this very torch is: its version, its place, and when its
+    library was written."""
+    torch = _torch_folder()
+    core = torch / "lib" / "libc10.so"
+    built = core.stat().st_mtime_ns if core.is_file() else 0
+    of = hashlib.sha256(_SOURCE.read_bytes() + f"{torch} {built}".encode()).hexdigest()[:12]
     folder = Path(user_cache_dir("ridgepoint", appauthor=False)) / "inductor"
-    source = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
-    target = folder / f"cuda_guard-{version('torch')}-{source}.so"
-    if target.is_file():
-        return target
+    return folder / f"cuda_guard-{version('torch')}-{of}.so"
+
+
+def _compile(target: Path) -> None:
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         raise RefusalError(f"no C++ compiler ({', '.join(_COMPILERS)}) was found on the PATH")
     torch = _torch_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     command = [
         compiler, "-shared", "-fPIC", "-std=c++20", f"-I{torch / 'include'}", str(_SOURCE),
@@ -66,4 +83,3 @@ def _compiled() -> Path:
         raise RefusalError(f"{Path(compiler).name} took over {_LIMIT_S} s") from error
     finally:
         part.unlink(missing_ok=True)
-    return target

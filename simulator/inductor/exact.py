@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from simulator.fusion.fused_trace import Fused
 from simulator.inductor.cache import ScheduleCache, key
 from simulator.inductor.child import LIMIT_S, Child
@@ -13,6 +15,7 @@ from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
+from simulator.inductor.stack import stack
 from simulator.modes import autotunes
 from simulator.records import Trace
 from simulator.whatif.setting import Setting
@@ -26,7 +29,10 @@ def exact(
 ) -> Fused:
     """The launches of a setting's compiled step, `origin` being its eager trace. RefusalError,
     with the reason, where the real scheduler cannot be asked or gives no answer."""
-    return exact_trace(scheduled(question_of(found), progress, limit_s), origin)
+    question, equal = question_of(found), stack(origin)
+    if equal is not None:
+        question = replace(question, stack=equal.path, blocks=equal.blocks)
+    return exact_trace(scheduled(question, progress, limit_s), origin)
 
 
 def question_of(found: Setting) -> Question:

@@ -3,7 +3,7 @@ the same step."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from msgspec.structs import replace
 
@@ -14,6 +14,10 @@ from simulator.fusion.scheduling import Group
 from simulator.inductor.schedule import Launch, Schedule
 from simulator.records import Op, Signature, Storage, Tensor, Trace
 
+_CAST = "aten._to_copy.default"
+Known = dict[tuple[str, str, str], list[int]]
+"""Ops by name, module and phase, in order."""
+
 
 def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     """The launches in order, then the optimizer's ops of `origin` as they are. Its `groups` name
@@ -22,7 +26,14 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     storages, number = _storages(schedule, origin)
     groups: list[Group] = []
     ops: list[Op] = []
+    given = iter(sorted(_given(schedule), key=lambda b: schedule.buffers[b].nbytes))
+    ones = _ones(origin)  # the gradient of the loss, the smallest
     for place, launch in enumerate(schedule.launches):
+        if launch.phase == "backward":
+            for buffer in given:
+                groups.append(Group([Node("library", 1, ops=ones)], place, place))
+                ops.append(_filled(schedule, buffer, number))
+                ones = ()
         mine = tuple(sorted({op for each in launch.origins for op in ops_of[each]}))
         kind = launch.kind
         node = Node(kind, max(launch.rows, 1), ops=mine, flops=launch.flops,
@@ -47,22 +58,72 @@ def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
     its module and phase; else, of ops that only this compiler takes apart, all of that module that
     no other origin is."""
     flow = dataflow(origin)
-    exactly: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    exactly: Known = defaultdict(list)
     of_module: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, op in enumerate(origin.ops):
         exactly[op.name, op.module, op.phase].append(index)
         if flow.computes[index]:
             of_module[op.module, op.phase].append(index)
+    turned = _turned(schedule, origin, exactly)
+    products = {op.module for op in origin.ops if "mm." in op.name or "convolution." in op.name}
     found: list[list[int]] = []
     for each in schedule.origins:
         same = exactly.get((each.op, each.module, each.phase), [])
-        found.append([same[each.number]] if each.number < len(same) else [])
-    taken = {op for ops in found for op in ops}
+        last = each.op == _CAST and each.phase in turned and each.module in products
+        place = -1 - each.number if last else each.number
+        found.append([same[place]] if each.number < len(same) else [])
+    _swap_by_bytes(schedule, origin, found)
+    taken = {*_ones(origin), *(op for ops in found for op in ops)}
     for place, each in enumerate(schedule.origins):
         if not found[place] and (each.op, each.module, each.phase) not in exactly:
             left = of_module[each.module, each.phase]
             found[place] = [op for op in left if op not in taken]
     return found
+
+
+def _ones(origin: Trace) -> tuple[int, ...]:
+    """The op that makes the gradient of the loss."""
+    backward = (i for i, op in enumerate(origin.ops) if op.phase == "backward")
+    first = next(backward, None)
+    known = first is not None and origin.ops[first].name == "aten.ones_like.default"
+    return (first,) if known and first is not None else ()
+
+
+def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
+    """The phases in which a product's casts are numbered from the last of a module. Autocast casts
+    the operands of a call from the last to the first in eager mode, and from the first to the last
+    where a compiler traces it; which it was is told by the bytes of casts that are launches of
+    their own."""
+    told = Counter[tuple[str, bool]]()
+    for launch in schedule.launches:
+        each = schedule.origins[launch.origins[0]] if len(launch.origins) == 1 else None
+        if each is None or each.op != _CAST or len(launch.reads) != 1:
+            continue
+        same = known.get((each.op, each.module, each.phase), [])
+        if each.number < len(same):
+            nbytes = launch.reads[0][1]
+            for turned, op in ((False, same[each.number]), (True, same[-1 - each.number])):
+                told[each.phase, turned] += origin.ops[op].inputs[0].nbytes == nbytes
+    return {phase for phase in ("forward", "backward") if told[phase, True] > told[phase, False]}
+
+
+def _swap_by_bytes(schedule: Schedule, origin: Trace, found: list[list[int]]) -> None:
+    """What stands in another order all the same, told by the bytes as well."""
+    for launch in schedule.launches:
+        if len(launch.origins) != 1 or len(launch.reads) != 1:
+            continue
+        place, nbytes = launch.origins[0], launch.reads[0][1]
+        each = schedule.origins[place]
+        if each.op != _CAST or not found[place]:
+            continue
+        if origin.ops[found[place][0]].inputs[0].nbytes == nbytes:
+            continue
+        for other, ops in enumerate(found):
+            alike = schedule.origins[other]
+            same = (alike.op, alike.module, alike.phase) == (each.op, each.module, each.phase)
+            if same and ops and origin.ops[ops[0]].inputs[0].nbytes == nbytes:
+                found[place], found[other] = found[other], found[place]
+                break
 
 
 def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
@@ -81,6 +142,26 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
     )
     touched = tuple(number[b] for b, _ in (*launch.reads, *launch.writes))
     return Op(signature, module, launch.phase, touched)
+
+
+def _given(schedule: Schedule) -> list[int]:
+    """The gradients that the backward graph is given: those of the loss and of what else the
+    forward pass returns, filled by autograd at every step. No forward launch touches them, and none
+    writes them."""
+    known = {b for each in schedule.launches for b, _ in each.writes}
+    found: dict[int, None] = {}
+    for launch in schedule.launches:
+        if launch.phase == "backward":
+            found |= dict.fromkeys(b for b, _ in launch.reads if b not in known)
+        else:
+            known.update(b for b, _ in launch.reads)
+    return [b for b in found if schedule.buffers[b].role == "input"]
+
+
+def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
+    out = _bytes(schedule.buffers[buffer].nbytes)
+    return Op(Signature("aten.zeros.default", (), (out,), (), {}), "", "backward",
+              (number[buffer],))  # fmt: skip
 
 
 def _bytes(size: int) -> Tensor:

@@ -4,6 +4,7 @@ loop bodies use (torch/_inductor/ops_handler.py)."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from simulator.costs.pointwise import BINARY, COMPARISON, FUNCTIONAL, UNARY, Steps
 from simulator.fusion.arithmetic import SLOTS
@@ -32,6 +33,21 @@ def steps(ops: Iterable[tuple[str, str]]) -> Steps:
         f, i = _REDUCING.get(reducing, (1, 1)) if name == "reduction" else _step(name)
         flops, instructions = flops + f, instructions + i
     return flops, instructions
+
+
+def ops_of(loop: Any) -> list[tuple[str, str]]:
+    """The ops (name, kind of reduction or "") of a loop of the compiler's."""
+    body = loop._body
+    blocks = [body.root_block, *body.subblocks.values()]
+    found: list[tuple[str, str]] = []
+    for block in blocks:
+        for node in block.graph.nodes:
+            if node.op == "call_method":
+                reducing = str(node.args[3]) if node.target == "reduction" else ""
+                found.append((str(node.target), reducing))
+            elif node.op == "call_module" and "indirect" in str(node.target):
+                found.append(("indirect_indexing", ""))
+    return found
 
 
 def _step(name: str) -> Steps:

@@ -10,7 +10,8 @@ from simulator.hardware import GPU
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One step of a network on a GPU; the fields are those of `simulator.whatif.setting.Ask`."""
+    """One step of a network on a GPU; most fields are those of `simulator.whatif.setting.Ask`. Its
+    module at `stack` holds as many equal `blocks`, 0 where that is not known."""
 
     network: str
     gpu: GPU
@@ -23,6 +24,8 @@ class Question(msgspec.Struct, frozen=True):
     frozen: tuple[str, ...] = ()
     module_dtypes: tuple[tuple[str, str], ...] = ()
     sdpa: str | None = None
+    stack: str = ""
+    blocks: int = 0
 
 
 def encoded(question: Question) -> bytes:

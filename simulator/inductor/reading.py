@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib import import_module
 from math import prod
 from typing import Any
 
 import torch
 
-from simulator.inductor.loop_ops import steps
+from simulator.inductor.loop_ops import ops_of, steps
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
-from simulator.inductor.tensors import call_of
-from simulator.records import ITEM_BYTES, Phase, Role, Signature, Tensor
+from simulator.inductor.tensors import call_of, item_bytes, laid_out, layout_bytes
+from simulator.records import Phase, Role, Signature
 
 _FREE = ("MultiOutput",)  # nodes of the compiler that stand for a part of another's result
 
@@ -54,8 +55,12 @@ class Reading:
             graph.leave()
 
     def schedule(self, **facts: Any) -> Schedule:
-        """All of it."""
-        return Schedule(self.launches, self.buffers, _origins(self.origins), **facts)
+        """All of it, without the buffers that no launch touches."""
+        touched = {n for each in self.launches for n in each.touched}
+        order = {old: new for new, old in enumerate(sorted(touched))}
+        launches = [each.renumbered(order) for each in self.launches]
+        buffers = [self.buffers[old] for old in order]
+        return Schedule(launches, buffers, _origins(self.origins), **facts)
 
     def buffer(self, nbytes: int, role: Role) -> int:
         self.buffers.append(Buffer(nbytes, role))
@@ -97,7 +102,7 @@ class _Graph:
                 continue
             forward = self.phase == "forward"
             role = reading.roles[place] if forward and place < len(reading.roles) else "input"
-            nbytes = _layout_bytes(value) if hasattr(value, "get_layout") else 0
+            nbytes = layout_bytes(value) if hasattr(value, "get_layout") else 0
             self.numbers[name] = reading.saved[name] = reading.buffer(nbytes, role)
 
     def leave(self) -> None:
@@ -127,8 +132,8 @@ class _Graph:
         origin = _own_node(kernel)
         name = str(getattr(kernel, "python_kernel_name", None) or type(kernel).__name__)
         inputs = [x for x in getattr(kernel, "inputs", []) if hasattr(x, "get_layout")]
-        ins = [_tensor(x) for x in inputs]
-        outs = [_tensor(x) for x in self._results(node)]
+        ins = [laid_out(x) for x in inputs]
+        outs = [laid_out(x) for x in self._results(node)]
         call = call_of(origin, ins, outs) if origin is not None else None
         if call is None:
             call = Signature(f"inductor.{name}.default", tuple(ins), tuple(outs), (), {})
@@ -138,10 +143,10 @@ class _Graph:
         reads = self._touched(node.read_writes.reads)
         writes = {self._number(buffer.get_name()): 0 for buffer in node.get_outputs()}
         for result in self._results(node):
-            writes[self._number(result.get_name())] = _layout_bytes(result)
+            writes[self._number(result.get_name())] = layout_bytes(result)
         return Launch(
             "library", name, self.phase,
-            self._all_origins([kernel]) if origin is None else (self._origin(origin),),
+            self._all_origins([kernel]) if origin is None else self._named([origin]),
             tuple(reads.items()), tuple((k, v) for k, v in writes.items() if v), call=call,
             operands=tuple(operands),
         )  # fmt: skip
@@ -178,7 +183,7 @@ class _Graph:
             reads[number] = min(reads[number], writes[number])
         flops = instructions = elements = 0
         for loop in loops:
-            f, i = steps(_ops(loop))
+            f, i = steps(ops_of(loop))
             count = prod(self._int(s) for group in loop.get_ranges() for s in group)
             flops, instructions = flops + f * count, instructions + i * count
             elements = max(elements, count)
@@ -224,10 +229,10 @@ class _Graph:
                 dep).__name__ == "WeakDep":  # fmt: skip
                 continue
             number = self._number(dep.name)
-            whole = limit[number] = _layout_bytes(buffer)
+            whole = limit[number] = layout_bytes(buffer)
             start, size = 0, whole
             if type(dep).__name__ == "MemoryDep":
-                itemsize = _itemsize(buffer)
+                itemsize = item_bytes(buffer)
                 index = dep.index
                 numel = prod(self._int(s) for s in dep.size) if dep.is_indirect() else self._int(
                     dep.get_numel())  # fmt: skip
@@ -247,7 +252,7 @@ class _Graph:
         name = self._real(name)
         if name not in self.numbers:
             buffer = self.found.try_get_buffer(name)
-            nbytes = _layout_bytes(buffer) if buffer is not None else 0
+            nbytes = layout_bytes(buffer) if buffer is not None else 0
             self.numbers[name] = self.reading.buffer(nbytes, "activation")
         return self.numbers[name]
 
@@ -257,7 +262,10 @@ class _Graph:
     # -- whose they are ---------------------------------------------------------------------------
 
     def _all_origins(self, kernels: list[Any]) -> tuple[int, ...]:
-        nodes = {node for kernel in kernels for node in kernel.get_origins()}
+        return self._named(node for kernel in kernels for node in kernel.get_origins())
+
+    def _named(self, nodes: Iterable[Any]) -> tuple[int, ...]:
+        """Without what the compiler made of nothing, as seeds."""
         return tuple(sorted({self._origin(node) for node in nodes} - {-1}))
 
     def _origin(self, node: Any) -> int:
@@ -287,35 +295,3 @@ def _own_node(kernel: Any) -> Any:
 
 def _module(path: str) -> str:
     return re.sub(r"^L\['\w+'\]\.?", "", path)  # self, or fn where Dynamo wraps the module
-
-
-def _ops(loop: Any) -> list[tuple[str, str]]:
-    body = loop._body
-    blocks = [body.root_block, *body.subblocks.values()]
-    found: list[tuple[str, str]] = []
-    for block in blocks:
-        for node in block.graph.nodes:
-            if node.op == "call_method":
-                reducing = str(node.args[3]) if node.target == "reduction" else ""
-                found.append((str(node.target), reducing))
-            elif node.op == "call_module" and "indirect" in str(node.target):
-                found.append(("indirect_indexing", ""))
-    return found
-
-
-def _tensor(buffer: Any) -> Tensor:
-    layout = buffer.get_layout()
-    shape = tuple(int(s) for s in layout.size)
-    stride = tuple(int(s) for s in layout.stride)
-    dtype = str(layout.dtype).removeprefix("torch.")
-    return Tensor(shape, dtype, stride, "cpu" if layout.device.type == "cpu" else "cuda")
-
-
-def _itemsize(buffer: Any) -> int:
-    return ITEM_BYTES[str(buffer.get_dtype()).removeprefix("torch.")]
-
-
-def _layout_bytes(buffer: Any) -> int:
-    if not hasattr(buffer, "get_layout") or not buffer.has_tensor_output():
-        return 0
-    return int(buffer.get_layout().storage_size()) * _itemsize(buffer)

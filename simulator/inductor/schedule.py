@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -44,6 +45,19 @@ class Launch(msgspec.Struct, frozen=True):
     operands: tuple[int, ...] = ()
     elements: int = 0
     cols: int = 0
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """The buffers that it reads, writes, and is called with."""
+        return (*(b for b, _ in self.reads), *(b for b, _ in self.writes), *self.operands)
+
+    def renumbered(self, number: Mapping[int, int]) -> Launch:
+        """With other numbers for its buffers."""
+        return msgspec.structs.replace(
+            self, reads=tuple((number[b], n) for b, n in self.reads),
+            writes=tuple((number[b], n) for b, n in self.writes),
+            operands=tuple(number[b] for b in self.operands),
+        )  # fmt: skip
 
 
 class Buffer(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import torch
 from torch.fx.node import map_aggregate
 from torch.utils._pytree import tree_leaves
 
-from simulator.records import Signature, Tensor
+from simulator.records import ITEM_BYTES, Signature, Tensor
 from simulator.tracing.recorder import by_name
 
 
@@ -46,3 +46,24 @@ def call_of(node: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> S
     ins = list(inputs) if len(inputs) == len(found) else [tensor(t) for t in found]
     outs = list(outputs) if len(outputs) == len(results) else [tensor(t) for t in results]
     return signature(str(node.target), names, ins, outs, plain)
+
+
+def laid_out(buffer: Any) -> Tensor:
+    """A buffer of the compiler's, as it laid it out."""
+    layout = buffer.get_layout()
+    shape = tuple(int(s) for s in layout.size)
+    stride = tuple(int(s) for s in layout.stride)
+    dtype = str(layout.dtype).removeprefix("torch.")
+    return Tensor(shape, dtype, stride, "cpu" if layout.device.type == "cpu" else "cuda")
+
+
+def item_bytes(buffer: Any) -> int:
+    """Bytes of one element of a buffer of the compiler's."""
+    return ITEM_BYTES[str(buffer.get_dtype()).removeprefix("torch.")]
+
+
+def layout_bytes(buffer: Any) -> int:
+    """Bytes of its memory; 0 where it has none."""
+    if not hasattr(buffer, "get_layout") or not buffer.has_tensor_output():
+        return 0
+    return int(buffer.get_layout().storage_size()) * item_bytes(buffer)

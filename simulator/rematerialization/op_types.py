@@ -31,6 +31,9 @@ RECOMPUTABLE = frozenset(
 names besides. Views are recomputable too; Inductor makes a transpose a permute, so all are alike
 here."""
 
+_OF_LISTED = frozenset(["batch_norm_elemt"])
+"""What the joint graph has as one op in place of several that are listed (sub, mul, add)."""
+
 _FUSIBLE_RANDOM = frozenset(["native_dropout", "rand_like", "randn_like"])
 _RANDOM = ("dropout", "rand", "bernoulli", "normal", "uniform", "multinomial", "poisson",
            "cauchy", "exponential", "geometric", "rrelu_with_noise")  # fmt: skip
@@ -49,7 +52,8 @@ def is_view(op: Op) -> bool:
 
 def is_recomputable(op: Op) -> bool:
     """May the cut run it again, as long as only listed ops may?"""
-    return is_view(op) or base(op) in RECOMPUTABLE or op.name.startswith("fused.pointwise")
+    listed = base(op) in RECOMPUTABLE or base(op) in _OF_LISTED
+    return is_view(op) or listed or op.name.startswith("fused.pointwise")
 
 
 def is_fusible(op: Op) -> bool:

@@ -13,13 +13,13 @@ import os
 import sys
 from pathlib import Path
 
-from tests.benchmarks import explorer, growth, questions
+from tests.benchmarks import compilers, explorer, growth, questions
 from tests.benchmarks.timing import Row
 
 BENCHMARKS = {
     "whatifs": questions.whatifs, "advice": questions.advice, "searches": questions.searches,
     "maps": questions.maps, "points": questions.points, "growth": growth.growth,
-    "explorer": explorer.explorer,
+    "compilers": compilers.compilers, "explorer": explorer.explorer,
 }  # fmt: skip
 
 

@@ -100,7 +100,9 @@ def test_winograd_where_single_precision_has_no_tensor_cores() -> None:
         x, w = tensor(8, 64, 32, 32), tensor(64, 64, side, side)
         args = {"stride": [1, 1], "padding": [side // 2] * 2, "dilation": [1, 1], "groups": 1}
         op = Signature("aten.convolution.default", (x, w), (x,), ("input", "weight"), args)
-        kernel = (launches(op, gpu(card)) or ())[-1]
+        kernels = launches(op, gpu(card))
+        assert kernels
+        kernel = kernels[-1]
         assert kernel.dims["variant"] == "vector"
         return kernel.dims["depth"]
 

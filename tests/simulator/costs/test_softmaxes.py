@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from simulator.costs.softmaxes import divided
 from tests.simulator.costs.conftest import launched, sig
 
 CUBE = ((2, 4, 6), "float32")
@@ -34,6 +35,13 @@ def test_softmax_backward_reads_gradient_and_output() -> None:
     # g·y of its own, then y·(g - sum): add, subtract, multiply
     assert (product.flops, product.read_bytes, product.write_bytes) == (48, 384, 192)
     assert (work.flops, work.read_bytes, work.write_bytes) == (3 * 48, 384, 192)
+
+
+def test_zeros_divide_slowly_in_a_warps_kernel_alone() -> None:
+    for cols, slots in ((64, 27 * 100), (8192, 0)):
+        x = ((64, cols), "bfloat16")
+        (work,) = launched(sig("aten._softmax.default", x, args={"dim": -1}, self=x))
+        assert divided(work, 100).instructions - work.instructions == slots
 
 
 def chosen(cols: int, dtype: str, backward: bool = False) -> dict[str, Any]:

@@ -1,14 +1,11 @@
-"""A schedule as a trace, and the process that makes one: no compiler runs here."""
+"""A schedule as a trace: no compiler runs here."""
 
 from __future__ import annotations
 
-import time
-from threading import Timer
-
 import pytest
+from msgspec.structs import replace
 
 from simulator.hardware import gpu
-from simulator.inductor.child import Child
 from simulator.inductor.exact import question_of
 from simulator.inductor.exact_trace import eager_ops, exact_trace
 from simulator.inductor.graph_breaks import line_of, reason
@@ -67,6 +64,52 @@ def test_a_launch_is_an_op_of_its_own_bytes() -> None:
     assert found.trace.kept["fusion"] is found and "triton 3.9" in found.notes[0]
 
 
+def test_what_a_schedule_says_of_itself_is_a_note() -> None:
+    told = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
+    found = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(told,))
+    assert exact_trace(found, trace()).notes[1:] == (told,)
+
+
+def stepped(*ops: Op) -> Trace:
+    storages = [Storage(128, -1, None, "input")] * 8
+    return Trace(list(ops), storages, "training", None, 4, None, 0, 0, [], "2.13", "h200_sxm")
+
+
+def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None:
+    ones = Op(Signature("aten.ones_like.default", (ROWS,), (ROWS,), ("self",), {}), "", "backward",
+              (1, 2))  # fmt: skip
+    origin = stepped(trace().ops[0], ones)
+    forward = schedule(Origin("aten.exp.default", "a", "forward")).launches[0]
+    backward = Launch("pointwise", "triton_poi", "backward", (0,),
+                      ((2, 512), (3, 4), (1, 128)), ((4, 128),))  # fmt: skip
+    buffers = [Buffer(128, "input"), Buffer(128, "activation"), Buffer(512, "input"),
+               Buffer(4, "input"), Buffer(128, "gradient")]  # fmt: skip
+    known = [Origin("aten.exp.default", "a", "forward")]
+    found = exact_trace(Schedule([forward, backward], buffers, known, "2.13", "3.9"), origin)
+    names = [op.name for op in found.trace.ops]
+    assert names == ["fused.pointwise.default", "aten.zeros.default", "aten.zeros.default",
+                     "fused.pointwise.default"]  # fmt: skip
+    # the smallest is the loss's, which eager mode has as well
+    assert [op.signature.write_bytes for op in found.trace.ops[1:3]] == [4, 512]
+    assert [group.nodes[0].ops for group in found.groups[1:3]] == [(1,), ()]
+
+
+def test_casts_of_a_product_are_told_by_their_bytes_where_autocast_turns_them() -> None:
+    def cast(columns: int) -> Op:
+        shape = Tensor((4, columns), "float32", (columns, 1))
+        return Op(Signature("aten._to_copy.default", (shape,), (shape,), ("self",), {}), "a",
+                  "forward", (0, 1))  # fmt: skip
+
+    product = Op(Signature("aten.mm.default", (ROWS, ROWS), (ROWS,), ("self", "mat2"), {}), "a",
+                 "forward", (0, 1, 2))  # fmt: skip
+    origin = stepped(cast(8), cast(16), product)  # the weight, 128 bytes; then the input, 256
+    origins = [Origin("aten._to_copy.default", "a", "forward", n) for n in (0, 1)]
+    launch = Launch("pointwise", "triton_poi", "forward", (0,), ((0, 256),), ((1, 128),))
+    found = Schedule([launch], [Buffer(256, "input"), Buffer(128, "activation")], origins, "2.13",
+                     "3.9")  # fmt: skip
+    assert eager_ops(found, origin) == [[1], [0]]
+
+
 def test_arithmetic_of_a_loop() -> None:
     body = [("load", ""), ("exp", ""), ("add", ""), ("reduction", "sum"), ("store_reduction", "")]
     assert steps(body) == (3, 11)  # exp 1 and 8, add 1 and 1, sum 1 and 1, a load
@@ -83,21 +126,6 @@ def test_an_edited_step_is_refused_by_name() -> None:
     assert edited.edits
     with pytest.raises(RefusalError, match="a what-if changed the traced step"):
         question_of(edited)
-
-
-def test_a_child_is_cancelled_while_it_imports() -> None:
-    child = Child(Question("mlp-tiny", H200))
-    Timer(0.1, child.cancel).start()
-    with pytest.raises(RefusalError, match="it was cancelled"):
-        child.result()
-    assert child._process.poll() is not None
-
-
-def test_a_child_has_its_time() -> None:
-    began = time.monotonic()
-    with pytest.raises(RefusalError, match="it took over 0 s"):
-        Child(Question("mlp-tiny", H200), limit_s=0.1).result()
-    assert time.monotonic() - began < 30
 
 
 def test_lines_of_the_users_own() -> None:

@@ -12,6 +12,8 @@ from simulator.costs.attention import Band
 from simulator.hardware import gpu
 from simulator.lowering import launches
 from simulator.lowering.attention import flash_splits, visited
+from simulator.physics import group, physics
+from simulator.profiles import profile
 from tests.simulator.costs.conftest import sig
 
 H200 = gpu("h200")
@@ -118,3 +120,25 @@ def test_backward_goes_from_keys_to_queries() -> None:
     (main,) = (w for w in found if w.family == "attention")
     # 2 blocks of 128 keys: the first is seen by all 5 tiles of 64 queries, the other by 3
     assert blocks(main) == ((128, 64), 64, 16, 8 * 8, 5)
+
+
+def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
+    seconds: list[float] = []
+    for dropped in (0.0, 0.1):
+        q = ((8, 12, 1024, 64), "bfloat16")
+        args = {"is_causal": True, "dropout_p": dropped}
+        found = launches(sig(f"{SDPA}cudnn_attention.default", q, None, args, query=q, key=q,
+                             value=q), H200)  # fmt: skip
+        assert found
+        seconds.append(
+            float(physics(group(found[-1:]), "attention_cudnn_fwd", H200, profile())[0, 0])
+        )
+    # 768 blocks on 132 units are 6 each, of 3,456 tiles together; of a tile's 128·128 scores each
+    # takes 33 slots, of which a unit has 128 a clock
+    each = 6 * 3456 / 768 * 128 * 128 * 33 / (128 * (H200.boost_hz or 0))
+    assert seconds[1] - seconds[0] == pytest.approx(each + _edges(each), rel=0.02)
+
+
+def _edges(each: float) -> float:
+    """One tile of each block is cut, and takes so much longer."""
+    return each * 768 / 3456 * (profile().tiles["attention_cudnn_fwd"].edge - 1)

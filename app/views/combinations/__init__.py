@@ -1,0 +1,1 @@
+"""Every combination of several axes, as lines through them."""

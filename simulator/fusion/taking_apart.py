@@ -1,0 +1,249 @@
+"""Ops with a result that torch's partitioner may take apart, taken apart as Inductor's
+decompositions do it (torch/_inductor/decomposition.py, torch/_decomp/decompositions.py): a
+log-softmax is its row sums and a loop, of which the loop runs again; a batch norm in training the
+same with its moments; the backward of a ReLU reads where it was zero, that of a clamp compares in
+full precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from msgspec.structs import replace
+
+from simulator.fusion.dataflow import Value, dataflow
+from simulator.fusion.tangents import gradient_of, returned
+from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major
+
+
+@dataclass(frozen=True)
+class Apart:
+    """`source[i]` is the op of the trace before that op i of `trace` is, or a part of."""
+
+    trace: Trace
+    source: Sequence[int]
+
+
+_WIDENING = (
+    "aten.native_batch_norm_backward.default", "aten.native_layer_norm_backward.default",
+    "aten._fused_rms_norm_backward.default", "aten.native_group_norm_backward.default",
+)  # fmt: skip
+_WIDE_BYTES = 4  # an element in full precision
+_WINDOW = 25  # elements of a window at most whose place is kept in a byte
+
+_Operand = tuple[str, Tensor, int]
+"""An input's name, what it looks like, and its storage."""
+
+
+class Taking:
+    """Collects the ops of the decomposed graph."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.fresh: list[Storage] = []
+        self.parts: dict[int, Sequence[Op]] = {}
+        self.signatures: dict[str, Signature] = {}
+
+    def storage(self, tensor: Tensor) -> int:
+        self.fresh.append(Storage(tensor.nbytes, 0, 0, "activation"))
+        return len(self.trace.storages) + len(self.fresh) - 1
+
+    def op(
+        self, like: Op, name: str, inputs: Sequence[_Operand],
+        *outputs: tuple[Tensor, int], **args: object,
+    ) -> Op:  # fmt: skip
+        """An op in the place of `like`: its inputs with their names and storages, its outputs with
+        their storages."""
+        made = Signature(name, tuple(t for _, t, _ in inputs), tuple(t for t, _ in outputs),
+                         tuple(n for n, _, _ in inputs), args)  # fmt: skip
+        made = self.signatures.setdefault(repr(made), made)
+        storages = (*(s for _, _, s in inputs), *(s for _, s in outputs))
+        return Op(made, like.module, like.phase, storages)
+
+
+def taken_apart(trace: Trace) -> Apart:
+    """The step with such ops in parts."""
+    taking, flow = Taking(trace), dataflow(trace)
+    relus: dict[Value, int] = {}
+    pools: dict[Value, int] = {}
+    for index, op in enumerate(trace.ops):
+        if op.name == "aten._log_softmax.default" and op.phase == "forward":
+            taking.parts[index] = _log_softmax(taking, op)
+        elif op.name in ("aten.relu.default", "aten.relu_.default") and op.phase == "forward":
+            relus[flow.makes[index][0]] = index
+        elif op.name == "aten.threshold_backward.default" and not op.signature.arg("threshold", 0):
+            made = relus.get(flow.reads[index][1])
+            if made is not None and made not in taking.parts:
+                _relu(taking, made, index)
+        elif op.name == "aten.native_batch_norm.default" and op.signature.arg("training", False):
+            taking.parts[index] = _batch_norm(taking, op)
+        elif op.name == "aten.hardtanh_backward.default":
+            taking.parts[index] = _hardtanh(taking, op)
+        elif op.name in _WIDENING and op.inputs[0].itemsize < _WIDE_BYTES:
+            taking.parts[index] = _widened(taking, op)
+        elif op.name == "aten.max_pool2d_with_indices_backward.default":
+            made = flow.reads[index][op.signature.names.index("indices")]
+            if made in pools and _low_memory(trace.ops[pools[made]]):
+                _max_pool(taking, pools[made], index)
+        elif op.name == "aten.max_pool2d_with_indices.default" and op.phase == "forward":
+            pools[flow.makes[index][1]] = index
+        elif op.name == "aten.detach.default" and op.phase == "backward":
+            taking.parts[index] = ()  # of what autograd saved; it reads nothing
+    for made, out in returned(trace, flow):
+        gradient = gradient_of(trace, flow, made, out)
+        if gradient is not None:
+            _tangent(taking, gradient)
+    return _put_together(taking)
+
+
+def _log_softmax(taking: Taking, op: Op) -> tuple[Op, Op]:
+    """log(sum(exp(x))) of each row, and x minus it."""
+    source, out = op.inputs[0], op.outputs[0]
+    dim = int(op.signature.arg("dim", -1)) % len(source.shape)
+    shape = tuple(1 if d == dim else size for d, size in enumerate(source.shape))
+    rows = Tensor(shape, out.dtype, row_major(shape), out.device)
+    held = taking.storage(rows)
+    given = ("self", source, op.storages[0])
+    sums = taking.op(op, "aten.logsumexp.default", [given], (rows, held),
+                     dim=[dim], keepdim=True)  # fmt: skip
+    minus = taking.op(op, "aten.sub.Tensor", [given, ("other", rows, held)], (out, op.storages[1]))
+    return sums, minus
+
+
+def _batch_norm(taking: Taking, op: Op) -> tuple[Op, Op]:
+    """Mean and reciprocal deviation of each channel; then (x − mean)·rstd·weight + bias."""
+    given = dict(zip(op.signature.names, zip(op.inputs, op.storages, strict=False), strict=True))
+    out, *moments = zip(op.outputs, op.storages[len(op.inputs) :], strict=True)
+    read = ("input", *given["input"])
+    found = taking.op(op, "aten.batch_norm_stats.default", [read], *moments,
+                      eps=op.signature.arg("eps", 0.0))  # fmt: skip
+    affine = [(name, *given[name]) for name in ("weight", "bias") if name in given]
+    known = [(n, *m) for n, m in zip(("mean", "invstd"), moments, strict=True)]
+    return found, taking.op(op, "aten.batch_norm_elemt.default", [read, *affine, *known], out)
+
+
+def _hardtanh(taking: Taking, op: Op) -> tuple[Op, ...]:
+    """The gradient where the input was within bounds; these are compared in full precision."""
+    parts: list[Op] = []
+    like, signature = op.inputs[1], op.signature
+
+    def loop(name: str, made: str, *inputs: _Operand, **args: object) -> _Operand:
+        result = replace(like, dtype=made)
+        place = taking.storage(result)
+        parts.append(taking.op(op, name, inputs, (result, place), **args))
+        return "self", result, place
+
+    read: _Operand = "self", like, op.storages[1]
+    if like.itemsize < _WIDE_BYTES:
+        read = loop("aten._to_copy.default", "float32", read, dtype="float32")
+    low = loop("aten.le.Scalar", "bool", read, other=signature.arg("min_val", -1.0))
+    high = loop("aten.ge.Scalar", "bool", read, other=signature.arg("max_val", 1.0))
+    _, outside, place = loop("aten.bitwise_or.Tensor", "bool", low, ("other", *high[1:]))
+    gradient = ("self", op.inputs[0], op.storages[0])
+    masked = taking.op(op, "aten.masked_fill.Scalar", [gradient, ("mask", outside, place)],
+                       (op.outputs[0], op.storages[-1]), value=0)  # fmt: skip
+    return (*parts, masked)
+
+
+def _widened(taking: Taking, op: Op) -> tuple[Op, Op]:
+    """The gradient in full precision, which each part of a norm's backward reads."""
+    gradient = op.inputs[0]
+    wide = replace(gradient, dtype="float32")
+    place = taking.storage(wide)
+    cast = taking.op(op, "aten._to_copy.default", [("self", gradient, op.storages[0])],
+                     (wide, place), dtype="float32")  # fmt: skip
+    key = "wide", id(op.signature)
+    made = replace(op.signature, inputs=(wide, *op.inputs[1:]), aliases=())
+    made = taking.signatures.setdefault(repr(key), made)
+    return cast, replace(op, signature=made, storages=(place, *op.storages[1:]))
+
+
+def _low_memory(pool: Op) -> bool:
+    """Are the places of the largest kept as a byte each, within their windows
+    (`should_fallback_max_pool_with_indices` of torch/_inductor/lowering.py)?"""
+    window = pool.signature.arg("kernel_size", ())
+    dilation = pool.signature.arg("dilation", 1)
+    plain = dilation == 1 or all(step == 1 for step in dilation)
+    return plain and prod(window) ** (2 if len(window) == 1 else 1) <= _WINDOW
+
+
+def _max_pool(taking: Taking, made: int, read: int) -> None:
+    """A byte an element for the places, where the backward pass reads them."""
+    forward, backward = taking.trace.ops[made], taking.trace.ops[read]
+    places = replace(forward.outputs[1], dtype="int8")
+    held = taking.storage(places)
+    source = ("self", forward.inputs[0], forward.storages[0])
+    out = forward.outputs[0], forward.storages[1]
+    taking.parts[made] = (
+        taking.op(forward, forward.name, [source], out, (places, held), **forward.signature.args),
+    )
+    gradient = ("grad_output", backward.inputs[0], backward.storages[0])
+    result = backward.outputs[0], backward.storages[-1]
+    taking.parts[read] = (
+        taking.op(backward, backward.name, [gradient, ("indices", places, held)], result,
+                  **backward.signature.args),
+    )  # fmt: skip
+
+
+def _tangent(taking: Taking, index: int) -> None:
+    """Zeros, at the beginning of the backward pass, and their sum with the gradient that op `index`
+    makes."""
+    op = taking.trace.ops[index]
+    *before, last = taking.parts.get(index, (op,))
+    out = replace(last.outputs[0], stride=row_major(last.outputs[0].shape))
+    zeros, alone = taking.storage(out), taking.storage(out)
+    begin = next(i for i, each in enumerate(taking.trace.ops) if each.phase == "backward")
+    filled = taking.op(taking.trace.ops[begin], "aten.zeros.default", [], (out, zeros),
+                       tangent=True)  # fmt: skip
+    taking.parts[begin] = (filled, *taking.parts.get(begin, (taking.trace.ops[begin],)))
+    made = replace(last, storages=(*last.storages[:-1], alone))
+    both = ("self", last.outputs[0], alone), ("other", out, zeros)
+    added = taking.op(last, "aten.add.Tensor", both, (last.outputs[0], last.storages[-1]))
+    taking.parts[index] = (*before, made, added)
+
+
+def _relu(taking: Taking, made: int, read: int) -> None:
+    """Where a ReLU's result is zero, a byte an element; its gradient is zero there."""
+    forward, backward = taking.trace.ops[made], taking.trace.ops[read]
+    result, place = forward.outputs[0], forward.storages[-1]
+    mask = Tensor(result.shape, "bool", result.stride, result.device)
+    held = taking.storage(mask)
+    zero = taking.op(forward, "aten.le.Scalar", [("self", result, place)], (mask, held),
+                     other=0)  # fmt: skip
+    gradient = ("self", backward.inputs[0], backward.storages[0])
+    masked = taking.op(backward, "aten.masked_fill.Scalar", [gradient, ("mask", mask, held)],
+                       (backward.outputs[0], backward.storages[-1]), value=0)  # fmt: skip
+    taking.parts[made] = forward, zero
+    taking.parts[read] = (masked,)
+
+
+def _put_together(taking: Taking) -> Apart:
+    ops: list[Op] = []
+    source: list[int] = []
+    place: list[int] = []
+    for index, op in enumerate(taking.trace.ops):
+        place.append(len(ops))
+        found = taking.parts.get(index, (op,))
+        ops += found
+        source += [index] * len(found)
+    place.append(len(ops))
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for index, op in enumerate(ops):
+        for storage in op.storages:
+            first.setdefault(storage, index)
+            last[storage] = index
+    storages = [
+        replace(s, born=s.born if s.born < 0 else max(place[s.born], first.get(number, 0)),
+                freed=None if s.freed is None else place[s.freed])
+        for number, s in enumerate(taking.trace.storages)
+    ]  # fmt: skip
+    for offset, s in enumerate(taking.fresh):
+        number = len(taking.trace.storages) + offset
+        storages.append(replace(s, born=first[number], freed=last[number] + 1))
+    assumed = [replace(a, op=place[a.op]) for a in taking.trace.assumptions]
+    breaks = [each.moved(place) for each in taking.trace.breaks]
+    made = replace(taking.trace, ops=ops, storages=storages, assumptions=assumed, breaks=breaks)
+    return Apart(made, source)

@@ -1,0 +1,54 @@
+"""The gradients of what a forward pass returns besides its loss. Nobody gives them, but AOTAutograd
+compiles a backward graph that takes one for each: autograd fills them with zeros at every step
+(`set_materialize_grads` of torch.autograd.Function), and the graph adds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.fusion.dataflow import Dataflow, Value
+from simulator.fusion.kinds import kind
+from simulator.records import Op, Tensor, Trace
+
+
+def returned(trace: Trace, flow: Dataflow) -> Iterator[tuple[int, Tensor]]:
+    """What the loss is computed from by loops and reductions and what lives on after the forward
+    pass: the op that made it, and how it looks."""
+    begin = next((i for i, op in enumerate(trace.ops) if op.phase == "backward"), 0)
+    maker = {value: i for i in range(begin) if flow.computes[i] for value in flow.makes[i]}
+    losses = [i for i in range(begin) if flow.computes[i]][-1:]
+    waiting, seen = losses, set(losses)
+    while waiting:
+        index = waiting.pop()
+        op = trace.ops[index]
+        if kind(op.signature) == "library":
+            made = flow.makes[index][0]
+            if trace.storages[made[0]].freed in (begin, None) and "float" in op.outputs[0].dtype:
+                yield index, op.outputs[0]
+            continue
+        before = {maker[value] for value in flow.reads[index] if value in maker} - seen
+        seen |= before
+        waiting += before
+
+
+def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | None:
+    """The op that makes the gradient of what op `made` made: the first that the backward ops of its
+    module read, of its size and type."""
+    module = trace.ops[made].module
+    maker: dict[Value, int] = {}
+    for index, op in enumerate(trace.ops):
+        if op.phase != "backward":
+            continue
+        if op.module == module and flow.computes[index]:
+            for value, tensor in zip(flow.reads[index], op.inputs, strict=True):
+                alike = tensor.numel == out.numel and tensor.dtype == out.dtype
+                if alike and value in maker and len(trace.ops[maker[value]].outputs) == 1:
+                    return maker[value]
+        if flow.computes[index]:
+            maker |= dict.fromkeys(flow.makes[index], index)
+    return None
+
+
+def is_tangent(op: Op) -> bool:
+    """Is it zeros that autograd makes, outside of the compiled graph?"""
+    return bool(op.signature.arg("tangent", False))

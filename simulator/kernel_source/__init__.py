@@ -1,0 +1,11 @@
+"""Fused groups as source: a Triton kernel, a torch reference, a check and a benchmark in a file."""
+
+from simulator.kernel_source.exportable import Candidate, candidates, find, reason
+from simulator.kernel_source.file import Told, source
+from simulator.kernel_source.group import FusedGroup, fused_group
+from simulator.kernel_source.kernel import Kernel, kernel, supported
+
+__all__ = [
+    "Candidate", "FusedGroup", "Kernel", "Told", "candidates", "find", "fused_group", "kernel",
+    "reason", "source", "supported",
+]  # fmt: skip

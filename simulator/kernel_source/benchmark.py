@@ -1,0 +1,115 @@
+"""What every exported file ends with: how operands are filled, the check, and the benchmark."""
+
+RUNNING = '''
+def filled(kind, shape, stride, dtype, limit=0):
+    """A tensor of random numbers: "normal" ones, "positive" ones, a "flag", a "count", or an
+    "index" below the limit."""
+    made = torch.empty_strided(shape, stride, dtype=dtype, device=DEVICE)
+    if kind == "normal":
+        return made.normal_()
+    if kind == "positive":
+        return made.uniform_(0.5, 2.0)
+    return made.random_(0, {"flag": 2, "count": 100, "index": limit}[kind])
+
+
+def wide(op, **given):
+    """An op that a CPU has in fp32 alone: it rounds to halves afterwards there."""
+    halves = {t.dtype for t in given.values() if isinstance(t, torch.Tensor) and t.itemsize == 2}
+    if DEVICE == "cuda" or not halves:
+        return op(**given)
+    given = {n: t.float() if isinstance(t, torch.Tensor) else t for n, t in given.items()}
+    half, = halves
+    return [t if t is None else t.to(half) for t in op(**given)]
+
+
+def check(largest=2**21):
+    """The kernel against the reference in every case. Results begin as NaN, so that an element that
+    no program wrote is seen."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    for name, sizes in CASES.items():
+        s = SimpleNamespace(**sizes)
+        torch.manual_seed(0)
+        given = operands(s)
+        try:
+            wanted = reference(s, *given)
+        except NotImplementedError as error:  # an op that torch has for GPUs alone
+            print(f"{name}: left to a GPU: {str(error).splitlines()[0][:100]}")
+            continue
+        if DEVICE == "cpu" and max(w.numel() for w in wanted) > largest:
+            print(f"{name}: left to a GPU, being large for the interpreter")
+            continue
+        for place, (made, right) in enumerate(zip(fused(s, *given), wanted, strict=True)):
+            exact = not right.is_floating_point()
+            size = 0.0 if exact else right.double().square().mean().sqrt().item()
+            torch.testing.assert_close(
+                made, right, rtol=0 if exact else TOLERANCE, atol=TOLERANCE * size,
+                equal_nan=True, check_stride=True,
+                check_dtype=DEVICE == "cuda",  # a CPU keeps some statistics in halves
+                msg=lambda text, name=name, place=place: f"{name}, result {place}: {text}",
+            )
+        print(f"{name}: good, {', '.join(str(tuple(w.shape)) for w in wanted)}")
+    torch.use_deterministic_algorithms(False)
+
+
+def cold_times(call, samples=21):
+    """Seconds of a call with its operands out of L2, medians: by events around it, and its kernels
+    alone by the profiler."""
+    from torch.profiler import ProfilerActivity, profile
+
+    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+    flush = torch.empty(4 * l2_bytes, dtype=torch.uint8, device=DEVICE)
+    call()
+    events = []
+    for _ in range(samples):
+        flush.zero_()
+        torch.cuda._sleep(500_000)  # so that the host is ahead
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        events.append(begin.elapsed_time(end) * 1e-3)
+    totals = []
+    for _ in range(3):
+        with profile(activities=[ProfilerActivity.CUDA]) as seen:
+            for _ in range(5):
+                flush.zero_()
+                call()
+            torch.cuda.synchronize()
+        kernels = [e for e in seen.events() if e.device_type.name == "CUDA"
+                   and not e.name.startswith("Memset")]
+        totals.append(sum(e.device_time for e in kernels) * 1e-6 / 5)
+    return statistics.median(events), statistics.median(totals)
+
+
+def benchmark():
+    """Measured beside predicted, for the exported case."""
+    s = SimpleNamespace(**next(iter(CASES.values())))
+    given = operands(s)
+    for name, run in (("kernel", fused), ("unfused", reference)):
+        by_events_s, kernels_s = cold_times(lambda run=run: run(s, *given))
+        predicted_s = PREDICTED_S[name]
+        line = f"{name}: predicted {predicted_s * 1e6:.2f} us, measured {kernels_s * 1e6:.2f} us"
+        line += f" ({predicted_s / kernels_s - 1:+.0%}), {by_events_s * 1e6:.2f} us between events"
+        if name == "kernel":
+            line += f", {MOVED_BYTES / kernels_s * 1e-12:.2f} TB/s"
+        print(line)
+
+
+def main():
+    wanted = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    wanted.add_argument("--check", action="store_true", help="check, and time nothing")
+    wanted.add_argument("--benchmark", action="store_true", help="time, and check nothing")
+    asked = wanted.parse_args()
+    if DEVICE == "cpu" and not INTERPRETED:
+        raise SystemExit("no GPU: set TRITON_INTERPRET=1 to check by Triton's interpreter")
+    if not asked.benchmark:
+        check()
+    if DEVICE == "cuda" and not asked.check:
+        benchmark()
+
+
+if __name__ == "__main__":
+    main()
+'''
+"""It reads CASES, TOLERANCE, PREDICTED_S, MOVED_BYTES, DEVICE, `operands`, `fused`, `reference`."""

@@ -1,0 +1,91 @@
+"""What an op computes of one element, and the registry of the rules that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from simulator.kernel_source.group import GroupOp
+from simulator.kernel_source.indices import Index
+from simulator.kernel_source.layouts import At, Layout
+from simulator.kernel_source.terms import Hint, Term, literal
+
+if TYPE_CHECKING:
+    from simulator.kernel_source.writer import Writer
+
+Rule = Callable[["Element"], str]
+"""What an op computes of one element: an expression."""
+
+RULES: dict[str, Rule] = {}
+"""By the op's short name, such as "add"."""
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register a rule; a second one of the same name is a mistake."""
+
+    def decorate(found: Rule) -> Rule:
+        for name in names:
+            if name in RULES:
+                raise ValueError(f"{name} has a rule already")
+            RULES[name] = found
+        return found
+
+    return decorate
+
+
+class Element:
+    """One element of an op's output, to be computed: `at` of output number `place`."""
+
+    def __init__(self, writer: Writer, op: GroupOp, place: int, at: At) -> None:
+        self.writer, self.op, self.place, self.at = writer, op, place, at
+        self.depends: frozenset[str] = frozenset()
+
+    def use(self, term: Term) -> str:
+        """The text of a term that the element is computed from."""
+        self.depends |= term.depends
+        return term.text
+
+    def index(self, index: Index) -> str:
+        """The text of an index that the element is computed from."""
+        self.depends |= index.depends
+        text = index.text(self.writer.names)
+        return text if text.isidentifier() else f"({text})"
+
+    def has(self, name: str) -> bool:
+        """Was a tensor of this name given?"""
+        return name in self.op.names
+
+    def seen(self, name: str) -> Layout:
+        """The layout of an input."""
+        return self.op.inputs[self.op.names.index(name)][1]
+
+    def term(self, which: str | int, at: At | None = None) -> Term:
+        """An input by name or number; at the same place, as broadcasting has it."""
+        number = self.op.names.index(which) if isinstance(which, str) else which
+        value, seen = self.op.inputs[number]
+        at = self.broadcast(seen) if at is None else at
+        return self.writer.value(value, seen, at, self.op.names[number])
+
+    def broadcast(self, seen: Layout) -> At:
+        """The element of an input that goes with this one of the output."""
+        mine = self.at[len(self.at) - len(seen.shape) :]
+        return tuple(index.times(size - size) if size.is_(1) else index
+                     for index, size in zip(mine, seen.shape, strict=True))  # fmt: skip
+
+    def __getitem__(self, name: str) -> str:
+        """The text of an operand: a tensor, or a plain argument."""
+        if self.has(name):
+            return self.use(self.term(name))
+        return literal(self.op.args.get(name), self.writer.names)
+
+    def arg(self, name: str, default: Any = None) -> Any:
+        """A plain argument."""
+        found = self.op.args.get(name)
+        return default if found is None else found
+
+    def fill(self, name: str, hint: Hint) -> None:
+        """Say what an operand from memory is filled with for the check."""
+        if self.has(name):
+            value = self.op.inputs[self.op.names.index(name)][0]
+            if value in self.writer.operands:
+                self.writer.operands[value].hint = hint

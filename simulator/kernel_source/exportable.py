@@ -1,0 +1,123 @@
+"""The fused groups of a compiled step, alike ones together, and which of them can be exported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from msgspec.structs import replace as replaced
+
+from simulator.errors import InputError
+from simulator.fusion import Fused
+from simulator.fusion.kinds import why_not
+from simulator.kernel_source.group import fused_group
+from simulator.kernel_source.kernel import kernel
+from simulator.prediction import Prediction
+from simulator.profiles import learned
+from simulator.records import Op, Trace
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Groups alike: `number` in the list, the first one's `group`, how many there are, the seconds
+    of all; `reason` says why it cannot be exported, None where it can."""
+
+    number: int
+    name: str
+    group: int
+    count: int
+    seconds: float
+    reason: str | None
+
+
+def compiled(p: Prediction) -> Fused:
+    """The groups of a compiled prediction. InputError for another mode's."""
+    found: Fused | None = p.trace.kept.get("fusion")
+    if found is None:
+        raise InputError(
+            f"nothing is fused in mode {p.mode!r}: expected a compiled step; use --mode compiled"
+        )
+    return found
+
+
+def candidates(p: Prediction) -> list[Candidate]:
+    """By time, the longest first, in which order they are numbered from 1."""
+    fused = compiled(p)
+    took = np.bincount(p.columns.op_of, p.columns.duration_s, len(p.trace.ops))
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for number in range(len(fused.groups)):
+        if not np.any(p.columns.op_of == number):
+            continue
+        alike.setdefault(_key(fused, number), []).append(number)
+    found = [
+        Candidate(0, _name(fused, numbers[0]), numbers[0], len(numbers),
+                  float(took[numbers].sum()), reason(fused, numbers[0]))
+        for numbers in alike.values()
+    ]  # fmt: skip
+    found.sort(key=lambda each: -each.seconds)
+    return [replace(each, number=at) for at, each in enumerate(found, 1)]
+
+
+def find(found: list[Candidate], wanted: str) -> Candidate:
+    """One by its number or its name. InputError where there is none, or it cannot be exported."""
+    for each in found:
+        if wanted in (str(each.number), each.name):
+            if each.reason is not None:
+                raise InputError(
+                    f"{each.name} (group {each.number}) cannot be exported: {each.reason}; choose "
+                    "another group"
+                )
+            return each
+    raise InputError(
+        f"no group {wanted!r}: expected 1 to {len(found)}, or a name such as "
+        f"{found[0].name if found else 'gelu'}; the command without --group lists them"
+    )
+
+
+def reason(fused: Fused, number: int) -> str | None:
+    """Why a group cannot be exported; None where it can."""
+    group = fused.groups[number]
+    if group.library:
+        return why_not(fused.trace.ops[number].signature)
+    try:
+        kernel(fused_group(fused, number))
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _name(fused: Fused, number: int) -> str:
+    ops = [fused.computed.ops[i].name.split(".")[1].strip("_") for i in fused.members(number)]
+    if fused.groups[number].library:
+        ops = ops[-1:]
+    return "+".join(dict.fromkeys(ops))
+
+
+def _key(fused: Fused, number: int) -> tuple[object, ...]:
+    op = fused.trace.ops[number]
+    signatures = tuple(id(fused.computed.ops[i].signature) for i in fused.members(number))
+    return _name(fused, number), id(op.signature), signatures
+
+
+def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
+    """Seconds of some ops' kernels with nothing of theirs in L2 before the first."""
+    from simulator.simulate import simulate
+
+    chosen = [trace.ops[i] for i in ops]
+    made = {s for op in chosen for s in op.storages[len(op.inputs) :]}
+    read_first = _read_first(chosen)
+    storages = [
+        replaced(s, born=0 if i in made and i not in read_first else -1, freed=None)
+        for i, s in enumerate(trace.storages)
+    ]
+    part = replaced(trace, ops=chosen, storages=storages, assumptions=[])
+    return simulate(part, p.gpu, p.host, learned(p.gpu.id), "eager").gpu_busy_s
+
+
+def _read_first(ops: list[Op]) -> set[int]:
+    made: set[int] = set()
+    found: set[int] = set()
+    for op in ops:
+        found |= set(op.storages[: len(op.inputs)]) - made
+        made |= set(op.storages[len(op.inputs) :])
+    return found

@@ -1,0 +1,148 @@
+"""A kernel, its reference, a check and a benchmark in one file, for torch and Triton alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.kernel_source.benchmark import RUNNING
+from simulator.kernel_source.kernel import Kernel
+from simulator.kernel_source.layouts import Layout
+from simulator.kernel_source.reference import reference, shown
+from simulator.kernel_source.writer import Operand
+
+_TOLERANCES = {2: ("bfloat16", 2.0**-6), 1: ("float16", 2.0**-9), 0: ("float32", 5e-5)}
+_PERSISTENT_ELEMENTS, _PER_THREAD = 2048, 16
+
+_HEAD = '''"""{title}
+
+{about}
+
+    python FILE                              checks; on a GPU also times it beside the prediction
+    TRITON_INTERPRET=1 python FILE --check   checks on any machine, by Triton's interpreter
+
+Written by `ridgepoint export-kernel`. It needs torch and Triton alone.
+"""
+
+import argparse
+import os
+import statistics
+from types import SimpleNamespace
+
+import torch
+import triton
+import triton.language as tl
+
+aten = torch.ops.aten
+INTERPRETED = os.environ.get("TRITON_INTERPRET", "0") == "1"
+DEVICE = "cpu" if INTERPRETED or not torch.cuda.is_available() else "cuda"
+
+'''
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the file says of where it comes from. Times in seconds: `kernel_s` and `unfused_s` alone
+    with their operands out of L2, `in_step_s` as part of the step."""
+
+    title: str
+    about: str
+    gpu: str
+    kernel_s: float
+    unfused_s: float
+    in_step_s: float
+    moved_bytes: int
+
+
+def source(kernel: Kernel, told: Told) -> str:
+    """The file's text."""
+    lines, more = reference(kernel)
+    operands = [*kernel.operands, *more]
+    parameters = ", ".join(["s", *(o.name for o in operands)])
+    body = [
+        *_triton(kernel), "", "", *_operands(kernel, operands), "", "",
+        *_launch(kernel, parameters), "", "",
+        f"def reference({parameters}):",
+        '    """The ops of the trace, as eager PyTorch runs them."""', *_indented(lines), "", "",
+    ]  # fmt: skip
+    head = _HEAD.format(title=told.title, about=told.about)
+    return head + "\n".join([*_constants(kernel, told), "", "", *body]) + RUNNING
+
+
+def _constants(kernel: Kernel, told: Told) -> list[str]:
+    values = [
+        (case, ", ".join(f'"{n}": {v[at]}' for n, v in kernel.names.values.items()))
+        for at, case in enumerate(kernel.group.cases)
+    ]
+    halves = {"bfloat16": 2, "float16": 1}
+    seen = [made.dtype for op in kernel.group.ops for _, made in (*op.inputs, *op.outputs)]
+    worst, tolerance = _TOLERANCES[max(halves.get(dtype, 0) for dtype in seen)]
+    tolerance *= len(kernel.group.ops) ** 0.5
+    return [
+        "# Sizes that differ from case to case; the others stand in the source as they are",
+        "CASES = {", *(f'    "{case}": {{{text}}},' for case, text in values), "}",
+        f"# The reference rounds to {worst} after each op; the kernel computes in fp32 throughout",
+        f"TOLERANCE = {tolerance:.3g}  # of the element, and of the root mean square of its tensor",
+        f"# Seconds on {told.gpu}: alone with operands out of L2; and as a part of the step",
+        f'PREDICTED_S = {{"kernel": {told.kernel_s:.4g}, "unfused": {told.unfused_s:.4g}, '
+        f'"in the step": {told.in_step_s:.4g}}}',
+        f"MOVED_BYTES = {told.moved_bytes}  # each operand once, each result once",
+    ]  # fmt: skip
+
+
+def _triton(kernel: Kernel) -> list[str]:
+    given = [f"{o.name}_ptr" for o in kernel.operands] + [f"{result.name}_ptr" for result in
+                                                         kernel.results]  # fmt: skip
+    given += kernel.arguments
+    given += [f"{name}: tl.constexpr" for name in (("BLOCK",) if kernel.cols is None else
+                                                   ("ROWS", "COLS"))]  # fmt: skip
+    return ["@triton.jit", f"def kernel({', '.join(given)}):", *_indented(kernel.lines)]
+
+
+def _operands(kernel: Kernel, operands: list[Operand]) -> list[str]:
+    made = [f"{o.name} = {_filled(kernel, o)}" for o in operands]
+    names = ", ".join(o.name for o in operands)
+    return ["def operands(s):", '    """What the kernel reads, filled at random."""',
+            *_indented(made), f"    return ({names},)" if names else "    return ()"]  # fmt: skip
+
+
+def _filled(kernel: Kernel, operand: Operand) -> str:
+    hint, _, limit = operand.hint.partition(":")
+    arguments = _layout(kernel, operand.layout)
+    limit = f", limit={limit}" if limit else ""
+    return f'filled("{hint}", {arguments}{limit})'
+
+
+def _layout(kernel: Kernel, made: Layout) -> str:
+    return (f"{shown(made.shape, kernel.names)}, {shown(made.stride, kernel.names)}, "
+            f"dtype=torch.{made.dtype}")  # fmt: skip
+
+
+def _launch(kernel: Kernel, parameters: str) -> list[str]:
+    made = [f"{each.name} = torch.empty_strided({_layout(kernel, each.layout)}, device=DEVICE)"
+            for each in kernel.results]  # fmt: skip
+    results = ", ".join(each.name for each in kernel.results)
+    given = [*(o.name for o in kernel.operands), results]
+    given += [f"s.{name}" for name in kernel.arguments]
+    count = kernel.names.text(kernel.count, "s.")
+    if kernel.cols is None:
+        tile = ["block = 1024"]
+        grid, constants = "block", "BLOCK=block, num_warps=4"
+    else:
+        tile = _tile(kernel, kernel.names.text(kernel.cols, "s."))
+        grid, constants = "rows", "ROWS=rows, COLS=cols, num_warps=warps"
+    call = f"kernel[(triton.cdiv({count}, {grid}),)]({', '.join(given)}, {constants})"
+    return [f"def fused({parameters}):", '    """The results, by one launch of the kernel."""',
+            *_indented([*made, *tile, call]), f"    return ({results},)"]  # fmt: skip
+
+
+def _tile(kernel: Kernel, cols: str) -> list[str]:
+    if kernel.walking:
+        sizes = (1, 4096, 8) if kernel.beside else (32, 64, 4)
+        return ["rows, cols, warps = {}, {}, {}".format(*sizes)]
+    return [f"cols = triton.next_power_of_2({cols})",
+            f"rows = max(1, {_PERSISTENT_ELEMENTS} // cols)",
+            f"warps = min(16, max(4, rows * cols // {32 * _PER_THREAD}))"]  # fmt: skip
+
+
+def _indented(lines: list[str] | tuple[str, ...]) -> list[str]:
+    return [f"    {line}" if line else "" for line in lines]

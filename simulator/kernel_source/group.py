@@ -1,0 +1,172 @@
+"""A fused group as what a kernel is written from: its ops with the layouts of what they read and
+make, in every case, and the values that it stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator.errors import InputError
+from simulator.fusion import Fused
+from simulator.fusion.access import value_of
+from simulator.fusion.dataflow import Value, dataflow
+from simulator.fusion.fused_trace import external
+from simulator.fusion.offsets import offsets
+from simulator.fusion.scheduling import Group
+from simulator.kernel_source.layouts import Layout, layout
+from simulator.kernel_source.sizes import Size
+from simulator.records import ITEM_BYTES, Trace
+
+_CONTINUED = "it goes on with what another kernel computed of the same op"
+
+BIASED = ("convolution", "addmm")
+"""Library calls that may leave their bias to a loop."""
+
+
+def before_bias(value: Value) -> Value:
+    """What a product is before its bias is added: a value that the trace does not name."""
+    return -1 - value[0], value[1]
+
+
+@dataclass(frozen=True)
+class GroupOp:
+    """An op: `inputs` and `outputs` are values with the layout in which it sees them, `names` the
+    argument names of the inputs; whole numbers of `args` that differ from case to case are
+    Sizes."""
+
+    number: int
+    name: str
+    names: tuple[str, ...]
+    inputs: tuple[tuple[Value, Layout], ...]
+    outputs: tuple[tuple[Value, Layout], ...]
+    args: dict[str, Any] = field(hash=False)
+
+    @property
+    def short(self) -> str:
+        """Its name without namespace, overload and the mark of writing in place."""
+        return self.name.split(".")[1].strip("_")
+
+    def place(self, name: str) -> int | None:
+        """Which input has this name; None where it was left out."""
+        return self.names.index(name) if name in self.names else None
+
+
+@dataclass(frozen=True)
+class FusedGroup:
+    """`ops` by number; `makers` say which op and output makes a value inside; all others come from
+    memory, of `elements` in their storage. `stores` are the values with their layouts. `cases`
+    name the traces that it was read from, the exported one first."""
+
+    ops: tuple[GroupOp, ...]
+    makers: dict[Value, tuple[GroupOp, int]]
+    elements: dict[Value, Size]
+    stores: tuple[tuple[Value, Layout], ...]
+    cases: tuple[str, ...]
+
+
+def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] = ()) -> FusedGroup:
+    """Group `number` of a compiled step. `others` are the same step at other sizes; those whose ops
+    are others are left out. InputError for a group that is no kernel by itself."""
+    group, trace = fused.groups[number], fused.computed
+    members = fused.members(number)
+    _refuse_parts(group, trace, members)
+    same = [(name, other.computed) for name, other in others
+            if _same_ops(trace, other.computed, members)]  # fmt: skip
+    traces = [trace, *(other for _, other in same)]
+    ops = _ops(traces, members)
+    reads, writes = external(group)
+    stored = _stored(fused, number, writes, trace)
+    from_memory = {value_of(key) for key in reads}
+    makers = {value: (op, place) for op in ops for place, (value, _) in enumerate(op.outputs)
+              if value not in from_memory}  # fmt: skip
+    seen = {value: made for op in ops for value, made in (*op.outputs, *op.inputs)}
+    for op in ops:
+        known = [value in from_memory for value, _ in op.outputs]
+        if any(known) and not all(known):
+            raise InputError(_CONTINUED)
+    elements = {value: _elements(traces, value, made) for value, made in seen.items()}
+    elements |= {before_bias(op.outputs[0][0]): elements[op.outputs[0][0]] for op in ops
+                 if op.short in BIASED}  # fmt: skip
+    return FusedGroup(
+        ops, makers, elements,
+        tuple((value, _made(ops, value)) for value in stored),
+        ("as exported", *(name for name, _ in same)),
+    )  # fmt: skip
+
+
+def _refuse_parts(group: Group, trace: Trace, members: Sequence[int]) -> None:
+    """A group must hold its ops whole."""
+    if group.library:
+        raise InputError(f"{trace.ops[members[-1]].name} is a library call: no kernel is generated")
+    if any(node.partial for node in group.nodes):
+        raise InputError("its sums are split over the GPU's units, and a second launch adds them")
+    if any(node.atomic for node in group.nodes):
+        raise InputError("it scatters: sums are added atomically into what was there")
+    made = {key for node in group.nodes for key in node.writes}
+    products = any("convolution" in trace.ops[i].name or "mm." in trace.ops[i].name
+                   for i in members)  # fmt: skip
+    parts = any(isinstance(key, int) and key not in made
+                for node in group.nodes for key in map(value_of, node.reads))  # fmt: skip
+    if parts and not products:
+        raise InputError(_CONTINUED)
+
+
+def _same_ops(trace: Trace, other: Trace, members: Sequence[int]) -> bool:
+    return len(trace.ops) == len(other.ops) and all(
+        trace.ops[i].name == other.ops[i].name
+        and trace.ops[i].signature.names == other.ops[i].signature.names
+        and [len(t.shape) for t in (*trace.ops[i].inputs, *trace.ops[i].outputs)]
+        == [len(t.shape) for t in (*other.ops[i].inputs, *other.ops[i].outputs)]
+        for i in members
+    )
+
+
+def _ops(traces: Sequence[Trace], members: Sequence[int]) -> tuple[GroupOp, ...]:
+    flow = dataflow(traces[0])
+    places = [offsets(trace, flow.computes) for trace in traces]
+    found: list[GroupOp] = []
+    for i in members:
+        alike = [trace.ops[i] for trace in traces]
+        reads = [layout([op.inputs[k] for op in alike], [where[i][k] for where in places])
+                 for k in range(len(alike[0].inputs))]  # fmt: skip
+        makes = [layout([op.outputs[k] for op in alike], [0] * len(alike))
+                 for k in range(len(alike[0].outputs))]  # fmt: skip
+        args = {name: _varying([op.signature.args.get(name) for op in alike])
+                for name in alike[0].signature.args}  # fmt: skip
+        found.append(
+            GroupOp(i, alike[0].name, alike[0].signature.names,
+                    tuple(zip(flow.reads[i], reads, strict=True)),
+                    tuple(zip(flow.makes[i], makes, strict=True)), args)
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _varying(values: list[Any]) -> Any:
+    """What is the same in all cases as it is; whole numbers that are not as a Size."""
+    first = values[0]
+    if all(value == first for value in values):
+        return first
+    if isinstance(first, (list, tuple)):
+        return [_varying(list(each)) for each in zip(*values, strict=True)]
+    return Size(tuple(values))
+
+
+def _elements(traces: Sequence[Trace], value: Value, seen: Layout) -> Size:
+    sizes = [trace.storages[value[0]].nbytes // ITEM_BYTES[seen.dtype] for trace in traces]
+    return Size(tuple(sizes))
+
+
+def _stored(
+    fused: Fused, number: int, writes: Iterable[Any], trace: Trace
+) -> list[Value]:  # fmt: skip
+    """What the kernel writes that others read, in the order of the fused op's outputs."""
+    op = fused.trace.ops[number]
+    storages = op.storages[len(op.inputs) :]
+    if any(storage >= len(trace.storages) for storage in storages):
+        raise InputError("it leaves a part of an op's work to another kernel")
+    return [key for key in writes if isinstance(key, tuple) and key[0] in storages]
+
+
+def _made(ops: Sequence[GroupOp], value: Value) -> Layout:
+    return next(made for op in ops for v, made in op.outputs if v == value)

@@ -1,0 +1,183 @@
+"""Whole-number expressions of loop variables, kept simple: where an element lies in memory, and
+which element lies there.
+
+An index is a sum of atoms times sizes. Dividing one and taking its remainder keep it a sum where
+the bounds of the atoms allow it, so that reading through a view is not a chain of divisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from math import gcd
+
+from simulator.kernel_source.sizes import Names, Size
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A loop variable, or a number that was loaded: 0 ≤ name < size. `depends` names the loop
+    variables that it hangs on."""
+
+    name: str
+    size: Size
+    depends: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """`inner // by` or `inner % by`; 0 ≤ inner where it is used."""
+
+    inner: Index
+    how: str
+    by: Size
+
+    @cached_property
+    def size(self) -> Size:
+        most = self.inner.most
+        return most // self.by + 1 if self.how == "//" else _least(self.by, most + 1)
+
+    @property
+    def depends(self) -> frozenset[str]:
+        return self.inner.depends
+
+
+Atom = Variable | Part
+
+
+@dataclass(frozen=True)
+class Index:
+    """Σ coefficient · atom + constant."""
+
+    terms: frozenset[tuple[Atom, Size]]
+    constant: Size
+
+    @cached_property
+    def most(self) -> Size:
+        """The largest value that it can have."""
+        found = self.constant
+        for atom, coefficient in self.terms:
+            found += coefficient * (atom.size - 1)
+        return found
+
+    @cached_property
+    def depends(self) -> frozenset[str]:
+        """The loop variables that it hangs on."""
+        return frozenset[str]().union(*(atom.depends for atom, _ in self.terms))
+
+    def __add__(self, other: Index) -> Index:
+        return _collected((*self.terms, *other.terms), self.constant + other.constant)
+
+    def plus(self, size: Size) -> Index:
+        """The index and so much."""
+        return Index(self.terms, self.constant + size)
+
+    def times(self, size: Size) -> Index:
+        """Nothing where the size is 0."""
+        if size.is_(0):
+            return Index(frozenset(), size)
+        terms = frozenset((atom, coefficient * size) for atom, coefficient in self.terms)
+        return Index(terms, self.constant * size)
+
+    def over(self, by: Size) -> Index:
+        """The quotient, rounded down."""
+        if by.is_(1):
+            return self
+        whole, rest = self._split(by)
+        if rest.most.below(by):
+            return whole
+        if len(rest.terms) == 1 and rest.constant.is_(0):
+            atom, coefficient = next(iter(rest.terms))
+            if isinstance(atom, Part) and atom.how == "//" and coefficient.is_(1):
+                return whole + atom.inner.over(atom.by * by)
+        less, by = rest._reduced(by)
+        return whole + _single(Part(less, "//", by))
+
+    def modulo(self, by: Size) -> Index:
+        """The remainder."""
+        _, rest = self._split(by)
+        if rest.most.below(by):
+            return rest
+        less, fewer = rest._reduced(by)
+        return _single(Part(less, "%", fewer)).times(by // fewer)
+
+    def _split(self, by: Size) -> tuple[Index, Index]:
+        """What `by` divides, already divided, and the rest."""
+        whole = {(atom, c // by) for atom, c in self.terms if by.divides(c)}
+        rest = {(atom, c) for atom, c in self.terms if not by.divides(c)}
+        return Index(frozenset(whole), self.constant // by), Index(
+            frozenset(rest), self.constant % by
+        )
+
+    def _reduced(self, by: Size) -> tuple[Index, Size]:
+        """Both without the largest factor that all of it has in common with `by`."""
+        columns = zip(by.values, self.constant.values, *(c.values for _, c in self.terms),
+                      strict=True)  # fmt: skip
+        common = Size(tuple(gcd(*numbers) for numbers in columns))
+        terms = frozenset((atom, c // common) for atom, c in self.terms)
+        return Index(terms, self.constant // common), by // common
+
+    def text(self, names: Names) -> str:
+        """As Python and Triton write it."""
+        parts = [
+            shown if (factor := names.text(c)) == "1" else f"{shown} * {factor}"
+            for shown, c in sorted((_shown(atom, names), c) for atom, c in self.terms)
+        ]
+        if not self.constant.is_(0) or not parts:
+            parts.append(names.text(self.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+def constant(size: Size) -> Index:
+    """An index without variables."""
+    return Index(frozenset(), size)
+
+
+def variable(name: str, size: Size, depends: frozenset[str] | None = None) -> Index:
+    """A loop variable by itself, or what was loaded, which depends on others."""
+    return _single(Variable(name, size, frozenset({name}) if depends is None else depends))
+
+
+def _single(atom: Atom) -> Index:
+    one = atom.size.__class__((1,) * len(atom.size.values))
+    if atom.size.is_(1):
+        return constant(one - 1)
+    return Index(frozenset({(atom, one)}), one - 1)
+
+
+def _shown(atom: Atom, names: Names) -> str:
+    if isinstance(atom, Variable):
+        return atom.name
+    inner = atom.inner.text(names)
+    single = len(atom.inner.terms) == 1 and (inner.isidentifier() or (inner.count("(") == 1
+                                             and inner[0] + inner[-1] == "()"))  # fmt: skip
+    inner = inner if single else f"({inner})"
+    by = names.text(atom.by)
+    return f"({inner} {atom.how} {by if by.isalnum() else f'({by})'})"
+
+
+def _least(one: Size, other: Size) -> Size:
+    return Size(tuple(map(min, one.values, other.values)))
+
+
+def _collected(terms: Iterable[tuple[Atom, Size]], rest: Size) -> Index:
+    """Equal atoms added up, and a quotient and its remainder put together again."""
+    found: dict[Atom, Size] = {}
+    for atom, c in terms:
+        found[atom] = found[atom] + c if atom in found else c
+    found = {atom: c for atom, c in found.items() if not c.is_(0)}
+    for atom, c in found.items():
+        if not isinstance(atom, Part) or atom.how != "%":
+            continue
+        quotient = atom.inner.over(atom.by).times(c * atom.by)
+        if quotient.constant.is_(0) and all(found.get(a) == k for a, k in quotient.terms):
+            left = [(a, k) for a, k in found.items() if a != atom and (a, k) not in quotient.terms]
+            whole = atom.inner.times(c)
+            return _collected((*left, *whole.terms), rest + whole.constant)
+    return Index(frozenset(found.items()), rest)
+
+
+def total(indices: Iterable[Index], nothing: Index) -> Index:
+    """Their sum."""
+    return reduce(Index.__add__, indices, nothing)

@@ -1,0 +1,163 @@
+"""The same group in torch: the very ops of the trace, one after another."""
+
+from __future__ import annotations
+
+import keyword
+from typing import Any
+
+from simulator.fusion.dataflow import Value
+from simulator.kernel_source.group import BIASED, GroupOp, before_bias
+from simulator.kernel_source.kernel import Kernel
+from simulator.kernel_source.layouts import Layout
+from simulator.kernel_source.sizes import Names, Size
+from simulator.kernel_source.writer import Operand, read
+from simulator.records import ITEM_BYTES
+
+_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+_MAKES = ("arange", "full", "zeros", "ones", "scalar_tensor")
+_AFFINE = ("weight", "bias")
+_OPTIONAL = {
+    "native_layer_norm": _AFFINE, "native_layer_norm_backward": _AFFINE,
+    "fused_rms_norm": ("weight", "eps"), "fused_rms_norm_backward": ("weight",),
+    "native_batch_norm": (*_AFFINE, "running_mean", "running_var"),
+    "cudnn_batch_norm": (*_AFFINE, "running_mean", "running_var"),
+    "nll_loss_forward": ("weight",), "nll_loss_backward": ("weight",),
+}  # fmt: skip
+"""Arguments that may be None but have no default."""
+
+_WIDE = ("native_layer_norm_backward", "fused_rms_norm_backward")
+"""Ops that take halves beside fp32 statistics on a GPU alone."""
+
+_BATCH_NORM = "aten.native_batch_norm.default"  # what cuDNN's is elsewhere
+
+
+class _Reference:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel, self.names = kernel, kernel.names
+        self.held: dict[Value, tuple[str, Layout]] = {
+            operand.value: (operand.name, operand.layout) for operand in kernel.operands
+        }
+        self.lines: list[str] = []
+        self.more: list[Operand] = []
+        self.taken = {operand.name for operand in kernel.operands}
+
+    def written(self) -> list[str]:
+        """The body: a line an op, in the order of the trace."""
+        for op in self._needed():
+            self._op(op)
+        found = [self.held[result.value][0] for result in self.kernel.results]
+        return [*self.lines, "return (" + ", ".join(found) + ",)"]
+
+    def _needed(self) -> list[GroupOp]:
+        """What the results are made of."""
+        group = self.kernel.group
+        wanted = {value for value, _ in group.stores}
+        found: list[GroupOp] = []
+        for op in reversed(group.ops):
+            made = {value for value, _ in op.outputs if value in group.makers}
+            if made & wanted:
+                wanted |= {value for value, _ in op.inputs}
+                found.append(op)
+        return found[::-1]
+
+    def _op(self, op: GroupOp) -> None:
+        if op.short in BIASED:
+            self._bias(op)
+            return
+        shown: dict[str, list[str]] = {}
+        for name, (value, seen) in zip(op.names, op.inputs, strict=True):
+            text = self._seen(value, seen)
+            if name == "self" and op.name.split(".")[1].endswith("_"):
+                text += ".clone()"  # it is written in place
+            shown.setdefault(name, []).append(text)
+        many = ("tensors", "indices") if op.short in ("cat", "stack", "index") else ()
+        parts = [f"{name}={_list(each) if name in many else each[0]}"
+                 for name, each in shown.items()]  # fmt: skip
+        parts += [f"{name}={self._plain(name, value)}"
+                  for name, value in op.args.items()]  # fmt: skip
+        given = {*shown, *op.args}
+        parts += [f"{name}=None" for name in _OPTIONAL.get(op.short, ()) if name not in given]
+        if op.short in _MAKES:
+            parts.append("device=DEVICE")
+        name = op.name
+        if op.short == "cudnn_batch_norm":
+            name = _BATCH_NORM
+            parts = [p.replace("exponential_average_factor", "momentum").replace("epsilon", "eps")
+                     for p in parts]  # fmt: skip
+        results = [self._fresh(op.short) for _ in op.outputs]
+        for result, (value, made) in zip(results, op.outputs, strict=True):
+            if self.kernel.group.makers.get(value, (None,))[0] is op:
+                self.held[value] = result, made
+        left = ", ".join(results)
+        if op.short in ("cudnn_batch_norm", "native_batch_norm"):
+            left = f"{results[0]}, *_"
+        call = f"wide({name}, " if op.short in _WIDE else f"{name}("
+        self.lines.append(f"{left} = {call}{', '.join(parts)})")
+
+    def _bias(self, op: GroupOp) -> None:
+        value, made = op.outputs[0]
+        name = "bias" if op.place("bias") is not None else "self"
+        place = op.place(name)
+        assert place is not None
+        bias = self._seen(*op.inputs[place])
+        if op.short == "convolution":
+            bias += f".reshape{(1, -1, *(1,) * (len(made.shape) - 2))}"
+        product = self._seen(before_bias(value), made)
+        result = self._fresh("biased")
+        self.held[value] = result, made
+        self.lines.append(f"{result} = aten.add.Tensor({product}, {bias})")
+
+    def _seen(self, value: Value, seen: Layout) -> str:
+        """A value in the layout in which an op sees it."""
+        if value not in self.held:  # the kernel does not read it
+            operand = read(value, seen, self.kernel.group, self._fresh("unread"))
+            self.more.append(operand)
+            self.held[value] = operand.name, operand.layout
+        name, made = self.held[value]
+        if (made.shape, made.stride, made.offset) == (seen.shape, seen.stride, seen.offset):
+            return name
+        if made.row_major and seen.row_major and made.numel == seen.numel:
+            return f"{name}.reshape({self._numbers(seen.shape)})"
+        return (
+            f"{name}.as_strided({self._numbers(seen.shape)}, {self._numbers(seen.stride)}, "
+            f"{self.names.text(seen.offset, 's.')})"
+        )
+
+    def _numbers(self, sizes: tuple[Size, ...]) -> str:
+        return shown(sizes, self.names)
+
+    def _fresh(self, name: str) -> str:
+        name = name.lstrip("_")
+        found, count = name, 0
+        while found in self.taken or keyword.iskeyword(found) or found in ("aten", "torch"):
+            count += 1
+            found = f"{name}_{count}"
+        self.taken.add(found)
+        return found
+
+    def _plain(self, name: str, value: Any) -> str:
+        if isinstance(value, Size):
+            return self.names.text(value, "s.")
+        if isinstance(value, (list, tuple)):
+            return _list([self._plain(name, each) for each in value])
+        if isinstance(value, str):
+            if value in ITEM_BYTES or value in _FORMATS:
+                return f"torch.{value}"
+            return f'float("{value}")' if value in ("inf", "-inf", "nan") else repr(value)
+        return repr(value)
+
+
+def _list(texts: list[str]) -> str:
+    return "[" + ", ".join(texts) + "]"
+
+
+def shown(sizes: tuple[Size, ...], names: Names) -> str:
+    """Sizes as a tuple of source."""
+    inner = ", ".join(names.text(size, "s.") for size in sizes)
+    return f"({inner},)" if len(sizes) == 1 else f"({inner})"
+
+
+def reference(kernel: Kernel) -> tuple[list[str], list[Operand]]:
+    """The body of the reference, and what it reads besides the kernel's operands."""
+    made = _Reference(kernel)
+    return made.written(), made.more

@@ -1,0 +1,174 @@
+"""Ops with sums over rows, each in fp32: sums and means, softmax and its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simulator.errors import InputError
+from simulator.fusion.dataflow import Value
+from simulator.kernel_source.element import Element, rule
+from simulator.kernel_source.group import GroupOp
+from simulator.kernel_source.indices import Index, variable
+from simulator.kernel_source.layouts import At, Layout, digits, number
+from simulator.kernel_source.sizes import product
+from simulator.kernel_source.terms import Term
+
+_SOURCES = {"native_layer_norm": "input", "fused_rms_norm": "input", "softmax": "self",
+            "log_softmax": "self", "softmax_backward_data": "output",
+            "log_softmax_backward_data": "output", "native_layer_norm_backward": "input",
+            "fused_rms_norm_backward": "input", "sum": "self", "mean": "self", "amax": "self",
+            "amin": "self", "logsumexp": "self", "nll_loss_forward": "target"}  # fmt: skip
+"""The operand whose elements are the rows, by op."""
+
+
+def reduced(op: GroupOp) -> tuple[Layout, tuple[int, ...]] | None:
+    """The layout that an op reduces and over which dimensions; None of an op without a sum."""
+    if op.short not in _SOURCES:
+        return None
+    place = op.names.index(_SOURCES[op.short])
+    seen = op.inputs[place][1]
+    rank = len(seen.shape)
+    if "normalized_shape" in op.args:
+        return seen, tuple(range(rank - len(op.args["normalized_shape"]), rank))
+    dims = op.args.get("dim")
+    if dims is None or dims == []:
+        return seen, tuple(range(rank))
+    dims = [dims] if isinstance(dims, int) else dims
+    return seen, tuple(sorted(int(dim) % rank for dim in dims))
+
+
+class Rows:
+    """The rows of an op: `rows` results, of `cols` elements each."""
+
+    def __init__(self, op: GroupOp) -> None:
+        found = reduced(op)
+        assert found is not None
+        self.op, (self.seen, self.dims) = op, found
+        shape = self.seen.shape
+        self.kept = tuple(d for d in range(len(shape)) if d not in self.dims)
+        self.outer = tuple(shape[d] for d in self.kept)
+        self.inner = tuple(shape[d] for d in self.dims)
+        self.rows = product(self.outer, self.seen.cases)
+        self.cols = product(self.inner, self.seen.cases)
+
+    @property
+    def beside(self) -> bool:
+        """Do the elements of a row lie beside each other?"""
+        return not self.dims or self.seen.stride[self.dims[-1]].is_(1)
+
+    def at(self, row: Index, col: Index) -> At:
+        """The element `col` of a row."""
+        return self.element(digits(row, self.outer), col)
+
+    def element(self, kept: At, col: Index) -> At:
+        """The element `col` of the row that the kept dimensions name."""
+        found = dict(zip(self.kept, kept, strict=True))
+        found |= dict(zip(self.dims, digits(col, self.inner), strict=True))
+        return tuple(found[d] for d in range(len(found)))
+
+
+def over_row(
+    e: Element, how: str, kept: At, each: Callable[[Rows, At], Term], name: str
+) -> str:  # fmt: skip
+    """A sum of the row that the kept dimensions name, which must be the kernel's own."""
+    rows = Rows(e.op)
+    writer = e.writer
+    if writer.row is None or number(kept, rows.outer, rows.seen.cases) != writer.row:
+        raise InputError(f"{e.op.name} is summed over other rows than the kernel's")
+    if rows.cols != writer.cols:
+        raise InputError(f"{e.op.name} is summed over rows of another length than the kernel's")
+    col = variable("c", rows.cols)
+    found = writer.over_row(name, how, lambda: each(rows, rows.element(kept, col)),
+                            (e.op.number, name))  # fmt: skip
+    return e.use(found)
+
+
+def _kept(e: Element) -> At:
+    """The row of an element of an output as long as the source."""
+    return tuple(e.at[d] for d in Rows(e.op).kept)
+
+
+def of_input(e: Element, name: str) -> Callable[[Rows, At], Term]:
+    """Of each element of a row an operand."""
+    return lambda _, at: e.term(name, at)
+
+
+def _result_row(e: Element) -> At:
+    """The row of an element of a sum's output."""
+    rows = Rows(e.op)
+    if len(e.at) == len(rows.seen.shape) and (e.arg("keepdim", False) or not rows.dims):
+        return tuple(e.at[d] for d in rows.kept)
+    return e.at
+
+
+def divided(e: Element, text: str) -> str:
+    """A sum as a mean."""
+    return f"{text} / {e.writer.names.text(Rows(e.op).cols)}"
+
+
+@rule("sum", "mean", "amax", "amin")
+def total(e: Element) -> str:
+    how = {"amax": "max", "amin": "min"}.get(e.op.short, "sum")
+    found = over_row(e, how, _result_row(e), of_input(e, "self"), e.op.short)
+    return divided(e, found) if e.op.short == "mean" else found
+
+
+def let(e: Element, name: str, parts: list[str | Term], text: str) -> Term:
+    """A line inside a row's sum."""
+    depends = frozenset({"r", "c"})
+    return e.writer.let(name, text, depends, (e.op.number, name, tuple(map(str, parts))))
+
+
+def _exponentials(e: Element, kept: At) -> tuple[str, str]:
+    most = over_row(e, "max", kept, of_input(e, "self"), "most")
+
+    def each(_: Rows, at: At) -> Term:
+        x = e.term("self", at)
+        return let(e, "power", [x], f"tl.exp({x.text} - {most})")
+
+    return most, over_row(e, "sum", kept, each, "powers")
+
+
+@rule("softmax")
+def softmax(e: Element) -> str:
+    most, powers = _exponentials(e, _kept(e))
+    return f"tl.exp({e['self']} - {most}) / {powers}"
+
+
+@rule("log_softmax")
+def log_softmax(e: Element) -> str:
+    most, powers = _exponentials(e, _kept(e))
+    return f"{e['self']} - {most} - tl.log({powers})"
+
+
+@rule("logsumexp")
+def logsumexp(e: Element) -> str:
+    most, powers = _exponentials(e, _result_row(e))
+    return f"{most} + tl.log({powers})"
+
+
+@rule("softmax_backward_data", "log_softmax_backward_data")
+def softmax_backward(e: Element) -> str:
+    logarithm = e.op.short.startswith("log")
+
+    def each(_: Rows, at: At) -> Term:
+        g = e.term("grad_output", at)
+        if logarithm:
+            return g
+        y = e.term("output", at)
+        return let(e, "part", [g, y], f"{g.text} * {y.text}")
+
+    whole = over_row(e, "sum", _kept(e), each, "whole")
+    if logarithm:
+        return f"{e['grad_output']} - tl.exp({e['output']}) * {whole}"
+    return f"{e['output']} * ({e['grad_output']} - {whole})"
+
+
+def lead(ops: tuple[GroupOp, ...], makers: dict[Value, Any]) -> Rows | None:
+    """The rows of a group's first sum, None where it has none."""
+    for op in ops:
+        summed = op.outputs if "norm" not in op.name or "backward" in op.name else op.outputs[1:]
+        if reduced(op) is not None and any(value in makers for value, _ in summed):
+            return Rows(op)
+    return None

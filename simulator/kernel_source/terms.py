@@ -1,0 +1,36 @@
+"""A value of one element as the kernel's source has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.kernel_source.sizes import Names, Size
+
+Hint = str
+"""How an operand is filled for the check: "normal", "positive", "flag", "count", "index:N"."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A name or a literal; `depends` are the loop variables that it hangs on."""
+
+    text: str
+    depends: frozenset[str] = frozenset()
+
+
+def literal(value: Any, names: Names, prefix: str = "") -> str:
+    """A plain argument as source; a negative number in parentheses."""
+    if isinstance(value, Size):
+        return names.text(value, prefix)
+    if isinstance(value, str):  # what JSON has no number for
+        return f'float("{value}")'
+    shown = repr(value)
+    return f"({shown})" if shown.startswith("-") else shown
+
+
+def kind(dtype: str) -> str:
+    """ "float", "int" or "bool"."""
+    if dtype == "bool":
+        return "bool"
+    return "float" if "float" in dtype else "int"

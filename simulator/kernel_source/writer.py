@@ -1,0 +1,241 @@
+"""The body of a kernel, written from its results backwards: a value is computed where it is wanted,
+and once for each place at which it is wanted.
+
+A kernel goes over elements (`i`), or over rows (`r`) and the elements of a row (`c`). A row that is
+short lies in registers whole; along a longer one the kernel walks, anew for each sum that waits for
+another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator.errors import InputError
+from simulator.fusion.dataflow import Value
+from simulator.kernel_source.element import RULES, Element
+from simulator.kernel_source.group import FusedGroup, GroupOp
+from simulator.kernel_source.indices import Index
+from simulator.kernel_source.layouts import At, Layout
+from simulator.kernel_source.sizes import Names, Size
+from simulator.kernel_source.terms import Hint, Term, kind
+
+
+@dataclass
+class Operand:
+    """A tensor that the kernel reads: its name, the layout in which it is made for the check, and
+    what it is filled with."""
+
+    value: Value
+    name: str
+    layout: Layout
+    hint: Hint
+
+
+def read(value: Value, seen: Layout, group: FusedGroup, name: str) -> Operand:
+    """The operand of a value from outside: of a part of a storage the whole, in a row."""
+    elements = group.elements[value]
+    if not seen.dense or seen.numel != elements:
+        zero = elements - elements
+        seen = Layout((elements,), (zero + 1,), zero, seen.dtype)
+    hints = {"float": "normal", "int": "count", "bool": "flag"}
+    return Operand(value, name, seen, hints[kind(seen.dtype)])
+
+
+@dataclass
+class _Scope:
+    lines: list[str] = field(default_factory=list)
+    known: dict[Any, Term] = field(default_factory=dict)
+
+
+class Writer:
+    """`walking` says that rows are walked along; `lines` are the body."""
+
+    def __init__(self, group: FusedGroup, walking: bool) -> None:
+        self.group, self.walking = group, walking
+        self.names = Names()
+        self.operands: dict[Value, Operand] = {}
+        self.row: Index | None = None
+        self.cols: Size | None = None
+        self._top = _Scope()
+        self._loop: _Scope | None = None
+        self._taken = {"r", "c", "i", "tl", "start", "cols", "inside", "in_rows", "in_cols"}
+        self._guards: tuple[Term, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        return self._top.lines
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def value(self, value: Value, seen: Layout, at: At, name: str = "x") -> Term:
+        """The element `at` of a value, in the layout in which it is seen."""
+        maker = self.group.makers.get(value)
+        if maker is None:
+            return self.load(value, seen, at, name)
+        op, place = maker
+        made = op.outputs[place][1]
+        if (made.shape, made.stride, made.offset) != (seen.shape, seen.stride, seen.offset):
+            self._check_whole(op, value, made)
+            at = made.at(seen.place(at))
+        return self.computed(op, place, at)
+
+    def _check_whole(self, op: GroupOp, value: Value, made: Layout) -> None:
+        if not made.dense or made.numel != self.group.elements[value]:
+            raise InputError(f"{op.name} writes a part of a tensor that is read otherwise")
+
+    def computed(self, op: GroupOp, place: int, at: At) -> Term:
+        """The element `at` of an output of an op of the group."""
+        found = RULES.get(op.short)
+        if found is None:
+            raise InputError(f"{op.name} is not among the ops that can be written")
+        key = op.number, place, at
+        if known := self._known(key):
+            return known
+        element = Element(self, op, place, at)
+        return self.let(_named(op, place), found(element), element.depends, key)
+
+    def load(self, value: Value, seen: Layout, at: At, name: str) -> Term:
+        """An element from memory, halves as fp32."""
+        operand = self.operand(value, seen, name)
+        place = seen.place(at)
+        key = value, place
+        if known := self._known(key):
+            return known
+        depends = place.depends.union(*(g.depends for g in self._guards))
+        text = f"{operand.name}_ptr + {self._place(place, depends)}"
+        mask = " & ".join([*self._inside(depends), *(g.text for g in self._guards)])
+        load = f"tl.load({text}, mask={mask}, other=0)" if mask else f"tl.load({text})"
+        if seen.dtype in ("float16", "bfloat16"):
+            load += ".to(tl.float32)"
+        return self.let(operand.name, load, depends, key)
+
+    def operand(self, value: Value, seen: Layout, name: str) -> Operand:
+        """A tensor from outside. A view of a part of one is read from the whole."""
+        if value not in self.operands:
+            name = {"self": "x", "other": "y"}.get(name, name)
+            alike = sum(each.name.rstrip("_0123456789") == name for each in self.operands.values())
+            name = f"{name}_{alike}" if alike else name
+            self.operands[value] = read(value, seen, self.group, name)
+        return self.operands[value]
+
+    def _place(self, place: Index, depends: frozenset[str]) -> str:
+        """A place, as wide as what depends on these."""
+        parts = [place.text(self.names), *(f"{d} * 0" for d in sorted(depends - place.depends))]
+        return " + ".join(parts[1:] if parts[0] == "0" and parts[1:] else parts)
+
+    # -- lines ------------------------------------------------------------------------------------
+
+    def let(self, name: str, text: str, depends: frozenset[str], key: Any = None) -> Term:
+        """A line that gives an expression a name."""
+        scope = self._scope(depends)
+        same = self._known(("line", text))
+        if same is not None:
+            term = same
+        elif text in self._taken:  # it has a name already
+            term = Term(text, depends)
+        else:
+            term = Term(self._fresh(name), depends)
+            scope.lines.append(f"{term.text} = {text}")
+            scope.known[("line", text)] = term
+        if key is not None:
+            scope.known[(key, self._guards)] = term
+        return term
+
+    def _known(self, key: Any) -> Term | None:
+        if not (isinstance(key, tuple) and key[0] == "line"):  # a line says itself what it loads
+            key = key, self._guards
+        if self._loop and key in self._loop.known:
+            return self._loop.known[key]
+        return self._top.known.get(key)
+
+    def _scope(self, depends: frozenset[str]) -> _Scope:
+        return self._loop if self._loop is not None and "c" in depends else self._top
+
+    def _fresh(self, name: str) -> str:
+        """A name that is not taken yet, and takes it."""
+        found, count = name, 0
+        while found in self._taken:
+            count += 1
+            found = f"{name}_{count}"
+        self._taken.add(found)
+        return found
+
+    def _inside(self, depends: frozenset[str]) -> list[str]:
+        if self.row is None:
+            return ["inside"] if depends else []
+        both = {"r", "c"} <= depends
+        names = {"r": "in_rows", "c": "in_cols"}
+        return ["inside"] if both else [names[each] for each in depends]
+
+    @contextmanager
+    def guarded(self, condition: Term) -> Generator[None]:
+        """Loads only where the condition holds."""
+        before = self._guards
+        self._guards = (*before, condition)
+        try:
+            yield
+        finally:
+            self._guards = before
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def walk(self) -> Generator[None]:
+        """What depends on `c` stands in a loop along the row."""
+        if not self.walking:
+            yield
+            return
+        before, self._loop = self._loop, _Scope()
+        guards, self._guards = self._guards, ()
+        try:
+            yield
+        finally:
+            body, self._loop, self._guards = self._loop, before, guards
+            self._top.lines += [
+                "for start in range(0, cols, COLS):",
+                "    c = start + tl.arange(0, COLS)[None, :]",
+                "    in_cols = c < cols",
+                "    inside = in_rows & in_cols",
+                *(f"    {line}" for line in body.lines),
+            ]
+
+    def over_row(self, name: str, how: str, make: Callable[[], Term], key: Any) -> Term:
+        """The "sum", "max" or "min" of a row's elements, as a column of results."""
+        key = name, key
+        if known := self._top.known.get((key, ())):
+            return known
+        nothing = {"sum": "0.0", "max": 'float("-inf")', "min": 'float("inf")'}[how]
+        if not self.walking:
+            text = f"tl.where(inside, {make().text}, {nothing})"
+        else:
+            text = self._fresh(f"{name}_so_far")
+            self._top.lines.append(f"{text} = tl.full([ROWS, COLS], {nothing}, tl.float32)")
+            into = {"sum": "{} + {}", "max": "tl.maximum({}, {})", "min": "tl.minimum({}, {})"}[how]
+            with self.walk():
+                each = f"tl.where(inside, {make().text}, {nothing})"
+                assert self._loop is not None
+                self._loop.lines.append(f"{text} = {into.format(text, each)}")
+        found = Term(self._fresh(name), frozenset({"r"}))
+        self._top.lines.append(f"{found.text} = tl.{how}({text}, axis=1, keep_dims=True)")
+        self._top.known[(key, ())] = found
+        return found
+
+    # -- results ----------------------------------------------------------------------------------
+
+    def store(self, name: str, term: Term, made: Layout, at: At) -> None:
+        """Write a result."""
+        place = made.place(at)
+        depends = place.depends | term.depends | {"i" if self.row is None else "r"}
+        mask = " & ".join(self._inside(depends))
+        text = f"{name}_ptr + {self._place(place, depends)}"
+        self._scope(depends).lines.append(f"tl.store({text}, {term.text}, mask={mask})")
+
+
+def _named(op: GroupOp, place: int) -> str:
+    """What an output is called."""
+    statistics = {"native_layer_norm": ("mean", "scale"), "fused_rms_norm": ("scale",)}
+    known = statistics.get(op.short, ())
+    return known[place - 1] if 0 < place <= len(known) else op.short

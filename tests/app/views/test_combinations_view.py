@@ -1,0 +1,126 @@
+"""Every combination as a line: its figures are predictions, brushes keep, the fastest is taken."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.theme import Theme
+from app.views.combinations.table import axes_of, combined
+from app.views.combinations.view import Combinations
+from app.views.sweep.curves import CancelledError
+from app.views.view import Side
+from simulator.scenario import Scenario, predict
+from tests.app.views.conftest import picture, pointer, svg
+
+
+@pytest.fixture
+def view(shown: Any, side: Side) -> Combinations:
+    return shown(Combinations, (side,), size=(1000, 500))
+
+
+def column(view: Combinations, name: str) -> int:
+    assert view.canvas.table is not None
+    return [c.name for c in view.canvas.table.columns].index(name)
+
+
+def test_the_axes_are_of_what_needs_no_other_trace(side: Side) -> None:
+    axes = axes_of(side)
+    assert list(axes) == ["batch", "gpu", "mode", "host_speed"]
+    assert axes["batch"] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    assert "h200_sxm" in axes["gpu"] and len(axes["gpu"]) == 6
+    compiled = Side("A", "B", Scenario("mlp-tiny", mode="compiled"),
+                    predict(Scenario("mlp-tiny", mode="compiled")))  # fmt: skip
+    assert "mode" not in axes_of(compiled)
+
+
+def test_every_line_is_a_prediction(view: Combinations, side: Side) -> None:
+    table = view.canvas.table
+    assert table is not None and len(table) == 9 * 6 * 2 * 4 and table.refused == 0
+    chance = np.random.default_rng(3)
+    for row in chance.choice(len(table), 4, replace=False).tolist():
+        p = predict(table.scenario(side.scenario, row))
+        time = table.columns[column(view, "Time")].values[row]
+        assert time == pytest.approx(p.period_s, rel=1e-9)
+        assert table.regime(row) == p.regime
+        named = [c.said(float(c.values[row])) for c in table.columns[:4]]
+        assert p.gpu.id in named and p.mode in named
+
+
+def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
+    table, gpu, time = view.canvas.table, column(view, "GPU"), column(view, "Time")
+    assert table is not None
+    view.canvas.brush(gpu, -0.4, 1.4)
+    assert int(view.canvas.kept.sum()) == 2 * 9 * 2 * 4
+    assert view.said.text() == "144 of 432 kept"
+    middle = float(np.median(table.columns[time].values))
+    view.canvas.brush(time, 0.0, middle)
+    expected = (table.columns[gpu].values <= 1) & (table.columns[time].values <= middle)
+    assert np.array_equal(view.canvas.kept, expected)
+    assert len(view.rows()) == 1 + int(expected.sum())
+    rate = table.columns[column(view, "Throughput")].values
+    best = view.fastest()
+    assert best is not None and expected[best] and rate[best] == rate[expected].max()
+    asked: list[Scenario] = []
+    view.asked.connect(asked.append)
+    view.best.click()
+    assert asked[0].gpu == table.settings[best][1] and asked[0].batch == table.settings[best][0]
+    view.canvas.brush(time, 1e9, 2e9)
+    assert view.fastest() is None and not view.best.isEnabled()
+    QTest.keyClick(view.canvas, Qt.Key.Key_Escape)
+    assert view.said.text() == "432 of 432 kept" and view.best.isEnabled()
+
+
+def test_the_pointer_brushes_along_an_axis(view: Combinations) -> None:
+    canvas, at = view.canvas, column(view, "Batch")
+    assert canvas.table is not None
+    scale, x = canvas.scale(canvas.table.columns[at]), canvas.across(at)
+    pointer(canvas, QEvent.Type.MouseButtonPress, QPointF(x, scale.at(-0.3)))
+    pointer(canvas, QEvent.Type.MouseMove, QPointF(x + 4, scale.at(2.5)))
+    pointer(canvas, QEvent.Type.MouseButtonRelease, QPointF(x + 4, scale.at(2.5)))
+    assert canvas.brushes[at] == pytest.approx((-0.3, 2.5), abs=0.02)
+    assert view.said.text() == "144 of 432 kept"  # batches 1, 2 and 4: 3 · 6 · 2 · 4
+    pointer(canvas, QEvent.Type.MouseButtonPress, QPointF(x, scale.at(1.0)))
+    pointer(canvas, QEvent.Type.MouseButtonRelease, QPointF(x, scale.at(1.0)))
+    assert not canvas.brushes
+
+
+def test_keys_do_the_same(view: Combinations) -> None:
+    canvas = view.canvas
+    QTest.keyClick(canvas, Qt.Key.Key_Right)
+    assert canvas.axis == 1
+    QTest.keyClick(canvas, Qt.Key.Key_Up)
+    assert view.said.text() == "72 of 432 kept"  # one GPU of six
+    first = canvas.brushes[1]
+    QTest.keyClick(canvas, Qt.Key.Key_Up)
+    assert canvas.brushes[1] == (first[0] + 1, first[1] + 1)
+    QTest.keyClick(canvas, Qt.Key.Key_Delete)
+    assert not canvas.brushes
+    for _ in range(9):
+        QTest.keyClick(canvas, Qt.Key.Key_Right)
+    assert canvas.table is not None and canvas.axis == len(canvas.table.columns) - 1
+    QTest.keyClick(canvas, Qt.Key.Key_Up)
+    assert 0 < int(canvas.kept.sum()) < 432
+    asked: list[Scenario] = []
+    view.asked.connect(asked.append)
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    assert len(asked) == 1
+
+
+def test_nobody_waits_any_more(side: Side) -> None:
+    with pytest.raises(CancelledError):
+        combined(side, lambda: True)
+
+
+def test_it_is_drawn_and_written(shown: Any, side: Side, theme: Theme, tmp_path: Path) -> None:
+    view = shown(Combinations, (side,), theme=theme)
+    before = picture(view)
+    view.canvas.brush(0, 0.6, 1.4)
+    assert picture(view) != before
+    text = svg(view, tmp_path / "c.svg")
+    ElementTree.fromstring(text)
+    assert "Throughput" in text

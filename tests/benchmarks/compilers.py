@@ -1,0 +1,87 @@
+"""How long the real compiler takes to be asked (level 1), and to be told to stop. Nothing of it is
+kept, and the network is traced before."""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+import time
+from collections.abc import Iterator
+from statistics import median
+
+from msgspec.structs import replace
+
+from simulator.inductor.child import Child
+from simulator.inductor.exact import question_of
+from simulator.inductor.question import Question
+from simulator.inductor.refusal import RefusalError
+from simulator.inductor.stack import stack
+from simulator.scenario import Scenario
+from simulator.whatif.setting import setting
+from simulator.whatif.tracing_ask import traced
+from tests.benchmarks.timing import Row
+
+ASKED = (
+    (Scenario("bert-base", batch=8, seq=128, dtype="bf16", training=True), 25.0),
+    (Scenario("llama3-8b", batch=1, seq=2048, dtype="bf16"), 30.0),
+)
+_STAGES = ("importing", "Dynamo", "apart", "scheduling the forward")
+
+
+def compilers() -> Iterator[Row]:
+    """Each network once, its blocks scheduled as they come and as few as it takes; then cancelled
+    at each stage."""
+    for scenario, asked_s in ASKED:
+        few = _question(scenario)
+        for question, what in ((few, "few blocks"), (replace(few, stack="", blocks=0), "all")):
+            phase = "training" if scenario.training else "inference"
+            yield _asked(f"{scenario.network} {phase}, by Inductor: {what}", question, asked_s)
+    taken = [_cancelled(_question(ASKED[0][0]), stage) for stage in _STAGES]
+    figure, most = (
+        "bert-base training, by Inductor: cancelled",
+        f"at most {max(taken) * 1e3:.0f} ms",
+    )
+    yield Row(figure, 0.2, median(taken), float("nan"), len(taken), 0, os.getloadavg()[0], most)
+
+
+def _question(scenario: Scenario) -> Question:
+    found = setting(scenario)
+    equal = stack(traced(found))
+    question = question_of(found)
+    return question if equal is None else replace(question, stack=equal.path, blocks=equal.blocks)
+
+
+def _asked(figure: str, question: Question, asked_s: float) -> Row:
+    wall, cpu = time.perf_counter(), _children_s()
+    child = Child(question)
+    made = child.result()
+    wall = time.perf_counter() - wall
+    child._process.wait()  # else its time is not counted
+    cpu = _children_s() - cpu
+    note = f"{len(made.launches)} launches"
+    return Row(figure, asked_s, wall, cpu, 1, 0, os.getloadavg()[0], note)
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _cancelled(question: Question, stage: str) -> float:
+    """Seconds from the wish until whoever waited has been told."""
+    child, began = Child(question), list[float]()
+
+    def cancel() -> None:
+        began.append(time.perf_counter())
+        child.cancel()
+
+    def listen(step: str) -> None:
+        if stage in step and not began:
+            threading.Timer(0.3, cancel).start()
+
+    try:
+        child.result(listen)
+    except RefusalError:
+        return time.perf_counter() - began[0]
+    raise AssertionError(f"it was not cancelled {stage!r}")

@@ -1,0 +1,40 @@
+"""Gradients of convolutions' weights: as many copies as an H200 was seen to make."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from simulator import trace
+from simulator.fusion import fused
+from simulator.hardware import gpu
+
+
+def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
+    """Shapes of what autograd copies once the backward pass has run."""
+    made = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
+    ops = fused(made, gpu("h200")).trace.ops
+    found = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
+    assert all(op.outputs[0].contiguous and not op.inputs[0].contiguous for op in found)
+    return [op.outputs[0].shape for op in found]
+
+
+def test_gradients_of_wide_kernels_are_copied() -> None:
+    with torch.device("meta"):
+        layers = nn.Conv2d(128, 128, 3), nn.Conv2d(128, 64, 1), nn.Conv2d(64, 64, 3)
+    # from the last to the first; one pixel lies alike in both orders
+    assert _copies(*layers) == [(64, 64, 3, 3), (128, 128, 3, 3)]
+
+
+def test_gradients_of_one_channel_a_group_lie_alike() -> None:
+    with torch.device("meta"):
+        layers = nn.Conv2d(128, 128, 3, groups=128), nn.Conv2d(128, 128, 1)
+    assert _copies(*layers) == []
+
+
+def test_weights_that_are_channels_last_already_need_none() -> None:
+    with torch.device("meta"):
+        layers = nn.Conv2d(128, 128, 3), nn.Conv2d(128, 128, 3)
+    for layer in layers:
+        layer.weight = nn.Parameter(layer.weight.to(memory_format=torch.channels_last))
+    assert _copies(*layers) == []

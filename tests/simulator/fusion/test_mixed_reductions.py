@@ -1,0 +1,92 @@
+"""Sums along and across the same rows, in one kernel where L2 does not hold them; how many results
+leave a reduction whole."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from simulator.fusion import fused
+from simulator.fusion.reductions import mixed, mixed_parts, parts
+from simulator.hardware import gpu
+from simulator.records import Op
+from simulator.tracing import trace
+
+H200 = gpu("h200")
+
+
+class Normed(nn.Module):
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.a = nn.Linear(16, 768, bias=False, dtype=dtype)
+        self.norm = nn.LayerNorm(768, dtype=dtype)
+        self.b = nn.Linear(768, 16, bias=False, dtype=dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.b(self.norm(self.a(x))).mean()
+
+
+def backward_of_the_norm(rows: int, dtype: torch.dtype) -> list[Op]:
+    found = trace(Normed(dtype), (torch.zeros(rows, 16, dtype=dtype),), phase="training",
+                  optimizer=None)  # fmt: skip
+    return [
+        op for op in fused(found, H200).trace.ops
+        if op.phase == "backward" and op.module == "norm"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "holds"),
+    [
+        (8192, 768, True),
+        (4096, 1280, True),  # 4096 · 1280 = 5 · 2²⁰ elements
+        (4096, 1279, False),
+        (4095, 2047, False),
+        (8192, 4097, False),  # fewer than two rows an element
+        (65536, 16385, False),
+    ],
+)
+def test_which_sums_share_a_kernel(rows: int, cols: int, holds: bool) -> None:
+    assert mixed(rows, cols) == holds
+
+
+@pytest.mark.parametrize(("rows", "left"), [(8192, 512), (33792, 1056), (400_000, 3125)])
+def test_parts_that_such_a_kernel_leaves(rows: int, left: int) -> None:
+    # 16 rows each; 33792 / (8 · 132) = 32; at most 128
+    assert mixed_parts(rows, H200) == left
+
+
+def test_many_rows_are_summed_both_ways_at_once() -> None:
+    first, *rest = backward_of_the_norm(8192, torch.bfloat16)
+    assert first.name == "fused.reduction.default"
+    half, statistic, weight = 8192 * 768 * 2, 8192 * 4, 768 * 2
+    assert sorted(t.nbytes for t in first.inputs) == [
+        weight,
+        weight,
+        statistic,
+        statistic,
+        half,
+        half,
+    ]
+    parted = 512 * 768 * 4
+    assert sorted(t.nbytes for t in first.outputs) == [parted, parted, half]
+    assert [op.name for op in rest] == ["aten.sum.dim_IntList", "fused.pointwise.default"] * 2
+    assert [t.nbytes for t in rest[0].inputs] == [parted]
+    assert [t.nbytes for t in rest[1].outputs] == [weight]
+
+
+def test_in_full_precision_the_sums_are_the_gradients() -> None:
+    names = [op.name for op in backward_of_the_norm(8192, torch.float32)]
+    assert names == ["fused.reduction.default", "aten.sum.dim_IntList", "aten.sum.dim_IntList"]
+
+
+def test_few_rows_are_summed_apart() -> None:
+    names = [op.name for op in backward_of_the_norm(4096, torch.bfloat16)]
+    assert names == ["fused.reduction.default"] * 4  # along; across in parts; each weight's whole
+
+
+def test_of_many_results_none_is_split() -> None:
+    assert parts(64 * 132 - 1, 512, False, H200) == 4  # 512 / (4 · 32)
+    assert parts(64 * 132, 512, False, H200) == 1
+    assert parts(100, 32, False, H200) == 1

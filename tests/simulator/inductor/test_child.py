@@ -1,0 +1,121 @@
+"""However a child process ends, it is said in words, and nothing waits for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Timer
+
+import msgspec
+import pytest
+
+from simulator.hardware import gpu
+from simulator.inductor.child import Child, Message
+from simulator.inductor.question import Question, encoded
+from simulator.inductor.refusal import RefusalError
+
+TINY = Question("mlp-tiny", gpu("h200"))
+RUN = """
+import sys
+import simulator.inductor.__main__ as child
+def answer(question, progress):
+    progress("preparing a device")
+    {body}
+child._answer = answer
+child.main()
+"""
+
+
+def gone(child: Child) -> bool:
+    return child._process.wait(30) == -signal.SIGKILL
+
+
+def asked(body: str) -> subprocess.Popen[bytes]:
+    """A child whose answer is this code; it ends when its input is closed."""
+    command = [sys.executable, "-c", RUN.format(body=body), os.devnull]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdin is not None
+    child.stdin.write(encoded(TINY))
+    child.stdin.flush()
+    return child
+
+
+def test_a_child_is_cancelled_while_it_imports() -> None:
+    child = Child(TINY)
+    Timer(0.1, child.cancel).start()
+    with pytest.raises(RefusalError, match="it was cancelled"):
+        child.result()
+    assert gone(child)
+
+
+def test_a_child_has_its_time() -> None:
+    began = time.monotonic()
+    with pytest.raises(RefusalError, match="it took over 0 s"):
+        Child(TINY, limit_s=0.1).result()
+    assert time.monotonic() - began < 30
+
+
+def test_a_child_that_is_killed() -> None:
+    child = Child(TINY)
+    Timer(0.1, os.kill, (child._process.pid, signal.SIGKILL)).start()
+    with pytest.raises(RefusalError, match="its process was killed, as when memory runs out"):
+        child.result()
+
+
+def test_a_child_that_breaks() -> None:
+    child = Child(TINY)
+    Timer(0.1, os.kill, (child._process.pid, signal.SIGSEGV)).start()
+    with pytest.raises(RefusalError, match="its process ended with signal 11"):
+        child.result()
+
+
+def test_who_listens_may_give_up() -> None:
+    def interrupted(step: str) -> None:
+        raise KeyboardInterrupt
+
+    child = Child(TINY)
+    with pytest.raises(KeyboardInterrupt):
+        child.result(interrupted)
+    assert gone(child)
+
+
+@pytest.mark.parametrize(("body", "said"), [
+    ("import torch_of_another_year",
+     "is otherwise than expected: ModuleNotFoundError: No module named 'torch_of_another_year'"),
+    ("sys.nowhere()",
+     "is otherwise than expected: AttributeError: module 'sys' has no attribute 'nowhere'"),
+])  # fmt: skip
+def test_another_version_is_named(body: str, said: str) -> None:
+    with asked(body) as child:
+        assert child.stdout is not None
+        step, refusal = (msgspec.json.decode(x, type=Message) for x in child.stdout.readlines())
+    assert step.step == "preparing a device"
+    assert refusal.refused.startswith("torch 2.") and " with triton " in refusal.refused
+    assert refusal.refused.endswith(said)
+
+
+def test_a_question_that_waits_is_ended_with_its_asker() -> None:
+    with asked("import time; time.sleep(60)") as child:
+        assert child.stdin is not None and child.stdout is not None
+        assert b"preparing" in child.stdout.readline()
+        child.stdin.close()
+        assert child.wait(30) == 1
+
+
+def test_a_dead_child_whose_pipe_another_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\nsleep 60 &\nkill -KILL $$\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    began = time.monotonic()
+    child = Child(TINY)
+    with pytest.raises(RefusalError, match="its process was killed"):
+        child.result()
+    os.killpg(child._process.pid, signal.SIGKILL)  # the sleep
+    assert time.monotonic() - began < 30

@@ -1,0 +1,190 @@
+"""A schedule extended from two depths, against the schedule of that depth written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from msgspec.structs import replace
+
+from simulator.inductor.extension import extended
+from simulator.inductor.periods import ENOUGH, Made, Row, continued
+from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
+from simulator.records import Phase, Signature, Tensor
+
+WIDE, SEEDS = 4096, "aten.randint.low_out"
+
+
+class Writer:
+    """Writes a schedule launch by launch, buffers and origins numbered as they come."""
+
+    def __init__(self) -> None:
+        self.launches: list[Launch] = []
+        self.buffers: list[Buffer] = []
+        self.origins: list[Origin] = []
+        self.seeds_at = -1
+
+    def buffer(self, nbytes: int = WIDE, role: str = "activation") -> int:
+        self.buffers.append(Buffer(nbytes, role))  # pyright: ignore[reportArgumentType]
+        return len(self.buffers) - 1
+
+    def launch(
+        self, name: str, module: str, reads: list[int], phase: Phase = "forward",
+        again: tuple[int, ...] = (), writes: int | None = None,
+    ) -> int:  # fmt: skip
+        """One origin of its own, besides those computed `again`; of all seeds it reads one."""
+        out = self.buffer() if writes is None else writes
+        self.origins.append(Origin(f"aten.{name}.default", module, phase))
+        self.launches.append(Launch(
+            "pointwise", name, phase, (*again, len(self.origins) - 1),
+            tuple((each, 8 if each == self.seeds_at else self.buffers[each].nbytes)
+                  for each in reads),
+            ((out, self.buffers[out].nbytes),), flops=WIDE,
+        ))  # fmt: skip
+        return out
+
+    def seeds(self, count: int) -> int:
+        """Made of nothing: its size is what it counts."""
+        out = self.seeds_at = self.buffer(8 * count)
+        tensor = Tensor((count,), "int64", (1,))
+        call = Signature(SEEDS, (), (tensor,), (), {"size": [count]})
+        self.launches.append(Launch("library", SEEDS, "forward", (), (), ((out, 8 * count),),
+                                    call=call, operands=(out,)))  # fmt: skip
+        return out
+
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule(self.launches, self.buffers, self.origins, "2.13", "3.9")
+
+
+def network(depth: int) -> Schedule:
+    """A step of training: an embedding, `depth` blocks of a product and a dropout, and a head. The
+    backward pass reads the blocks' results from the last to the first."""
+    w = Writer()
+    tokens, table = w.buffer(64, "input"), w.buffer(999, "weight")
+    weights = [w.buffer(77, "weight") for _ in range(depth)]
+    seeds = w.seeds(depth)
+    x = [w.launch("embed", "tokens", [tokens, table])]
+    for block in range(depth):
+        y = w.launch("mm", f"layers.{block}.up", [x[-1], weights[block]])
+        x.append(w.launch("dropout", f"layers.{block}", [y, x[-1], seeds]))
+    g = w.launch("head", "head", [x[-1], table])
+    for block in reversed(range(depth)):
+        forward = w.launches[2 + 2 * block].origins[0]
+        g = w.launch("mm_backward", f"layers.{block}.up", [g, x[block]], "backward", (forward,))
+        w.launch("sum", f"layers.{block}.up", [g, weights[block]], "backward")
+    w.launch("embed_backward", "tokens", [g, tokens], "backward")
+    return w.schedule
+
+
+def alternating(depth: int) -> Schedule:
+    """Every second block keeps its result, which is read with its own until the next."""
+    w = Writer()
+    kept = [w.buffer(64, "input")]
+    for block in range(depth):
+        kept.append(w.launch("keep" if block % 2 else "add", f"h.{block}", kept))
+        if block % 2:
+            kept = kept[-1:]
+    w.launch("head", "", kept)
+    return w.schedule
+
+
+def gathering(depth: int) -> Schedule:
+    """A last launch that reads what every block made."""
+    w = Writer()
+    x = [w.buffer(64, "input")]
+    for block in range(depth):
+        x.append(w.launch("mm", f"h.{block}", x[-1:]))
+    w.launch("cat", "", x)
+    return w.schedule
+
+
+def lists(depth: int, wrong: int = -1) -> list[Row]:
+    """One row before and one after `depth` periods of two; a third row's count of period `wrong` is
+    one too many."""
+    inner = [
+        row for p in range(depth)
+        for row in (Row("a", (p, 7)), Row("b", (10 * depth - p + (p == wrong),)))
+    ]  # fmt: skip
+    return [Row("first", (depth,)), *inner, Row("last", (3 * depth,))]
+
+
+@pytest.mark.parametrize("depth", [5, 6, 9, 32])
+def test_a_step_is_that_of_its_depth(depth: int) -> None:
+    made = extended(network(3), network(4), depth - 4)
+    assert made is not None and made == network(depth)
+    # seeds 8 bytes a block; 2 launches forward and 2 backward a block, 4 besides
+    assert made.buffers[2 + depth].nbytes == 8 * depth
+    assert len(made.launches) == 4 + 4 * depth
+    assert made.origins[-2].module == "layers.0.up"
+
+
+def test_two_blocks_can_be_one_period() -> None:
+    assert extended(alternating(6), alternating(8), 12) == alternating(32)
+    assert extended(alternating(7), alternating(9), 12) == alternating(33)
+    assert extended(alternating(6), alternating(7), 25) is None  # odd and even differ
+
+
+def test_too_shallow_to_see_a_period_twice() -> None:
+    assert ENOUGH == 2
+    assert extended(alternating(2), alternating(4), 1) is None
+
+
+def test_what_gathers_all_blocks_is_no_period() -> None:
+    assert extended(gathering(8), gathering(9), 1) is None
+
+
+Change = Callable[[Schedule], Schedule]
+
+
+def _launch(place: int, **changes: object) -> Change:
+    def changed(found: Schedule) -> Schedule:
+        launches = list(found.launches)
+        launches[place] = replace(launches[place], **changes)
+        return replace(found, launches=launches)
+
+    return changed
+
+
+def _role(number: int) -> Change:
+    def changed(found: Schedule) -> Schedule:
+        buffers = list(found.buffers)
+        buffers[number] = Buffer(buffers[number].nbytes, "input")
+        return replace(found, buffers=buffers)
+
+    return changed
+
+
+@pytest.mark.parametrize("change", [
+    _launch(4, flops=5), _launch(4, name="other"), _launch(0, operands=()), _role(9),
+    _launch(4, reads=((1, 999), (3, 77))),
+])  # fmt: skip
+def test_a_block_that_is_otherwise_is_not_extended(change: Change) -> None:
+    assert extended(network(4), change(network(5)), 3) is None
+    assert extended(change(network(4)), network(5), 3) is None
+
+
+def test_rows_go_on_as_they_began() -> None:
+    made = continued(lists(2), lists(3), 2)
+    assert made is not None
+    assert made[:3] == [Made(0, (5,)), Made(1, (0, 7)), Made(2, (50,))]
+    assert [counts for _, counts in made] == [row.counts for row in lists(5)]
+    assert [lists(3)[like].label for like, _ in made] == [row.label for row in lists(5)]
+    assert continued(lists(2), lists(2), 9) == [Made(i, r.counts) for i, r in enumerate(lists(2))]
+
+
+def test_counts_that_leave_the_line() -> None:
+    assert continued(lists(1), lists(2), 1) is None  # one period cannot be checked
+    assert continued(lists(2), lists(3, wrong=1), 1) is None
+    assert continued(lists(3), lists(2), 1) is None
+    # a first period that is otherwise stays as it is, where two more are on a line
+    made = continued(lists(3, wrong=0), lists(4, wrong=0), 2)
+    assert made is not None
+    assert [counts for _, counts in made] == [row.counts for row in lists(6, wrong=0)]
+
+
+def test_depths_grow_by_as_many_launches() -> None:
+    found = [extended(network(4), network(5), times) for times in range(5)]
+    counts = [len(each.launches) for each in found if each is not None]
+    assert [b - a for a, b in pairwise(counts)] == [4, 4, 4, 4]
