@@ -86,7 +86,7 @@ def data(value: float, digits: int = 3) -> str:
     while abs(float(f"{value:.{digits - 1}e}")) >= 1000 and power < len(_BINARY) - 1:
         value, power = value / 1024, power + 1
     if power == 0:
-        return f"{value:.0f} B"
+        return f"{value:.0f} B".replace("-", "−")
     return f"{number(value, digits)} {_BINARY[power]}"
 
 

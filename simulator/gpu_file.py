@@ -29,6 +29,12 @@ _Clock = Annotated[float, msgspec.Meta(ge=10, le=1e5)]
 _Share = Annotated[float, msgspec.Meta(ge=0.05, le=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
+_SHARES = ("sustained_tensor", "sustained_vector", "sustained_memory", "l2_reach")
+_EXPECTED = {  # in better words than msgspec's, where a slip is likely
+    "compute_capability": 'a version in quotes, such as "8.9"',
+    **dict.fromkeys(_SHARES, "a share from 0.05 to 1, such as 0.8"),
+}
+
 
 class _Dtypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fp64: _Figure | None = None
@@ -160,7 +166,8 @@ def _complaint(reason: str, table: dict[str, Any]) -> str:
     came: Any = table
     for part in key.split("."):
         came = came[part]
-    return f"{key} is {shown(came)}: {reason[:1].lower()}{reason[1:]}; correct it"
+    expected = f"expected {_EXPECTED[key]}" if key in _EXPECTED else reason[:1].lower() + reason[1:]
+    return f"{key} is {shown(came)}: {expected}; correct it"
 
 
 def shown(value: object) -> str:

@@ -93,7 +93,7 @@ def _figures(gpu: GPU) -> list[tuple[str, str, str]]:
     for key in gpu.__struct_fields__:
         value: Any = getattr(gpu, key)
         suffix, unit = next(((s, u) for s, u in _UNITS if key.endswith(s)), ("", ""))
-        label = key.removesuffix(suffix).replace("_", " ")
+        label = key.removesuffix(suffix).replace("_", " ") + " clock" * (unit == "Hz")
         if isinstance(value, Mapping) and unit:
             found += [(f"{key}.{d}", f"{label} {d}", _show(v, unit)) for d, v in value.items()]
         elif isinstance(value, int | float):

@@ -10,7 +10,7 @@ import re
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
 
@@ -190,10 +190,12 @@ def _line(file: _File, scenario: Scenario) -> Line | None:
     if not whole:
         raise InputError(f"over is {shown(file.over)}: expected an axis of whole numbers")
     values = tuple(sorted(set(file.values)))
-    if not 2 <= len(values) <= _MAX_VALUES or values[0] < 1:
+    if not 2 <= len(values) <= _MAX_VALUES:
         raise InputError(
             f"values are {len(values)}: expected 2 to {_MAX_VALUES} whole numbers from 1 on"
         )
+    if values[0] < 1:
+        raise InputError(f"values has {values[0]}: expected whole numbers from 1 on; correct it")
     here = scenario.sizes.get(file.over, getattr(scenario, file.over, None))
     if here != values[0]:
         raise InputError(
@@ -230,6 +232,11 @@ def _check_texts(file: _File, letters: tuple[str, ...], line: Line | None) -> No
             raise InputError(f"title has {len(text)} letters: expected {_MAX_LABEL} at most")
         if key in ("title", "topic") and PLACE.search(text):
             raise InputError(f"{key} has a placeholder: expected words alone")
+        if lone := re.search(r"[{}].{0,20}", PLACE.sub("", text)):
+            raise InputError(
+                f"{key} has a brace without its other one, at {lone[0]!r}: expected a figure's "
+                "word between two, such as {period}; add it"
+            )
         for written in PLACE.findall(text):
             found = place(written)
             if found is None:
@@ -253,7 +260,7 @@ def _complaint(reason: str) -> str:
     reason, _, where = reason.partition(" - at ")
     key = where.strip("`").removeprefix("$").removeprefix(".")
     if unknown := re.search(r"unknown field `(.*)`", reason, re.DOTALL):
-        known_keys = _keys(key)
+        known_keys = _struct(key).__struct_fields__
         near = get_close_matches(unknown[1][:64], known_keys, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known_keys)};"
         inside = f" in {key}" if key else ""
@@ -265,12 +272,23 @@ def _complaint(reason: str) -> str:
             f"{missing[1]!r} is missing: expected format, version, title, question, explain and "
             "[a]; add it"
         )
+    if choice := re.search(r"Invalid enum value '(.*)'", reason, re.DOTALL):
+        hint = get_type_hints(_struct(key))[key.rpartition(".")[2]]
+        options = [word for word in _literals(hint) if word]
+        return f"{key} is {shown(choice[1])}: expected {' or '.join(options)}; write it so"
     return f"{key or 'the file'}: {reason[:1].lower()}{reason[1:]}; correct it"
 
 
-def _keys(key: str) -> tuple[str, ...]:
-    """The keys that are known where something unknown stood."""
+def _literals(hint: object) -> list[str]:
+    """The words that a type allows."""
+    if isinstance(hint, str):
+        return [hint]
+    return [word for part in get_args(hint) for word in _literals(part)]
+
+
+def _struct(key: str) -> type[_Card | _Side | _File]:
+    """Whose key is wrong."""
     first = key.partition("[")[0].partition(".")[0]
     if first in ("card", "point"):
-        return _Card.__struct_fields__
-    return _Side.__struct_fields__ if first in ("a", "b", "c", "d") else _File.__struct_fields__
+        return _Card
+    return _Side if first in ("a", "b", "c", "d") else _File

@@ -97,11 +97,18 @@ def totals(p: Prediction, subject: Subject) -> Totals:
         tokens_per_s=p.trace.tokens * per_s if p.trace.tokens else None,
         product_flops=sum(per_engine.values()),
         utilisation=at_peak_s * per_s,
-        engine=f"{short_dtype(most[1])} on {most[0]} units" if per_engine else "",
+        engine=_engine(p, *most) if per_engine else "",
         peak_flops_per_s=peaks.get(most, 0.0),
         busy_share=p.gpu_busy_s * per_s,
         gaps_s=max(0.0, p.period_s - p.gpu_busy_s - p.idle.host_s - p.idle.sync_s),
     )
+
+
+def _engine(p: Prediction, engine: str, dtype: str) -> str:
+    """Where products of a dtype are computed: on vector units where no tensor core knows it."""
+    short = short_dtype(dtype)
+    has = engine == "vector" or p.gpu.peak("tensor", short)
+    return f"{short} on {engine} units" if has else f"{short} on vector units, in fp32"
 
 
 def memory_parts(p: Prediction) -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from app.quantities import data
 from simulator.engines import peak_flops_per_s
 from simulator.prediction import REGIMES, Kernel, Prediction, Regime, Shares
 from simulator.records import Phase
@@ -94,8 +95,8 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
 
 
 def shape_of(p: Prediction, work: int, op: int) -> str:
-    """The shape of a launch of a work by an op, in the family's own terms: a product's m×n×k, else
-    the op's output."""
+    """The shape of a launch of a work by an op, in the family's own terms: a product's m×n×k, what
+    a generated kernel writes, else the op's output."""
     family, dims = p.works[work].family, p.works[work].dims
     if family == "gemm":
         batch = f"{dims['b']}·" if dims["b"] > 1 else ""
@@ -103,6 +104,8 @@ def shape_of(p: Prediction, work: int, op: int) -> str:
     if family == "attention":
         return f"{dims['b']}·{dims['h']}·{dims['sq']}×{dims['sk']}×{dims['d']}"
     call = p.trace.ops[op]
+    if call.name.startswith("fused.") and all(t.dtype == "uint8" for t in call.outputs):
+        return f"writes {data(sum(t.nbytes for t in call.outputs))}"  # known by their bytes alone
     outputs = [t for t in call.outputs if t.shape] or [t for t in call.inputs if t.shape]
     if len(outputs) > 4:
         return f"{len(outputs)} tensors"

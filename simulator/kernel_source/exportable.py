@@ -16,6 +16,8 @@ from simulator.prediction import Prediction
 from simulator.profiles import learned
 from simulator.records import Op, Trace
 
+_NAMED = 5  # groups that an error names
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -60,18 +62,26 @@ def candidates(p: Prediction) -> list[Candidate]:
 
 def find(found: list[Candidate], wanted: str) -> Candidate:
     """One by its number or its name. InputError where there is none, or it cannot be exported."""
-    for each in found:
+    able = [each for each in found if each.reason is None]
+    for each in able + found:
         if wanted in (str(each.number), each.name):
             if each.reason is not None:
                 raise InputError(
-                    f"{each.name} (group {each.number}) cannot be exported: {each.reason}; choose "
-                    "another group"
+                    f"{each.name} (group {each.number}) cannot be exported: {each.reason}; "
+                    f"{_choose(able)}"
                 )
             return each
     raise InputError(
-        f"no group {wanted!r}: expected 1 to {len(found)}, or a name such as "
-        f"{found[0].name if found else 'gelu'}; the command without --group lists them"
+        f"no group {wanted!r}: {_choose(able)}; the command without --group lists them"
     )
+
+
+def _choose(able: list[Candidate]) -> str:
+    """What `find` would take, the longest first."""
+    if not able:
+        return "no group of this step can be exported"
+    shown = ", ".join(f"{each.number} ({each.name})" for each in able[:_NAMED])
+    return f"choose {shown}" + (f" or one of {len(able) - _NAMED} more" if able[_NAMED:] else "")
 
 
 def reason(fused: Fused, number: int) -> str | None:
@@ -89,7 +99,7 @@ def reason(fused: Fused, number: int) -> str | None:
 def _name(fused: Fused, number: int) -> str:
     ops = [fused.computed.ops[i].name.split(".")[1].strip("_") for i in fused.members(number)]
     if fused.groups[number].library:
-        ops = ops[-1:]
+        ops = ops[-1:] or [fused.trace.ops[number].name.split(".")[1].strip("_")]
     return "+".join(dict.fromkeys(ops))
 
 

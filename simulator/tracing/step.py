@@ -20,6 +20,7 @@ from simulator.hardware import gpu as find_gpu
 from simulator.records import Trace
 from simulator.tracing.device import OnGpu, believing
 from simulator.tracing.meta import weightless, weightless_inputs
+from simulator.tracing.raising import blaming
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
 from simulator.tracing.semantics.autocast import autocast_semantics
@@ -31,6 +32,12 @@ OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
     "sgd": lambda weights: torch.optim.SGD(weights, lr=1e-3, momentum=0.9),
 }
 PHASES = ("inference", "training")
+_NO_DATA = "correct the network or its inputs; its tensors have no data here"
+_NO_GRADIENT = (
+    "expected a gradient for every op: give an op of your own one (register_autograd), or predict "
+    "inference"
+)
+_OTHER_OPTIMIZER = "expected gradients that it takes: choose another optimizer"
 _ONE_AT_A_TIME = threading.Lock()  # the dispatcher's rules are global
 
 
@@ -146,27 +153,9 @@ def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
         after.remove()
 
 
-def _forward(
-    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], what: str = "forward"
-) -> Any:
-    try:
+def _forward(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    with blaming(module, "forward", _NO_DATA, (args, kwargs)):
         return module(*args, **kwargs)
-    except InputError:
-        raise
-    except NotImplementedError as error:
-        raise InputError(
-            f"{type(module).__name__} uses an op that cannot be traced without data: {error}"
-        ) from error
-    except Exception as error:
-        given = ", ".join(
-            f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
-            for t in tree_leaves((args, kwargs))
-            if isinstance(t, torch.Tensor)
-        )
-        raise InputError(
-            f"{type(module).__name__}.{what} failed on inputs ({given}): "
-            f"{type(error).__name__}: {error}"
-        ) from error
 
 
 def _autocast(precision: str | None) -> torch.autocast:
@@ -204,10 +193,10 @@ def _training_step(
     weights = [w for w in module.parameters() if w.requires_grad]
     with torch.enable_grad(), recorder, recorder.counting_python():
         if autocast is None:
-            value = (loss or _default_loss)(_forward(module, args, kwargs))
+            value = _loss(module, loss, _forward(module, args, kwargs))
         else:
             with _autocast(autocast):
-                value = (loss or _default_loss)(_forward(module, args, kwargs))
+                value = _loss(module, loss, _forward(module, args, kwargs))
         _check_scalar(value, module)
         if not value.requires_grad:
             raise InputError(
@@ -215,7 +204,8 @@ def _training_step(
                 "at least one parameter with requires_grad; predict phase='inference' instead"
             )
         recorder.phase = "backward"
-        value.backward()
+        with blaming(module, "backward", _NO_GRADIENT):
+            value.backward()
         del value
     for weight in weights:
         if weight.grad is not None:
@@ -223,7 +213,8 @@ def _training_step(
     if optimizer is None:
         return
     stepper = OPTIMIZERS[optimizer](weights)
-    stepper.step()  # creates its state; the step after it is the one that repeats
+    with blaming(module, f"step of {optimizer}", _OTHER_OPTIMIZER):
+        stepper.step()  # creates its state; the step after it is the one that repeats
     for state in stepper.state.values():
         for tensor in state.values():
             if isinstance(tensor, torch.Tensor):
@@ -232,6 +223,13 @@ def _training_step(
     with recorder, recorder.counting_python():
         stepper.step()
         stepper.zero_grad()
+
+
+def _loss(module: nn.Module, loss: Loss | None, output: Any) -> Any:
+    if loss is None:
+        return _default_loss(output)
+    with blaming(module, "loss", "correct the loss, a callable(output) -> scalar tensor", output):
+        return loss(output)
 
 
 def _check_scalar(value: object, module: nn.Module) -> None:
@@ -254,7 +252,7 @@ def _default_loss(output: Any) -> torch.Tensor:
     floating = [t for t in tensors if t.is_floating_point()]
     if not floating:
         raise InputError(
-            "the network returns no floating-point tensor to make a loss of: pass "
-            "loss=callable(output) -> scalar tensor"
+            "the network returns no floating-point tensor to make a loss of: return one, or "
+            "an output with a .loss; in Python, loss=callable(output) -> scalar tensor does too"
         )
     return floating[0].float().pow(2).mean()

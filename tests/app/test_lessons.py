@@ -205,6 +205,16 @@ WRONG = {
         "too large: expected 32768 bytes and lines of 2000 at most; check that it is a lesson"
     ),
     TOP.replace("Eager", "x" * 1300) + SIDES: "letters: expected 1200 at most",
+    TOP
+    + 'a = { network = "chain" }\nb = { mode = "cudagraph" }': "b.mode is 'cudagraph': expected "
+    "eager or cuda_graph or compiled or reduce-overhead",
+    TOP.replace("ridgepoint-lesson", "lesson") + SIDES: "format is 'lesson': expected "
+    "ridgepoint-lesson; write it so",
+    TOP + 'choose = "colour"\n' + SIDES: "choose is 'colour': expected ",
+    TOP.replace("{period}", "{period") + SIDES: "question has a brace without its other one, at '{",
+    TOP
+    + 'over = "batch"\nvalues = [-1, 4]\n'
+    + SIDES: "values has -1: expected whole numbers from",
     TOP + SIDES + "[[card]]\n" * 5: "card[0] has no name: expected one beside its figure; add it",
     TOP + SIDES + '[[card]]\nname = "n"\nregime = "c"\n': "regime is 'c': expected one of a, b",
     TOP + SIDES + '[[card]]\nname = "{__import__}"\n': "card[1].name has {__import__}, which is no",

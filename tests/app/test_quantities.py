@@ -45,7 +45,7 @@ def test_prefixes() -> None:
     assert scaled(999_900, "FLOP") == "1.00 MFLOP"
     assert scaled(12, "FLOP") == "12.0 FLOP"
     assert data(440_426_496) == "420 MiB"  # 440,426,496 / 2^20 = 420.02
-    assert data(512) == "512 B" and data(3) == "3 B"
+    assert data(512) == "512 B" and data(3) == "3 B" and data(-40) == "−40 B"
     assert data(8192) == "8.00 KiB"
     assert data(5 * 2**40) == "5.00 TiB" and data(2.5 * 2**50) == "2.50 PiB"
 

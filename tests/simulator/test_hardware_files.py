@@ -22,6 +22,21 @@ from tests.simulator.own_gpu import MINE, refusal, written
         ("1500", "9" * 400, "bandwidth_gbytes_per_s is a huge number: number out of range"),
         ("1500", "0x" + "f" * 1900, "bandwidth_gbytes_per_s is a huge number: number out of range"),
         ("312", "nan", "tensor_tflops.bf16 is nan: expected `float` >= 0.001"),
+        (
+            '"Mine"',
+            '"Mine"\nsustained_tensor = 80',
+            "sustained_tensor is 80: expected a share from 0.05 to 1, such as 0.8",
+        ),
+        (
+            '"Mine"',
+            '"Mine"\nl2_reach = "half"',
+            "l2_reach is 'half': expected a share from 0.05 to 1, such as 0.8",
+        ),
+        (
+            '"Mine"',
+            '"Mine"\ncompute_capability = 8.9',
+            'compute_capability is 8.9: expected a version in quotes, such as "8.9"',
+        ),
         ('"Mine"', '""', "name is '': expected `str` of length >= 1"),
         ('"Mine"', '"Mine"\nunits = 1.5', "units is 1.5: expected `int | null`, got `float`"),
         ('"Mine"', '"Mine"\naliases = "x"', "aliases is 'x': expected `array`, got `str`"),

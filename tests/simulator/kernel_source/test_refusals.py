@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -64,10 +66,17 @@ def test_choosing_by_number_and_by_name() -> None:
     assert find(found, str(good.number)) == find(found, good.name) == good
     assert good.name.endswith("gelu+native_layer_norm")
     bad = next(each for each in found if each.reason is not None)
-    with pytest.raises(InputError, match=r"cannot be exported: a matrix product is cuBLAS's"):
+    choose = rf"choose {good.number} \({good.name.replace('+', '.')}\)"
+    why = r"cannot be exported: a matrix product is cuBLAS's; "
+    with pytest.raises(InputError, match=why + choose):
         find(found, bad.name)
-    with pytest.raises(InputError, match=r"no group 'x': expected 1 to 2, or a name such as"):
+    with pytest.raises(InputError, match=rf"no group 'x': {choose}; the command without --group"):
         find(found, "x")
+    with pytest.raises(InputError, match=r"no group 'x': no group of this step can be exported"):
+        find([bad], "x")
+    many = [replace(good, number=n) for n in range(1, 8)]
+    with pytest.raises(InputError, match=r"5 \([^,]*\) or one of 2 more; "):
+        find(many, "x")
 
 
 def test_an_eager_step_has_no_groups() -> None:

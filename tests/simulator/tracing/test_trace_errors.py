@@ -13,6 +13,29 @@ from simulator.tracing import trace
 from tests.simulator.conftest import Calls
 
 X = torch.ones(4, 4)
+CORRECT = "correct the network or its inputs; its tensors have no data here"
+
+
+@torch.library.custom_op("ridgepoint_tests::twice", mutates_args=())
+def twice(x: Tensor) -> Tensor:
+    return x * 2
+
+
+@twice.register_fake
+def _(x: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+class OneWay(torch.autograd.Function):
+    """Fails on the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any, **_: Any) -> Tensor:
+        return args[0] * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise KeyError("way back")
 
 
 def refused(module: Any, *args: Tensor, **options: Any) -> str:
@@ -56,11 +79,11 @@ def test_a_forward_that_raises_names_the_network_and_its_inputs() -> None:
     text = refused(nn.Linear(4, 4), torch.ones(2, 5))
     assert text == (
         "Linear.forward failed on inputs (float32[2, 5]): RuntimeError: "
-        "a and b must have same reduction dim, but got [2, 5] X [4, 4]."
+        "a and b must have same reduction dim, but got [2, 5] X [4, 4].; " + CORRECT
     )
     assert refused(nn.Identity(), X, ids) == (
         "Identity.forward failed on inputs (float32[4, 4], int64[2, 3]): TypeError: "
-        "Identity.forward() takes 2 positional arguments but 3 were given"
+        "Identity.forward() takes 2 positional arguments but 3 were given; " + CORRECT
     )
 
 
@@ -88,8 +111,8 @@ def test_a_loss_that_is_no_scalar() -> None:
 def test_an_output_without_a_loss() -> None:
     module = Calls(lambda self, x: x.argmax(-1))
     assert refused(module, X, phase="training") == (
-        "the network returns no floating-point tensor to make a loss of: pass "
-        "loss=callable(output) -> scalar tensor"
+        "the network returns no floating-point tensor to make a loss of: return one, or an output "
+        "with a .loss; in Python, loss=callable(output) -> scalar tensor does too"
     )
 
 
@@ -122,3 +145,52 @@ def test_an_op_that_needs_data() -> None:
 def test_numpy_has_no_data() -> None:
     text = refused(Calls(lambda _, x: x.numpy()), X)
     assert text.startswith("Calls.forward failed on inputs (float32[4, 4]): TypeError: ")
+
+
+def test_an_op_of_ones_own_without_a_gradient() -> None:
+    class Doubles(nn.Linear):
+        def forward(self, input: Tensor) -> Tensor:
+            return twice(super().forward(input))
+
+    assert trace(Doubles(4, 4), (X,)).ops[-1].name == "ridgepoint_tests.twice.default"
+    text = refused(Doubles(4, 4), X, phase="training")
+    assert text.startswith("Doubles.backward failed: RuntimeError: Trying to backward through ")
+    assert "ridgepoint_tests.twice.default but no autograd formula was registered" in text
+    assert text.endswith(
+        "; expected a gradient for every op: give an op of your own one (register_autograd), or "
+        "predict inference"
+    )
+
+
+def test_a_backward_that_raises_names_its_line() -> None:
+    text = refused(
+        Calls(lambda _, x: OneWay.apply(x)), X.clone().requires_grad_(), phase="training"
+    )
+    assert text.startswith(
+        "Calls.backward failed: KeyError: 'way back' (test_trace_errors.py, line "
+    )
+
+
+def test_a_network_that_ends_python() -> None:
+    def leave(_: nn.Module, x: Tensor) -> Tensor:
+        raise SystemExit(3)
+
+    text = refused(Calls(leave), X)
+    assert text.startswith("Calls.forward failed on inputs (float32[4, 4]): SystemExit: 3 (test_")
+    assert text.endswith("; " + CORRECT)
+
+
+def test_a_loss_that_raises() -> None:
+    text = refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: y.missing)
+    assert text.startswith("Linear.loss failed on inputs (float32[4, 4]): AttributeError: ")
+    assert text.endswith("; correct the loss, a callable(output) -> scalar tensor")
+
+
+def test_sparse_gradients_cannot_be_traced() -> None:
+    class Looks(nn.Embedding):
+        pass
+
+    rows = Looks(10, 4, sparse=True)
+    text = refused(rows, torch.zeros(3, dtype=torch.int64), phase="training")
+    assert text.startswith("Looks uses an op that cannot be traced without data: ")
+    assert text.endswith("; compute it outside of the network, or another way")
