@@ -16,8 +16,9 @@ from simulator.networks.catalogue import build
 @dataclass(frozen=True)
 class Case:
     """One question put to a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
-    autocast-fp16; `phase` inference or training; `mode` eager, compiled or compiled_graphs (which
-    replays CUDA graphs); `sizes` override the catalogue's."""
+    autocast-fp16; `phase` inference or training; `mode` eager or one of `TORCH_MODES`; an
+    `optimizer` whose name ends in "_compiled" is compiled where the network is; `sizes` override
+    the catalogue's."""
 
     network: str
     precision: str
@@ -50,6 +51,12 @@ def train(
     return [Case(network, p, "training", batch, seq, by, sizes) for p in precisions.split()]
 
 
+TORCH_MODES = {
+    "compiled": None, "compiled_graphs": "reduce-overhead", "compiled_autotuned": "max-autotune",
+}  # fmt: skip
+"""What torch.compile calls each of the modes of a case."""
+
+COMPILED_OPTIMIZER = "_compiled"  # at the end of its name
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -73,16 +80,19 @@ class Step:
         self.module.train(self.training)
         self.run: Any = self.module
         if case.mode != "eager":
-            graphs = "reduce-overhead" if case.mode == "compiled_graphs" else None
-            self.run = torch.compile(self.module, mode=graphs)
+            self.run = torch.compile(self.module, mode=TORCH_MODES[case.mode])
         with torch.device(device):
             self.inputs = self.module.example_inputs(case.batch, case.seq, self.training)  # pyright: ignore
         self.autocast = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}.get(
             case.precision
         )
         self.optimizer = self._optimizer(case.optimizer) if case.optimizer else None
+        self.update: Any = self.optimizer and self.optimizer.step
+        if case.mode != "eager" and case.optimizer and case.optimizer.endswith(COMPILED_OPTIMIZER):
+            self.update = torch.compile(self.update)
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
+        name = name.removesuffix(COMPILED_OPTIMIZER)
         weights = list(self.module.parameters())
         if name == "sgd":
             return torch.optim.SGD(weights, lr=1e-5, momentum=0.9)
@@ -101,5 +111,5 @@ class Step:
             return
         self.forward().loss.backward()
         if self.optimizer is not None:
-            self.optimizer.step()
+            self.update()
             self.optimizer.zero_grad()

@@ -100,6 +100,11 @@ COMPILED_BLIND: tuple[Case, ...] = (
 
 _GRAPHS = "compiled_graphs"
 
+
+def _replayed(cases: list[Case]) -> list[Case]:
+    return [replace(case, mode=_GRAPHS) for case in cases]
+
+
 COMPILED_HOST: tuple[Case, ...] = (
     *_compiled([c for n in (1, 10, 50, 200) for c in infer("alternatingsums", "fp32", 4, count=n)]),
     *_compiled([c for n in (1, 10, 50) for c in infer("layers", "fp32", 4, count=n)]),
@@ -116,14 +121,26 @@ COMPILED_HOST: tuple[Case, ...] = (
     *_compiled(train("imageblocks", "fp32", 2, by="sgd", count=8)),
     *_compiled(train("mlpblocks", "autocast", 4, by="sgd", count=6)),
     *_compiled(train("weights", "fp32", 4, by="sgd", count=100)),
-    *(
-        replace(c, mode=_GRAPHS)
-        for n in (1, 50)
-        for c in infer("alternatingsums", "fp32", 4, count=n)
-    ),
-    *(replace(c, mode=_GRAPHS) for n in (1, 24) for c in infer("mlpblocks", "fp32", 4, count=n)),
-    *(replace(c, mode=_GRAPHS) for c in infer("manyinputs", "fp32", 4, count=40)),
-    *(replace(c, mode=_GRAPHS) for c in train("mlpblocks", "fp32", 4, by="sgd", count=6)),
+    *_replayed([c for n in (1, 50) for c in infer("alternatingsums", "fp32", 4, count=n)]),
+    *_replayed([c for n in (1, 24) for c in infer("mlpblocks", "fp32", 4, count=n)]),
+    *_replayed(infer("manyinputs", "fp32", 4, count=40)),
+    *_replayed(train("mlpblocks", "fp32", 4, by="sgd", count=6)),
 )
 """Compiled steps ruled by their host: launches, library calls, inputs, weights, modules, autograd,
 and replays of CUDA graphs."""
+
+COMPILED_MODES: tuple[Case, ...] = (
+    *_replayed(infer("bert-base", "bf16", 1, 128, layers=3)),
+    *_compiled(train("weights", "fp32", 4, by="adamw_compiled", count=100)),
+    *_replayed(train("bert-base", "autocast", 4, 128, layers=3)),
+    *_replayed(train("gpt2", "bf16", 1, 256, layers=3)),
+    *_replayed(train("resnet18", "autocast", 16, 0, "sgd")),
+    *(replace(c, mode="compiled_autotuned")
+      for c in infer("mlp-wide", "bf16", 1024, width=2048, depth=4)),
+    *_replayed(infer("resnet18", "fp16", 1)),
+    *_replayed(infer("gpt2", "bf16", 1, 128, layers=3)),
+    *_compiled(train("mlpblocks", "fp32", 4, by="adamw_compiled", count=6)),
+    *_replayed([c for n in (1, 24) for c in train("mlpblocks", "fp32", 4, by="sgd", count=n)]),
+    *_replayed(train("weights", "fp32", 4, by="sgd", count=100)),
+)  # fmt: skip
+"""The other modes of torch.compile, and a compiled optimizer; the first ones tell most."""

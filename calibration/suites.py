@@ -7,9 +7,11 @@ from calibration.compiled_cases import (
     COMPILED,
     COMPILED_BLIND,
     COMPILED_HOST,
+    COMPILED_MODES,
     COMPILED_VALIDATION,
 )
 
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
-          "compiled_blind": COMPILED_BLIND, "compiled_host": COMPILED_HOST}  # fmt: skip
+          "compiled_blind": COMPILED_BLIND, "compiled_host": COMPILED_HOST,
+          "compiled_modes": COMPILED_MODES}  # fmt: skip

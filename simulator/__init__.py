@@ -48,7 +48,8 @@ def predict(
     """How long a step of `module` takes on `gpu`, without a GPU and without weights.
 
     phase      "inference" or "training" (forward, loss, backward, optimizer)
-    mode       "eager", "cuda_graph" or "compiled"
+    mode       "eager", "cuda_graph", "compiled", or torch.compile's "reduce-overhead",
+               "max-autotune" or "max-autotune-no-cudagraphs"
     loss       callable from outputs to a scalar tensor; default: `.loss`, else mean of squares
     optimizer  "adamw", "adamw_fused", "sgd" or None
     host       a host profile's name; default: the one the GPU was calibrated with

@@ -9,6 +9,7 @@ from typing import Literal
 
 from simulator.errors import InputError
 from simulator.hardware import GPU
+from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
 from simulator.profiles import learned
@@ -191,7 +192,7 @@ def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
         sync = p.idle.sync_s > p.idle.host_s
         waits = "a sync" if sync else "the host"
         first = "apply no_syncs first" if sync else "apply cuda_graph first"
-        if p.mode == "cuda_graph":
+        if p.mode == "cuda_graph" or replays(p.mode):
             first = "take work off the host first"
         gains = f"gains {max(time, 0.0):.0%}" if time > -0.005 else f"takes {-time:.0%} longer"
         return (

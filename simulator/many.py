@@ -19,12 +19,13 @@ from simulator.hardware import GPU
 from simulator.hosts import Host
 from simulator.issued import Issued, issued
 from simulator.memory import memory
+from simulator.modes import check_mode
 from simulator.points import COLUMNS
 from simulator.prediction import Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.records import Trace
 from simulator.roofline import Roofs, roofs
-from simulator.simulate import as_run, check_mode, driven, nudged, shares
+from simulator.simulate import as_run, driven, nudged, shares
 from simulator.steady import steady
 from simulator.timeline import Clock, Floats, Ints, Launches, Run
 

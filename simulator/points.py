@@ -20,10 +20,11 @@ from simulator.hardware import GPU
 from simulator.hosts import Host
 from simulator.issued import Issued
 from simulator.lowering import Lowered as Kernels
+from simulator.modes import check_mode, compiles
 from simulator.prediction import REGIMES, Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.roofline import Roofs
-from simulator.simulate import check_mode, driven, nudged, shares
+from simulator.simulate import driven, nudged, shares
 from simulator.steady import alone, bounds, steady
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Kind, Lowered, grid
@@ -67,7 +68,7 @@ def at_points(
 ) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
     """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
     point. The points must be of the family. What is compiled is partitioned point by point."""
-    if any(drive.mode == "compiled" for drive in drives):
+    if any(compiles(drive.mode) for drive in drives):
         return _with_compiled(family, batches, seqs, gpu, profile, drives)
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     known = grid(family, sizes)
@@ -123,11 +124,11 @@ def _with_compiled(
     from simulator.many import Step, simulated
 
     traces = [family.at(*point) for point in zip(batches, seqs, strict=True)]
-    others = [drive for drive in drives if drive.mode != "compiled"]
+    others = [drive for drive in drives if not compiles(drive.mode)]
     found = iter(at_points(family, batches, seqs, gpu, profile, others) if others else ())
     return [
         simulated([Step(trace, gpu, drive.host, profile, drive.mode) for trace in traces])
-        if drive.mode == "compiled" else next(found)
+        if compiles(drive.mode) else next(found)
         for drive in drives
     ]  # fmt: skip
 

@@ -15,10 +15,14 @@ from simulator.errors import InputError
 from simulator.fusion import Fused, fused
 from simulator.fusion.graphs import told
 from simulator.fusion.host_costs import launches as compiled_launches
+from simulator.fusion.replay_costs import replaying
+from simulator.fusion.replays import Replays, replayed
+from simulator.fusion.rules import level_of
 from simulator.hardware import GPU
 from simulator.hosts import Host, syncs
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
+from simulator.modes import check_mode, compiles, replays
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -26,7 +30,6 @@ from simulator.roofline import Roofs, roofs
 from simulator.steady import steady
 from simulator.timeline import Clock, Floats, Launches, schedule
 
-MODES = ("eager", "cuda_graph", "compiled")
 NUDGE = 1e-6
 _ROOFS = 4  # tables that are kept with a trace
 
@@ -72,15 +75,13 @@ def simulate(
     )
 
 
-def check_mode(mode: str) -> None:
-    """InputError for a mode that is none."""
-    if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}: expected one of {', '.join(map(repr, MODES))}")
-
-
 def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
-    """The trace that a mode runs: a compiled step's ops are its kernels."""
-    return fused(trace, gpu, profile=profile).trace if mode == "compiled" else trace
+    """The trace that a mode runs: a compiled step's ops are its kernels, and the copies before its
+    CUDA graphs where it has some."""
+    if not compiles(mode):
+        return trace
+    made = fused(trace, gpu, level_of(mode), profile).trace
+    return replayed(made) if replays(mode) else made
 
 
 def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
@@ -107,8 +108,10 @@ def _roofs(found: Issued, gpu: GPU, profile: Profile) -> Roofs:
 def driven(found: Issued, host: Host, profile: Profile, mode: str) -> tuple[Launches, Clock]:
     """How a host drives a GPU in a mode. A CUDA graph: it launches once, however many kernels
     there are. InputError where a graph cannot be captured."""
+    if replays(mode):
+        return replaying(found, host, profile)
     if mode != "cuda_graph":
-        by = compiled_launches(found, host) if mode == "compiled" else found.by(host)
+        by = compiled_launches(found, host) if compiles(mode) else found.by(host)
         return by, Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
     _refuse_syncs(found.trace)
     work = np.zeros(found.lowered.op_of.size)
@@ -159,10 +162,12 @@ def shares(periods: Floats) -> Floats:
 
 
 def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
-    if mode != "compiled":
+    if not compiles(mode):
         return ()
     fusion: Fused = trace.kept["fusion"]
-    return (*fusion.notes, *told(fusion.origin))
+    kept: Replays | None = trace.kept.get("replays")
+    cut = kept.notes if kept else ()
+    return (*fusion.notes, *told(fusion.origin), *cut)
 
 
 def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:

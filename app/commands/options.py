@@ -45,11 +45,14 @@ class Optimizer(StrEnum):
 
 
 class Mode(StrEnum):
-    """How the host drives the GPU."""
+    """How the host drives the GPU; the last three are modes of torch.compile."""
 
     eager = "eager"
     cuda_graph = "cuda_graph"
     compiled = "compiled"
+    reduce_overhead = "reduce-overhead"
+    max_autotune = "max-autotune"
+    max_autotune_no_cudagraphs = "max-autotune-no-cudagraphs"
 
 
 class Theme(StrEnum):
@@ -88,7 +91,8 @@ Train = Annotated[
 OptimizerName = Annotated[Optimizer | None, typer.Option("--optimizer", show_default="adamw")]
 Driven = Annotated[
     Mode | None,
-    typer.Option("--mode", help="How the host drives the GPU; compiled is torch.compile.",
+    typer.Option("--mode", help="How the host drives the GPU; compiled is torch.compile, the last "
+                 "three its modes.",
                  show_default="eager"),
 ]  # fmt: skip
 Sizes = Annotated[

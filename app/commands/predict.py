@@ -99,10 +99,11 @@ def predict(
 
 def _need_compiled(option: str, wanted: Scenario) -> None:
     from simulator.errors import InputError
+    from simulator.modes import compiles
     from simulator.whatif.setting import setting
 
     found = setting(wanted)
-    if found.mode != "compiled" and not found.fusion:
+    if not compiles(found.mode) and not found.fusion:
         raise InputError(
             f"{option} in mode {wanted.mode!r}: expected a compiled step, in which ops are "
             "fused; add --mode compiled"

@@ -29,6 +29,7 @@ from app.window.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
 from simulator.hardware import GPU, gpus
 from simulator.hosts import hosts
+from simulator.modes import compiles
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario import Scenario
 from simulator.whatif.setting import Setting, setting
@@ -105,7 +106,7 @@ class Inspector(QScrollArea):
             entry is not None and not entry.trains) else {}  # fmt: skip
         every = dict.fromkeys
         self.precision.put(found.ask.dtype, every(_PRECISIONS, fixed) if saved else {})
-        self.mode.put(found.mode)
+        self.mode.put("compiled" if compiles(found.mode) else found.mode)
         self.phase.put("training" if found.ask.training else "inference",
                        every(_PHASES, fixed) if saved else refused)  # fmt: skip
         self._select(self.network, found.ask.network, found.ask.network)

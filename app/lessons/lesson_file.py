@@ -19,6 +19,7 @@ from app.lessons.placeholders import PLACE, SHIFT, known, place
 from app.lessons.words import WORDS
 from simulator.errors import InputError
 from simulator.gpu_file import shown
+from simulator.modes import Mode
 from simulator.scenario import Scenario
 from simulator.small_file import LONGEST_LINE, contents
 
@@ -31,7 +32,7 @@ class _Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     network: str | None = None
     gpu: str | None = None
     host: str | None = None
-    mode: Literal["eager", "cuda_graph", "compiled"] | None = None
+    mode: Mode | None = None
     batch: int | None = None
     seq: int | None = None
     dtype: str | None = None

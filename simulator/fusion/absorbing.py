@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simulator.fusion.epilogue import is_product
 from simulator.fusion.graphs import Graphs, graphs
 from simulator.fusion.node import Key
 from simulator.fusion.scheduling import Group, ordered, reaches
 from simulator.records import Trace
 
+Pays = Callable[[Group, Group], bool]
+"""Is a product with these loops behind it worth its kernel?"""
 
-def absorbed(found: list[Group], trace: Trace) -> list[Group]:
-    """The groups with each product's only reader, where it is loops over just its result, joined to
-    it."""
+
+def absorbed(
+    found: list[Group], trace: Trace, pays: Pays = lambda product, loops: True
+) -> list[Group]:
+    """The groups with each product's only reader, where it is loops over just its result and this
+    pays, joined to it."""
     maker: dict[Key, Group] = {key: g for g in found for n in g.nodes for key in n.writes}
     readers: dict[Key, set[Group]] = {}
     for group in found:
@@ -27,7 +34,7 @@ def absorbed(found: list[Group], trace: Trace) -> list[Group]:
             product = maker.get(key)
             if product is None or len(product.nodes) > 1 or readers[key] != {group}:
                 continue
-            if _fits(product, group, trace, parts):
+            if _fits(product, group, trace, parts) and pays(product, group):
                 _join(product, group, found, into)
                 break
     return ordered([group for group in found if group not in into])

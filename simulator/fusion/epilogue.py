@@ -8,7 +8,7 @@ from simulator.costs import Work, cost, works
 from simulator.fusion.costed import costed
 from simulator.records import Op, Signature, Tensor
 
-_OWN = ("product", "out", "regions", "flops", "instructions", "ops")
+_OWN = ("product", "out", "regions", "flops", "instructions", "ops", "template")
 
 
 @cost("fused.product.default")
@@ -25,6 +25,7 @@ def product(op: Signature) -> tuple[Work, ...]:
     )  # fmt: skip
     found = list(works(plain) or ())
     last = found[-1]
+    dims = last.dims | {"template": True} if op.arg("template") else last.dims
     return (
         *found[:-1],
         replace(
@@ -33,6 +34,7 @@ def product(op: Signature) -> tuple[Work, ...]:
             read_bytes=last.read_bytes + sum(t.nbytes for t in op.inputs[mine:]),
             write_bytes=op.write_bytes,
             instructions=last.instructions + op.arg("instructions"),
+            dims=dims,
         ),
     )
 
@@ -44,14 +46,18 @@ def is_product(op: Op) -> bool:
 
 
 def with_epilogue(
-    op: Op, reads: tuple[Tensor, ...], writes: tuple[Tensor, ...], work: tuple[int, int], ops: str
-) -> Signature:
+    op: Op, reads: tuple[Tensor, ...], writes: tuple[Tensor, ...], work: tuple[int, int], ops: str,
+    template: bool = False,
+) -> Signature:  # fmt: skip
     """The signature of a product with a loop behind it, that reads `reads` besides and is all that
-    writes; `work` is the loop's FLOPs and instructions."""
+    writes; `work` is the loop's FLOPs and instructions. It is the library's, or a generated
+    `template`."""
     out = op.outputs[0]
     args = dict(op.signature.args) | {
         "product": op.name, "out": (out.shape, out.dtype, out.stride),
         "regions": op.signature.aliases, "flops": work[0], "instructions": work[1], "ops": ops,
     }  # fmt: skip
+    if template:
+        args["template"] = True
     names = (*op.signature.names, *("reads",) * len(reads))
     return Signature("fused.product.default", (*op.inputs, *reads), writes, names, args)

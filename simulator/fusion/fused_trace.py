@@ -3,6 +3,7 @@ schedule then read like any other trace."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -49,14 +50,18 @@ def _members(group: Group) -> tuple[int, ...]:
     return tuple(sorted({op for node in group.nodes for op in node.ops}))
 
 
-def fused_trace(trace: Trace, groups: list[Group], rest: Iterable[int]) -> Fused:
-    """The groups as ops, then the ops of index `rest` as they are."""
-    return _Building(trace, groups).build(list(rest))
+def fused_trace(
+    trace: Trace, groups: list[Group], rest: Iterable[int], templates: bool = False
+) -> Fused:
+    """The groups as ops, then the ops of index `rest` as they are. Products with loops behind them
+    are the library's, or generated `templates`."""
+    return _Building(trace, groups, templates).build(list(rest))
 
 
 class _Building:
-    def __init__(self, trace: Trace, groups: list[Group]) -> None:
+    def __init__(self, trace: Trace, groups: list[Group], templates: bool) -> None:
         self.trace, self.groups, self.graphs = trace, groups, graphs(trace)
+        self.templates = templates
         self.signatures: dict[object, Signature] = {}
         self.internal: dict[Key, int] = {}
         self.readers: dict[Key, set[int]] = {}
@@ -77,8 +82,22 @@ class _Building:
         made = replace(self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed,
                        breaks=breaks)  # fmt: skip
         found = Fused(made, self.groups, self.trace)
+        notes = list(found.notes)
+        if any(self.trace.ops[index].name.startswith("fused.") for index in rest):
+            notes = ["compiled by rules like Inductor's, without running it"]
+        if self.templates:
+            notes.append(self._templates())
+        found = dataclasses.replace(found, notes=tuple(notes))
         made.kept["fusion"] = found
         return found
+
+    def _templates(self) -> str:
+        taken = sum(len(g.nodes) > 1 for g in self.groups if g.library)
+        many = f"{taken or 'no'} product{'s' * (taken != 1)}"
+        return (
+            f"max-autotune is approximated: {many} with loops in a Triton template's epilogue, "
+            "as fast as the library's product alone; convolutions stay the library's"
+        )
 
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:
         first = self.trace.ops[group.nodes[0].ops[-1]]
@@ -117,10 +136,10 @@ class _Building:
         ops = dict.fromkeys(op for each in group.nodes for op in each.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
         work = sum(each.flops for each in loops), instructions(loops)
-        ins, outs = (tuple(map(_bytes, each.values())) for each in (reads, needed))
+        ins, outs = (tuple(map(in_bytes, each.values())) for each in (reads, needed))
         key = id(own.signature), ins, outs, work
         if key not in self.signatures:
-            self.signatures[key] = with_epilogue(own, ins, outs, work, names)
+            self.signatures[key] = with_epilogue(own, ins, outs, work, names, self.templates)
         storages = (*own.storages[: len(own.inputs)], *map(self._storage, (*reads, *needed)))
         return Op(self.signatures[key], own.module, own.phase, storages)
 
@@ -149,7 +168,7 @@ class _Building:
         key = kind, reads, writes, tuple(args.values())
         if key not in self.signatures:
             self.signatures[key] = Signature(
-                f"fused.{kind}.default", tuple(map(_bytes, reads)), tuple(map(_bytes, writes)),
+                f"fused.{kind}.default", tuple(map(in_bytes, reads)), tuple(map(in_bytes, writes)),
                 ("reads",) * len(reads), args,
             )  # fmt: skip
         return self.signatures[key]
@@ -194,5 +213,6 @@ def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:
     return reads, writes
 
 
-def _bytes(size: int) -> Tensor:
+def in_bytes(size: int) -> Tensor:
+    """So many bytes as a tensor."""
     return Tensor((size,), "uint8", (1,))

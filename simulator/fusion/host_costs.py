@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simulator.fusion.graphs import Graph, Graphs, graphs
 from simulator.hosts import Host
-from simulator.issued import Issued
+from simulator.issued import Floats, Issued
 from simulator.records import Phase, Trace
 from simulator.timeline import Launches
 
@@ -56,31 +56,51 @@ beside an H200 (`python -m calibration.fit_compiled_host`): a median error of 7%
 def launches(found: Issued, host: Host, costs: HostCosts = RECORDED) -> Launches:
     """The host's work before each launch of a compiled step; the optimizer's is as in eager mode.
     Durations are left out."""
-    trace, op_of = found.trace, found.lowered.op_of
+    return spread(found, ops_s(found, host, costs) + calls_s(found, host, costs), host)
+
+
+def ops_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
+    """Seconds of each op by itself [ops], its launches included."""
+    trace, number = found.trace, found.launches
     own = host.op_s(found.counts)
     speed = host.seconds["op"] / costs.reference_op_s
     parts = graphs(trace)
     eager = np.array([op.phase == "optimizer" or parts.eager(index)
                       for index, op in enumerate(trace.ops)], bool)  # fmt: skip
-    generated = np.array([op.name.startswith("fused.") for op in trace.ops], bool)
-    number = found.launches
+    generated = ~eager & np.array([op.name.startswith("fused.") for op in trace.ops], bool)
     work = np.where(generated, costs.triton_s * speed * (number > 0), own * costs.library_share)
     work = np.where(eager, own, work) + np.where(generated, 0, number) * host.launch_s
     work += tabled(trace) * costs.tabled_s * speed
+    begun = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
+    # What the eager model counts where a backward pass begins is not paid twice.
+    return work - np.where(begun & ~generated, own, 0.0) * costs.library_share
+
+
+def calls_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
+    """Seconds of the way into the forward pass and the backward pass, at the first op of each
+    [ops]."""
+    trace = found.trace
     entering = _first(np.array([op.phase == "forward" for op in trace.ops], bool))
     backward = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
     roles = [storage.role for storage in trace.storages]
     weights, given = roles.count("weight") + roles.count("buffer"), roles.count("input")
     called_s = costs.call_s + costs.input_s * given + costs.weight_s * weights
     back_s = costs.backward_s + costs.gradient_s * roles.count("weight")
-    work += entering * called_s * speed
-    work += backward * (back_s * speed - _counted(own, backward) * costs.library_share)
-    if parts.cuts:
-        work += _further_graphs_s(trace, parts, host, costs)
+    found_s = (entering * called_s + backward * back_s) * (
+        host.seconds["op"] / costs.reference_op_s
+    )
+    parts = graphs(trace)
+    return found_s + _further_graphs_s(trace, parts, host, costs) if parts.cuts else found_s
+
+
+def spread(found: Issued, work: Floats, host: Host) -> Launches:
+    """Work of each op [ops] over the launches: an op's own comes before its first. Durations are
+    left out."""
+    op_of = found.lowered.op_of
     done = np.cumsum(work)
     before = done[op_of] if op_of.size else np.zeros(0)
     tail = float(done[-1] - before[-1]) if before.size else float(work.sum())
-    tail += trace.tail_python_calls * host.seconds["python_call"]
+    tail += found.trace.tail_python_calls * host.seconds["python_call"]
     return Launches(np.diff(before, prepend=0.0), np.zeros(0), found.sync_after, tail)
 
 
@@ -120,8 +140,3 @@ def _further_graphs_s(
 
 def _first(rows: np.ndarray) -> np.ndarray:
     return rows & (np.cumsum(rows) == 1)
-
-
-def _counted(own: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """What the eager model counts there for a backward pass is not paid twice."""
-    return np.where(rows, own, 0.0)

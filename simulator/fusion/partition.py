@@ -9,8 +9,9 @@ from simulator.fusion.fused_trace import Fused, fused_trace
 from simulator.fusion.joint_graph import JointGraph, joint_graph
 from simulator.fusion.lowering import Lowering
 from simulator.fusion.padding import timer
-from simulator.fusion.rules import LEVELS, LIKE, RULES, Level
+from simulator.fusion.rules import LEVELS, LIKE, RULES, WHOLE, Level
 from simulator.fusion.scheduling import Group, groups
+from simulator.fusion.templates import faster
 from simulator.hardware import GPU
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -35,16 +36,18 @@ def partition(
             f"fusion={level}: {LIKE[level]} runs no backward pass: expected inference; choose "
             "another level"
         )
-    seconds = timer(gpu, profile) if profile and level == "compiled" else None
+    seconds = timer(gpu, profile) if profile and level in WHOLE else None
     lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
     found = groups(lowering.run(), lowering.graphs.of, rule.siblings, rule.after)
+    if rule.templates and seconds:
+        return absorbed(found, trace, faster(trace, seconds))
     return absorbed(found, trace) if rule.epilogues else found
 
 
 def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
     if level in LIKE:
         return JointGraph(trace)
-    if level == "compiled" and trace.phase == "inference":
+    if level in WHOLE and trace.phase == "inference":
         return attended(trace, gpu)
     return joint_graph(trace)
 
@@ -69,5 +72,6 @@ def fused(
         joint = _joint(trace, gpu, level)
         rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
         groups = partition(joint.trace, gpu, level, profile)
-        trace.kept[key] = joint.of_origin(fused_trace(joint.trace, groups, rest), trace)
+        made = fused_trace(joint.trace, groups, rest, RULES[level].templates)
+        trace.kept[key] = joint.of_origin(made, trace)
     return trace.kept[key]

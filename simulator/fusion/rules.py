@@ -17,22 +17,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from simulator.modes import autotunes, compiles
+
 Level = Literal[
-    "none", "pointwise", "pointwise+reductions", "compiled", "xla", "nvfuser", "tensorrt"
-]
+    "none", "pointwise", "pointwise+reductions", "compiled", "max-autotune", "xla", "nvfuser",
+    "tensorrt",
+]  # fmt: skip
 LEVELS: tuple[Level, ...] = ("none", "pointwise", "pointwise+reductions", "compiled")
+WHOLE: tuple[Level, ...] = ("compiled", "max-autotune")
+"""All that torch.compile does."""
 
 
 @dataclass(frozen=True)
 class Rule:
     """`reductions` fuse with loops, `after` them too; `siblings` that only read the same share a
-    kernel; products have loops as `epilogues`; as Inductor does it, products are `padded` and
-    images laid channels last; `training` steps can be compiled."""
+    kernel; products have loops as `epilogues`, or only where a Triton template with one is faster
+    (`templates`); as Inductor does it, products are `padded` and images laid channels last;
+    `training` steps can be compiled."""
 
     reductions: bool = True
     after: bool = True
     siblings: bool = True
     epilogues: bool = False
+    templates: bool = False
     inductor: bool = False
     training: bool = True
 
@@ -41,6 +48,7 @@ RULES: dict[Level, Rule] = {
     "pointwise": Rule(reductions=False, siblings=False, inductor=True),
     "pointwise+reductions": Rule(siblings=False, inductor=True),
     "compiled": Rule(inductor=True),
+    "max-autotune": Rule(inductor=True, templates=True),
     "xla": Rule(after=False),
     "nvfuser": Rule(),
     "tensorrt": Rule(reductions=False, siblings=False, epilogues=True, training=False),
@@ -49,3 +57,10 @@ RULES: dict[Level, Rule] = {
 
 LIKE: dict[Level, str] = {"xla": "XLA", "nvfuser": "nvFuser", "tensorrt": "TensorRT"}
 """What the levels that are like another compiler stand for."""
+
+
+def level_of(mode: str) -> Level:
+    """What a mode (`simulator.modes`) fuses by itself."""
+    if not compiles(mode):
+        return "none"
+    return "max-autotune" if autotunes(mode) else "compiled"

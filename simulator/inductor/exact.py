@@ -16,6 +16,7 @@ from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.inductor.stack import stack
+from simulator.modes import autotunes
 from simulator.records import Trace
 from simulator.whatif.setting import Setting
 from simulator.whatif.tracing_ask import FOLDER_VARIABLE
@@ -37,6 +38,8 @@ def exact(
 def question_of(found: Setting) -> Question:
     """What the child is asked. RefusalError for what only a traced step has."""
     ask = found.ask
+    if autotunes(found.mode):
+        raise RefusalError("max-autotune chooses products by timing them on the GPU")
     if ask.saved:
         raise RefusalError("a saved trace has no module to compile")
     if found.edits or ask.checkpoint:

@@ -48,7 +48,7 @@ _VECTOR = _Splitting(256, 3.0, biased=False)
 def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The product's kernels in order: counter reset, product, reduction of its splits."""
     d = work.dims
-    if by_dot_products(work):
+    if by_dot_products(work) or "template" in d:  # a generated one is a kernel as it is
         return (work,)
     units = gpu.units or _UNITS_SEEN
     if _splits(work, units):

@@ -20,6 +20,7 @@ from simulator.fusion.chosen import Chosen
 from simulator.hosts import syncs
 from simulator.issued import issued
 from simulator.lowering import launches
+from simulator.modes import compiles
 from simulator.prediction import Prediction
 from simulator.profiles import Profile
 from simulator.records import Signature, Trace
@@ -75,7 +76,7 @@ def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
     """The patterns that save most of a step, the best ones first, none of which contains another:
     what the host rules is weighed by the host's time, the rest by the GPU's. Then the one that
     saves most on the GPU, which the host may hide. None of what a compiler fused."""
-    if p.mode == "compiled" or "fusion" in p.trace.kept or not p.period_s:
+    if compiles(p.mode) or "fusion" in p.trace.kept or not p.period_s:
         return []
     found = _kernels(p.trace)
     gpu, host = _saved_gpu_s(p, found, profile), _saved_host_s(p, found)

@@ -12,6 +12,7 @@ from simulator.costs import works
 from simulator.errors import InputError
 from simulator.fusion.chosen import Chosen
 from simulator.fusion.fused_trace import Fused
+from simulator.modes import compiles
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario import Applied, Scenario
 from simulator.whatif.answer import solved
@@ -131,7 +132,7 @@ class Joining:
                 for choice in edit.choices for kernel in kernels_of(self.chosen, choice)
             ]  # fmt: skip
         fusion: Fused | None = None
-        if found.mode == "compiled" or found.fusion:
+        if compiles(found.mode) or found.fusion:
             fusion = solved(found).trace.kept.get("fusion")
         groups = fusion.groups if fusion else []
         made = [tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
@@ -213,7 +214,7 @@ def _apart(scenario: Scenario) -> Scenario:
     """The scenario with nothing fused, run eagerly where a compiler ran it."""
     kept = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
     found = replace(scenario, whatifs=kept)
-    return apply(found, "mode", {"to": "eager"}) if setting(found).mode == "compiled" else found
+    return apply(found, "mode", {"to": "eager"}) if compiles(setting(found).mode) else found
 
 
 def _name(p: Prediction, op: int) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from simulator.errors import InputError
 from simulator.fusion.rules import LIKE
+from simulator.modes import replays
 from simulator.whatif.fusing import Choice, FusedOps
 from simulator.whatif.module_pattern import ALL
 from simulator.whatif.parameters import Modules, Range, Unit
@@ -60,7 +61,8 @@ def fusion(
         )
     if graph:
         return replace(setting, fusion=level)
-    return replace(setting, mode="compiled", fusion=None if level == "compiled" else level)
+    mode = "reduce-overhead" if replays(setting.mode) else "compiled"
+    return replace(setting, mode=mode, fusion=None if level == "compiled" else level)
 
 
 @whatif("kernels")

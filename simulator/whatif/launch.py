@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
+from simulator.fusion.rules import level_of
 from simulator.hosts import host as find_host
 from simulator.hosts import hosts
+from simulator.modes import Mode, compiles
 from simulator.whatif.parameters import Names, Range, Unit
 from simulator.whatif.registry import whatif
 from simulator.whatif.setting import Setting, faster_host
@@ -20,15 +22,17 @@ _PYTHON = ("python_call", "module_call")
 @whatif("launch")
 def cuda_graph(setting: Setting) -> Setting:
     """The step captured once and replayed: one launch, and a gap between kernels; a compiled step
-    as its fused kernels (torch.compile's "reduce-overhead")."""
-    if setting.mode == "compiled":
-        return replace(setting, mode="cuda_graph", fusion=setting.fusion or "compiled")
+    as its fused kernels, all in one (torch.compile's own graphs are mode=reduce-overhead)."""
+    if compiles(setting.mode):
+        level = setting.fusion or level_of(setting.mode)
+        return replace(setting, mode="cuda_graph", fusion=level)
     return replace(setting, mode="cuda_graph")
 
 
 @whatif("launch")
-def mode(setting: Setting, to: Literal["eager", "cuda_graph", "compiled"] = "eager") -> Setting:
-    """How the host drives the GPU; compiled is torch.compile."""
+def mode(setting: Setting, to: Mode = "eager") -> Setting:
+    """How the host drives the GPU; compiled is torch.compile, reduce-overhead the same in CUDA
+    graphs."""
     return replace(setting, mode=to, fusion=None)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from simulator.errors import InputError
 from simulator.whatif.accumulating import Accumulated
+from simulator.whatif.compiled_update import CompiledUpdate
 from simulator.whatif.cutting import Cut
 from simulator.whatif.parameters import Modules, Range, Unit
 from simulator.whatif.recomputing import Recomputed
@@ -72,6 +73,18 @@ def optimizer(
     if wanted == setting.ask.optimizer and not setting.ask.saved:
         return setting
     return setting.traced_otherwise("optimizer", optimizer=wanted)
+
+
+@whatif("training")
+def compiled_optimizer(setting: Setting) -> Setting:
+    """The optimizer's step compiled by itself (torch.compile of optimizer.step): its ops over lists
+    as few generated kernels, whatever the mode of the network."""
+    _needs_training(setting, "compiled_optimizer")
+    return setting.edited(
+        CompiledUpdate(),
+        "the optimizer is compiled by rules like Inductor's; what its call costs the host is "
+        "estimated from other compiled calls",
+    )
 
 
 @whatif("training")

@@ -131,6 +131,15 @@ def test_a_control_takes_the_place_of_the_what_if_that_said_the_same(window: Win
     assert window.verdict.answer.prediction.mode == "eager"
 
 
+def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
+    window.session.ask(apply(FIRST, "mode", {"to": "reduce-overhead"}), "mode")
+    buttons = window.inspector.mode.buttons
+    assert [name for name, button in buttons.items() if button.isChecked()] == ["compiled"]
+    wait(window)
+    assert window.verdict.answer is not None
+    assert window.verdict.answer.prediction.mode == "reduce-overhead"
+
+
 def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
     before = window.verdict.answer
     window.session.ask(replace(FIRST, batch=0), "batch 0")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.engines import peak_flops_per_s
+from simulator.engines import l2_kept_bytes, peak_flops_per_s
 from simulator.errors import InputError
 from simulator.issued import issued
 from simulator.profiles import learned
@@ -131,7 +131,7 @@ def test_no_step_is_faster_than_its_arithmetic_or_its_traffic(
         for w, count in zip(p.works, launched, strict=True)
     )
     assert p.gpu_busy_s >= arithmetic * (1 - 1e-9)
-    hot = issued(p.trace, p.gpu).hot_share((p.gpu.l2_bytes or 0) * learned(p.gpu.id).l2_reach)
+    hot = issued(p.trace, p.gpu).hot_share(l2_kept_bytes(p.gpu, learned(p.gpu.id)))
     bytes_ = np.array([w.bytes for w in p.works])[p.columns.work_of]
     traffic = float((bytes_ * (1 - hot)).sum()) / p.gpu.bandwidth_bytes_per_s
     assert p.gpu_busy_s >= traffic * (1 - 1e-9)

@@ -263,7 +263,8 @@ def test_a_network_that_waits_for_the_gpu_cannot_be_a_graph() -> None:
 
 def test_unknown_names() -> None:
     assert refused(lambda: answer("mlp-tiny", mode="graph")) == (
-        "unknown mode 'graph': expected one of 'eager', 'cuda_graph', 'compiled'"
+        "unknown mode 'graph': expected one of 'eager', 'cuda_graph', 'compiled', "
+        "'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'"
     )
     assert refused(lambda: answer("mlp-tiny", "h201")).startswith(
         "unknown GPU 'h201': did you mean 'h200'"

@@ -50,8 +50,9 @@ def host_card(lanes: Lanes, place: int) -> Card:
     time = seconds(float(slices.end_s[place] - slices.begin_s[place]))
     rows = [("Host time", time), ("Module", elided(op.module or "the network itself", _MODULE_PX)),
             ("Phase", op.phase)]  # fmt: skip
-    if kind == LAUNCHES and p.mode == "cuda_graph":
-        return Card("graph", (("Host time", time), ("Kernels", f"{p.kernel_count:,}")), kind)
+    if kind == LAUNCHES and (graph := lanes.graph_of(index)):
+        many = f"{lanes.kernels_of(graph).size:,}"
+        return Card("graph", (("Host time", time), ("Kernels", many)), kind)
     if kind == LAUNCHES:
         rows.insert(1, ("Kernels", f"{lanes.kernels_of(frozenset([index])).size:,}"))
     name = op.name.removeprefix("aten.")

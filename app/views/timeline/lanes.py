@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.views.launches import NAMED
 from app.views.scale import Floats, Scale
+from simulator.fusion.replays import Replays
 from simulator.issued import issued
 from simulator.prediction import REGIMES, Prediction
 
@@ -125,10 +126,20 @@ class Lanes:
 
     def host_label(self, op: int) -> str:
         """A short name of what the host launches."""
-        if self.prediction.mode == "cuda_graph":
+        if self.graph_of(op):
             return "graph"
         first = int(np.searchsorted(self.prediction.columns.op_of, op))
         return self.kernel_label(first)
+
+    def graph_of(self, op: int) -> frozenset[int]:
+        """The ops that one graph replays together with this one; none where it is in no graph."""
+        p = self.prediction
+        if p.mode == "cuda_graph":
+            return frozenset(range(len(p.trace.ops)))
+        kept: Replays | None = p.trace.kept.get("replays")
+        if kept is None or kept.piece[op] < 0:
+            return frozenset()
+        return frozenset(np.flatnonzero(kept.piece == kept.piece[op]).tolist())
 
     def kernels_of(self, ops: frozenset[int]) -> Ints:
         """The launches of ops."""

@@ -19,6 +19,7 @@ from app.views.regime_map.view import RegimeMap
 from app.views.sweep.curves import Curve
 from app.views.view import Side
 from simulator.many import COLUMNS
+from simulator.modes import MODES
 from simulator.regimes import next_shift
 from simulator.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
@@ -199,7 +200,7 @@ def test_choices_have_cells_and_no_lines(shown: Any, side: Side) -> None:
     view.draw((side,), 0)
     view.answer(view.question((side,), 0)(lambda: False))
     chart = view.chart
-    assert chart.y.values == ("eager", "cuda_graph", "compiled") and chart.times == ()
+    assert chart.y.values == MODES and chart.times == ()
     assert view.map.spot == (5, 0)
     bars = view.through.bars[1]
     assert (

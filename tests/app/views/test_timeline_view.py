@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from app.theme import DARK, LIGHT, Theme
 from app.views.scale import Scale
 from app.views.timeline.canvas import Spot
-from app.views.timeline.cards import area_card
+from app.views.timeline.cards import area_card, host_card
 from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.views.timeline.view import Timeline, idle_words
 from app.views.view import Side
@@ -66,6 +66,17 @@ def test_a_host_that_waits_for_a_sync_is_seen_waiting() -> None:
     synced = set((after + 1).tolist())
     rows = found.gpu.kind == GPU_KINDS.index("waiting for a sync")
     assert rows.any() and set(found.gpu.of[rows].tolist()) <= synced
+
+
+def test_each_pass_of_a_replayed_step_is_one_launch(application: Any) -> None:
+    found = lanes(predict(Scenario("mlp-tiny", mode="reduce-overhead", training=True)))
+    labels = [found.host_label(int(op)) for op in found.host.of]
+    assert labels[1] == "graph" and labels.count("graph") == 2
+    graph = found.graph_of(int(found.host.of[1]))
+    assert len(graph) > 10 and {found.prediction.trace.ops[op].phase for op in graph} == {"forward"}
+    card = host_card(found, 1)
+    assert card.head == "graph"
+    assert ("Kernels", str(found.kernels_of(graph).size)) in card.rows
 
 
 def test_a_graph_is_one_launch(shown: Any, tmp_path: Path) -> None:

@@ -1,0 +1,179 @@
+"""CUDA graph trees: what is captured, what is copied before, and what the host still does."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from simulator import predict_trace, trace
+from simulator.fusion.explain import explain
+from simulator.fusion.host_costs import HostCosts
+from simulator.fusion.replay_costs import ReplayCosts, replaying
+from simulator.fusion.replays import Replays, replayed
+from simulator.hardware import gpu
+from simulator.hosts import host
+from simulator.issued import issued
+from simulator.many import Step, simulated
+from simulator.profiles import profile
+from simulator.records import Trace
+from simulator.simulate import as_run
+
+REPLAY = "reduce-overhead"
+H200 = gpu("h200")
+
+
+class Block(nn.Module):
+    """Two products with loops around them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.two = nn.Linear(64, 128), nn.Linear(128, 64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.two(torch.tanh(self.one(x)))
+
+
+class Cached(nn.Module):
+    """Writes into an input."""
+
+    def forward(self, x: Tensor, cache: Tensor) -> Tensor:
+        cache[:, :4] = x[:, :4]
+        return x + cache.sum()
+
+
+class Breaks(nn.Module):
+    """The size of what goes on depends on data."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = torch.nonzero(x[:, 0] > 0).squeeze(-1)
+        return torch.tanh(x * 2)[rows] * 3
+
+
+X = torch.randn(8, 64)
+
+
+def traced(module: nn.Module, *args: Tensor, training: bool = False) -> Trace:
+    phase = "training" if training else "inference"
+    sizes = {"nonzero": 4} if isinstance(module, Breaks) else None
+    return trace(module, args, phase=phase, optimizer="sgd", sizes=sizes)
+
+
+def replays(step: Trace) -> tuple[Trace, Replays]:
+    made = as_run(step, H200, REPLAY, profile())
+    return made, made.kept["replays"]
+
+
+def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
+    step = traced(Block(), X)
+    made, kept = replays(step)
+    assert kept.copies == (0,)
+    assert kept.piece.tolist() == [-1] + [0] * (len(made.ops) - 1)
+    copy = made.ops[0]
+    assert copy.name == "aten._foreach_copy_.default"
+    assert [t.nbytes for t in copy.inputs] == [8 * 64 * 4] * 2
+    place, given = copy.storages
+    assert step.storages[given].role == "input"
+    readers = [op for op in made.ops[1:] if given in op.storages]
+    assert not readers  # what is captured reads the graph's own place
+    assert any(place in op.storages for op in made.ops[1:])
+    assert made.storages[place].born == -1 and made.storages[place].freed is None
+    compiled = predict_trace(step, mode="compiled")
+    p = predict_trace(step, mode=REPLAY)
+    assert p.kernel_count == compiled.kernel_count + 1
+    grown = p.peak_memory_bytes - compiled.peak_memory_bytes
+    assert grown == 8 * 64 * 4
+
+
+def test_the_host_pays_the_call_the_copy_and_one_replay():
+    step = traced(Block(), X)
+    made, _ = replays(step)
+    driver = host()
+    costs = HostCosts(100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 1.0, 0.0, driver.seconds["op"])
+    launched, clock = replaying(
+        issued(made, H200), driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 3e-6, 0.0)
+    )
+    # The call 100, an input 1, four weights 2 each; the copy is an op, a launch, and 3 a tensor
+    first = 109e-6 + driver.seconds["op"] + driver.launch_s + 3e-6
+    assert launched.host_s[0] == pytest.approx(first)
+    # a replay: the launch, 10, and a tenth for the copy and each of four weights
+    assert launched.host_s[1] == pytest.approx(profile().graph_launch_s + 10e-6 + 5 * 1e-7)
+    assert launched.host_s[2:].tolist() == [0.0] * (len(launched.host_s) - 2)
+    count = len(launched.host_s)  # the copy and the graph's first node wait as kernels do
+    within = profile().graph_gap_s * (count - 2)
+    assert clock.gap_s * count == pytest.approx(2 * profile().gap_s + within)
+
+
+def test_a_training_step_replays_each_pass_and_steps_eagerly():
+    step = traced(Block(), X, training=True)
+    made, kept = replays(step)
+    phases = [op.phase for op in made.ops]
+    by_phase = {
+        phase: {p for p, each in zip(kept.piece.tolist(), phases, strict=True) if each == phase}
+        for phase in ("forward", "backward", "optimizer")
+    }
+    assert by_phase == {"forward": {-1, 0}, "backward": {-1, 1}, "optimizer": {-1}}
+    assert [phases[place] for place in kept.copies] == ["forward", "backward"]
+    loss = made.ops[kept.copies[1]]
+    assert [t.nbytes for t in loss.inputs] == [4, 4]  # the gradient that it begins with
+    alone = [op.name for op, p in zip(made.ops, kept.piece.tolist(), strict=True)
+             if p < 0 and op.phase == "backward"]  # fmt: skip
+    assert alone == ["aten.ones_like.default", "aten._foreach_copy_.default"]
+    compiled, p = (predict_trace(step, mode=mode) for mode in ("compiled", REPLAY))
+    assert p.host_s < compiled.host_s
+    assert p.period_s < compiled.period_s
+
+
+def test_a_step_that_writes_into_an_input_is_not_captured_and_says_so():
+    step = traced(Cached(), X, torch.randn(8, 64))
+    _, kept = replays(step)
+    assert set(kept.piece.tolist()) == {-1} and kept.copies == ()
+    compiled, p = (predict_trace(step, mode=mode) for mode in ("compiled", REPLAY))
+    assert p.period_s == compiled.period_s
+    assert any(
+        note.startswith("no CUDA graph: the step writes into 1 of its inputs") for note in p.notes
+    )
+
+
+def test_graphs_are_cut_where_the_size_depends_on_data():
+    made, kept = replays(traced(Breaks(), X))
+    apart = [op.name for op, p in zip(made.ops, kept.piece.tolist(), strict=True) if p < 0]
+    copy = "aten._foreach_copy_.default"
+    assert apart == [copy, "aten.nonzero.default", copy]  # what nonzero made does not lie still
+    assert kept.piece.max() == 1
+    assert kept.notes == (
+        "a graph is captured for each size that data gives: predicted as if this one was before",
+    )
+
+
+def test_replaying_twice_is_replaying_once():
+    made, _ = replays(traced(Block(), X))
+    assert replayed(made) is made
+    assert as_run(made, H200, REPLAY, profile()) is made
+
+
+def test_many_steps_at_once_say_the_same():
+    step = traced(Block(), X, training=True)
+    p = predict_trace(step, mode=REPLAY)
+    table, refused = simulated([Step(step, H200, host(), profile(), REPLAY)])
+    assert not refused
+    assert table[0, 0] == pytest.approx(p.period_s, rel=1e-12)
+    assert table[0, 3] == pytest.approx(p.host_s, rel=1e-12)
+
+
+def test_what_was_fused_is_explained_past_the_copies():
+    step = traced(Block(), X, training=True)
+    plain, graphed = (explain(predict_trace(step, mode=mode)) for mode in ("compiled", REPLAY))
+    assert [m.ops for m in graphed.merged] == [m.ops for m in plain.merged]
+    assert sum(m.launches for m in graphed.merged) == sum(m.launches for m in plain.merged)
+
+
+def test_a_graph_waits_for_no_room_in_the_queue():
+    step = traced(Block(), X)
+    made, _ = replays(step)
+    short = msgspec.structs.replace(host(), depth=1)
+    launched, clock = replaying(issued(made, H200), short, profile())
+    assert clock.depth > 1 << 20
+    assert np.all(launched.host_s >= 0)

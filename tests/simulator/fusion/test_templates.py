@@ -1,0 +1,103 @@
+"""max-autotune: which products take a template with an epilogue, and what the answer says of it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from simulator import predict_trace
+from simulator.fusion import fused, partition
+from simulator.fusion.padding import timer
+from simulator.fusion.templates import faster
+from simulator.hardware import gpu
+from simulator.lowering import launches
+from simulator.profiles import AUTOTUNED, profile
+from simulator.records import Signature, Trace
+from simulator.roofline import curve
+from simulator.scenario import Scenario
+from simulator.whatif import apply
+from simulator.whatif.setting import setting
+from simulator.whatif.tracing_ask import traced
+
+H200 = gpu("h200")
+AUTO, PLAIN = "max-autotune-no-cudagraphs", "compiled"
+
+
+def network(dtype: str = "bf16", width: int = 512, batch: int = 65536) -> Trace:
+    sizes = {"width": width, "depth": 3}
+    return traced(setting(Scenario("mlp-tiny", dtype=dtype, batch=batch, sizes=sizes)))
+
+
+def products(step: Trace) -> list[str]:
+    return [op.name for op in fused(step, H200, "max-autotune", profile()).trace.ops]
+
+
+def with_slow_templates(op: Signature) -> float:
+    return timer(H200, profile())(op) * (9 if op.name == "fused.product.default" else 1)
+
+
+def test_a_loop_joins_its_product_where_the_template_takes_less_than_both():
+    for width, batch in ((512, 65536), (2048, 1024), (128, 32)):
+        step = network(width=width, batch=batch)
+        groups = partition(step, H200, "compiled", profile())
+        pays = faster(step, timer(H200, profile()))
+        wanted = [
+            pays(product, loop)
+            for product, loop in pairwise(groups)
+            if product.library and not loop.library and product in loop.sources
+        ]
+        made = products(step)
+        assert made.count("fused.product.default") == sum(wanted)
+        assert wanted == [True] * 3
+        slow = timer(H200, profile())
+        never = faster(
+            step, lambda op, slow=slow: slow(op) * (9 if "fused.product" in op.name else 1)
+        )
+        assert not any(never(a, b) for a, b in pairwise(groups) if a in b.sources and a.library)
+
+
+def test_a_template_is_one_kernel_whatever_the_library_launches():
+    made = fused(network(), H200, "max-autotune", profile()).trace
+    op = next(op for op in made.ops if op.name == "fused.product.default")
+    (work,) = launches(op.signature, H200) or ()
+    assert curve(work) == "gemm_tensor_half"
+    # 2·m·n·k of the product, and what the ReLU behind it does
+    assert work.flops >= 2 * 65536 * 512 * 512
+    # the rows, the weight, the bias and the result, of two bytes each
+    assert work.bytes == 2 * (65536 * 512 + 512 * 512 + 512 + 65536 * 512)
+
+
+def test_float32_and_the_usual_mode_keep_the_librarys_products():
+    assert "fused.product.default" not in products(network("fp32"))
+    plain = fused(network(), H200, "compiled", profile()).trace
+    assert "fused.product.default" not in [op.name for op in plain.ops]
+
+
+def test_the_answer_says_that_it_is_an_approximation_and_is_wider():
+    step = network()
+    auto, plain = (predict_trace(step, mode=mode) for mode in (AUTO, PLAIN))
+    assert any(note.startswith("max-autotune is approximated: 3 products") for note in auto.notes)
+    low, high = (end / auto.period_s for end in auto.interval_s)
+    usual_low, usual_high = (end / plain.period_s for end in plain.interval_s)
+    assert (low, high) == pytest.approx((usual_low * AUTOTUNED[0], usual_high * AUTOTUNED[1]))
+    assert len(auto.trace.ops) == len(plain.trace.ops) - 3
+    assert auto.host_s < plain.host_s
+
+
+def test_with_graphs_and_without_the_kernels_are_the_same():
+    step = network()
+    with_graphs, without = (predict_trace(step, mode=mode) for mode in ("max-autotune", AUTO))
+    assert with_graphs.host_s < without.host_s
+    own = [op.name for op in without.trace.ops]
+    assert [op.name for op in with_graphs.trace.ops] == ["aten._foreach_copy_.default", *own]
+
+
+def test_what_ifs_keep_templates_in_a_graph_of_all_and_drop_them_with_another_level():
+    asked = Scenario("mlp-tiny", dtype="bf16", mode="max-autotune")
+    graph = setting(apply(asked, "cuda_graph"))
+    assert (graph.mode, graph.fusion) == ("cuda_graph", "max-autotune")
+    level = setting(apply(asked, "fusion", {"level": "pointwise"}))
+    assert (level.mode, level.fusion) == ("reduce-overhead", "pointwise")
+    off = setting(apply(asked, "fusion", {"level": "none"}))
+    assert (off.mode, off.fusion) == ("eager", None)
