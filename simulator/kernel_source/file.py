@@ -61,7 +61,7 @@ def source(kernel: Kernel, told: Told) -> str:
     operands = [*kernel.operands, *more]
     parameters = ", ".join(["s", *(o.name for o in operands)])
     body = [
-        *_triton(kernel), "", "", *_operands(kernel, operands), "", "",
+        *_triton(kernel), "", "", *_elements(kernel), "", "", *_operands(kernel, operands), "", "",
         *_launch(kernel, parameters), "", "",
         f"def reference({parameters}):",
         '    """The ops of the trace, as eager PyTorch runs them."""', *_indented(lines), "", "",
@@ -109,6 +109,13 @@ def _triton(kernel: Kernel) -> list[str]:
     # Sizes are constants, as in a network compiled for its shapes: what divides by one multiplies
     given += [f"{name}: tl.constexpr" for name in (*kernel.arguments, *tile)]
     return ["@triton.jit", f"def kernel({', '.join(given)}):", *_indented(kernel.lines)]
+
+
+def _elements(kernel: Kernel) -> list[str]:
+    count = [kernel.count] if kernel.cols is None else [kernel.count, kernel.cols]
+    return ["def elements(s):", '    """How many elements the kernel goes over."""',
+            f"    return {' * '.join(kernel.names.text(size, 's.') for size in count)}",
+            ]  # fmt: skip
 
 
 def _operands(kernel: Kernel, operands: list[Operand]) -> list[str]:
