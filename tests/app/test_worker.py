@@ -17,6 +17,7 @@ from simulator.errors import UntracedError
 from simulator.scenario import Scenario
 from simulator.whatif import tracing_ask
 from simulator.whatif.setting import setting
+from tests.app.waiting import wait
 
 
 @pytest.fixture
@@ -29,15 +30,6 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     tracing_ask.trace_elsewhere(False)
     tracing_ask.forget()
     del running
-
-
-def wait(worker: Worker) -> None:
-    clock = QElapsedTimer()
-    clock.start()
-    while worker.busy() and clock.elapsed() < 20_000:
-        QCoreApplication.processEvents()
-        time.sleep(0.01)  # a call in a tight loop wears None out before Python 3.12
-    assert not worker.busy()
 
 
 def test_the_first_example_is_answered_and_only_the_last_question_counts(worker: Worker):
