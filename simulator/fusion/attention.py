@@ -221,11 +221,9 @@ def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
         source.append(index)
     place.append(len(ops))
     storages = [
-        Storage(0, 0, 0, s.role, s.device) if number in dead else
-        replace(s, born=s.born if s.born < 0 else place[s.born],
-                freed=None if s.freed is None else place[s.freed])
+        Storage(0, 0, 0, s.role, s.device) if number in dead else s.moved(place)
         for number, s in enumerate(trace.storages)
-    ]  # fmt: skip
+    ]
     for last, (found, _) in calls.items():
         here = place[last]
         for _, _, number in found.operands:
@@ -233,12 +231,7 @@ def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
             if s.freed is not None and s.freed <= here:
                 storages[number] = replace(s, freed=here + 1)
         storages[found.result[1]] = replace(storages[found.result[1]], born=here)
-    made = replace(
-        trace, ops=ops, storages=storages,
-        assumptions=[replace(a, op=place[a.op]) for a in trace.assumptions],
-        breaks=[each.moved(place) for each in trace.breaks],
-    )  # fmt: skip
-    return JointGraph(made, source, members)
+    return JointGraph(trace.with_ops(ops, storages, place), source, members)
 
 
 def _call(like: Op, found: Found, kernel: str, kinds: dict[str, Signature]) -> Op:

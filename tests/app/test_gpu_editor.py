@@ -216,13 +216,13 @@ def test_the_scenario_uses_what_was_filled_in_and_undo_brings_it_back(
     assert window.session.state.scenario == FIRST and period_s(window) == before
     window.inspector.gpu.activated.emit(window.inspector.gpu.findData("inline"))
     assert window.session.state.scenario.gpu == used.gpu  # it is still offered
-    QCoreApplication.sendPostedEvents(None, 52)  # DeferredDelete
+    assert window.gpu_editing.editor is None  # it went with its closing
     editor = opened(window)
     editor.save()
     assert window.session.state.scenario == replace(FIRST, gpu="my_h200_sxm_141gb")
     assert window.shelf.card("gpu:my_h200_sxm_141gb") is not None
     slow = period_s(window)
-    QCoreApplication.sendPostedEvents(None, 52)
+    assert window.gpu_editing.editor is None  # it went with its closing
     editor = opened(window)  # the user's own file: written over, and asked again
     typed(editor, "tensor_tflops.bf16", "250")
     editor.save()
