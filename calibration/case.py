@@ -16,7 +16,7 @@ from simulator.networks.catalogue import build
 @dataclass(frozen=True)
 class Case:
     """One question put to a real GPU. `precision` is fp32, bf16, fp16, autocast (bfloat16) or
-    autocast-fp16; `phase` inference or training; `mode` eager or one of `COMPILED_MODES`; an
+    autocast-fp16; `phase` inference or training; `mode` eager or one of `TORCH_MODES`; an
     `optimizer` whose name ends in "_compiled" is compiled where the network is; `sizes` override
     the catalogue's."""
 
@@ -51,12 +51,12 @@ def train(
     return [Case(network, p, "training", batch, seq, by, sizes) for p in precisions.split()]
 
 
-COMPILED_MODES = {
+TORCH_MODES = {
     "compiled": None, "compiled_graphs": "reduce-overhead", "compiled_autotuned": "max-autotune",
 }  # fmt: skip
 """What torch.compile calls each of the modes of a case."""
 
-COMPILED = "_compiled"  # at the end of an optimizer's name
+COMPILED_OPTIMIZER = "_compiled"  # at the end of its name
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -80,7 +80,7 @@ class Step:
         self.module.train(self.training)
         self.run: Any = self.module
         if case.mode != "eager":
-            self.run = torch.compile(self.module, mode=COMPILED_MODES[case.mode])
+            self.run = torch.compile(self.module, mode=TORCH_MODES[case.mode])
         with torch.device(device):
             self.inputs = self.module.example_inputs(case.batch, case.seq, self.training)  # pyright: ignore
         self.autocast = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}.get(
@@ -88,11 +88,11 @@ class Step:
         )
         self.optimizer = self._optimizer(case.optimizer) if case.optimizer else None
         self.update: Any = self.optimizer and self.optimizer.step
-        if case.mode != "eager" and case.optimizer and case.optimizer.endswith(COMPILED):
+        if case.mode != "eager" and case.optimizer and case.optimizer.endswith(COMPILED_OPTIMIZER):
             self.update = torch.compile(self.update)
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
-        name = name.removesuffix(COMPILED)
+        name = name.removesuffix(COMPILED_OPTIMIZER)
         weights = list(self.module.parameters())
         if name == "sgd":
             return torch.optim.SGD(weights, lr=1e-5, momentum=0.9)

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from calibration.case import COMPILED, Case, Step
+from calibration.case import COMPILED_OPTIMIZER, Case, Step
 from calibration.recordings import Recording, recordings
 from simulator.hardware import gpu as find_gpu
 from simulator.lowering import launches
@@ -51,7 +51,7 @@ def retrace(case: dict[str, Any]) -> Trace:
         step.module,
         step.inputs,
         phase=case["phase"],
-        optimizer=case["optimizer"] and case["optimizer"].removesuffix(COMPILED),
+        optimizer=case["optimizer"] and case["optimizer"].removesuffix(COMPILED_OPTIMIZER),
         autocast=autocast,
     )
 

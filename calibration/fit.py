@@ -27,6 +27,7 @@ from calibration.swept import Swept, samples, swept
 from calibration.validation import compiled, host_of, interval, outcomes
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
+from simulator.modes import replays
 from simulator.profiles import FOLDER, VERSION, Profile, Tiles, Traffic, profile
 from simulator.roofline import curve, roofs
 
@@ -219,7 +220,9 @@ def refit(
     host = host_of("validation")
     seen = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
     judged = msgspec.structs.replace(fitted, interval=interval(seen))
-    write(msgspec.structs.replace(judged, compiled=interval(compiled())))
+    judged = msgspec.structs.replace(judged, compiled=interval(compiled()))
+    captured = [o for o in compiled("compiled_modes") if replays(o.group.rpartition(" ")[2])]
+    write(msgspec.structs.replace(judged, replayed=interval(captured)))
 
 
 def write(fitted: Profile) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from calibration import leaving_overhead, single_ops
-from calibration.case import COMPILED, COMPILED_MODES
+from calibration.case import COMPILED_OPTIMIZER, TORCH_MODES
 from calibration.fidelity import retrace
 from calibration.host_index import index
 from calibration.outcome import Outcome, Summary, summarised, summary, table
@@ -95,8 +95,8 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
     found: list[Outcome] = []
     for step in timed(suite):
         traced = retrace(step.case)
-        mode = COMPILED_MODES[step.case["mode"]] or "compiled"
-        whole = (step.case["optimizer"] or "").endswith(COMPILED)
+        mode = TORCH_MODES[step.case["mode"]] or "compiled"
+        whole = (step.case["optimizer"] or "").endswith(COMPILED_OPTIMIZER)
         p = predict_trace(CompiledUpdate()(traced) if whole else traced, mode=mode, host=host)
         low, high = p.interval_s
         group = f"{step.case['phase']}, {mode}"

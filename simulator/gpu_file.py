@@ -16,11 +16,11 @@ from simulator.small_file import LONGEST_LINE, contents
 
 _MAX_BYTES = 64 * 1024
 
-# The unit that ends a key, the one that ends the GPU's field, and how many of it make one.
-_SI = {
+SI = {
     "_gib": ("_bytes", 2**30), "_mib": ("_bytes", 2**20), "_gbytes_per_s": ("_bytes_per_s", 1e9),
     "_mhz": ("_hz", 1e6), "_tflops": ("_flops_per_s", 1e12),
 }  # fmt: skip
+"""The unit that ends a key, the one that ends the GPU's field, and how many of it make one."""
 
 # The bounds are wide: they catch a wrong unit or a slip, not an unusual GPU.
 _Figure = Annotated[float, msgspec.Meta(ge=1e-3, le=1e7)]
@@ -36,7 +36,9 @@ _EXPECTED = {  # in better words than msgspec's, where a slip is likely
 }
 
 
-class _Dtypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Dtypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of figures by dtype, in the unit that ends its key."""
+
     fp64: _Figure | None = None
     fp32: _Figure | None = None
     tf32: _Figure | None = None
@@ -51,7 +53,7 @@ class _Dtypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {dtype: value * scale for dtype, value in asdict(self).items() if value is not None}
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class GPUFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The keys of a GPU's TOML file; the ones without a default are required, and one peak."""
 
     name: _Text
@@ -77,10 +79,10 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     sustained_memory: _Share | None = None
     l2_reach: _Share | None = None
     price_usd: _Figure | None = None
-    tensor_tflops: _Dtypes = _Dtypes()
-    vector_tflops: _Dtypes = _Dtypes()
-    tensor_flops_per_clock_per_unit: _Dtypes = _Dtypes()
-    vector_flops_per_clock_per_unit: _Dtypes = _Dtypes()
+    tensor_tflops: Dtypes = Dtypes()
+    vector_tflops: Dtypes = Dtypes()
+    tensor_flops_per_clock_per_unit: Dtypes = Dtypes()
+    vector_flops_per_clock_per_unit: Dtypes = Dtypes()
     unsourced: tuple[str, ...] = ()
     sources: dict[_Text, tuple[str, ...]] = {}
 
@@ -101,7 +103,7 @@ def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
     """The fields of the GPU that the keys of a file describe, in SI units. InputError, which
     begins with `place`, where they are wrong."""
     try:
-        file = msgspec.convert(table, _File)
+        file = msgspec.convert(table, GPUFile)
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {_complaint(str(error), table)}") from None
     if not (file.tensor_tflops.times(1) or file.vector_tflops.times(1)):
@@ -113,13 +115,13 @@ def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
     return fields
 
 
-def _fields(file: _File) -> dict[str, Any]:
+def _fields(file: GPUFile) -> dict[str, Any]:
     """The figures and texts of a file as fields of a GPU: the unit at a key's end becomes SI."""
     fields: dict[str, Any] = {}
     for key, value in asdict(file).items():
-        human = next((suffix for suffix in _SI if key.endswith(suffix)), "")
-        unit, scale = _SI.get(human, ("", 1))
-        if isinstance(value, _Dtypes):
+        human = next((suffix for suffix in SI if key.endswith(suffix)), "")
+        unit, scale = SI.get(human, ("", 1))
+        if isinstance(value, Dtypes):
             value = value.times(scale)
         elif human and value is not None:
             value = round(value * scale) if unit == "_bytes" else value * scale
@@ -130,10 +132,10 @@ def _fields(file: _File) -> dict[str, Any]:
     return fields
 
 
-def _provenance(place: str, file: _File) -> tuple[dict[str, str], tuple[str, ...]]:
+def _provenance(place: str, file: GPUFile) -> tuple[dict[str, str], tuple[str, ...]]:
     """A source by figure, and the figures without; a table's name stands for all its figures."""
     values = asdict(file).items()
-    dtypes = {key: value.times(1) for key, value in values if isinstance(value, _Dtypes)}
+    dtypes = {key: value.times(1) for key, value in values if isinstance(value, Dtypes)}
     tables = {key: [f"{key}.{dtype}" for dtype in table] for key, table in dtypes.items()}
     figures = [key for key, value in values if isinstance(value, int | float)]
     figures += [figure for table in tables.values() for figure in table]
@@ -155,7 +157,7 @@ def _complaint(reason: str, table: dict[str, Any]) -> str:
     reason, _, place = reason.partition(" - at ")
     key = re.sub(r"\[.*", "", place.strip("`").removeprefix("$").removeprefix("."))
     if unknown := re.search(r"unknown field `(.*)`", reason, re.DOTALL):
-        known = _Dtypes.__struct_fields__ if key else _File.__struct_fields__
+        known = Dtypes.__struct_fields__ if key else GPUFile.__struct_fields__
         near = get_close_matches(unknown[1][:64], known, n=1)
         expected = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}."
         came = shown(unknown[1]) + (f" in [{key}]" if key else "")

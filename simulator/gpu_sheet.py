@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec import inspect, json
 
 from simulator.errors import InputError
-from simulator.gpu_file import _SI, _Dtypes, _File, of_table, read
+from simulator.gpu_file import SI, Dtypes, GPUFile, of_table, read
 from simulator.hardware import GPU, taken, users
 from simulator.toml_text import literal
 from simulator.toml_text import table as toml_table
@@ -67,7 +67,7 @@ def _first_number(table: inspect.StructType) -> inspect.Type:
 
 
 def _keys() -> tuple[Key, ...]:
-    found = inspect.type_info(_File)
+    found = inspect.type_info(GPUFile)
     assert isinstance(found, inspect.StructType)
     return tuple(_key(each) for each in found.fields if each.name not in ("sources", "unsourced"))
 
@@ -80,8 +80,8 @@ def table(gpu: GPU) -> dict[str, Any]:
     """The keys of the file of a GPU, in the units of a file; `of_table` gives an equal GPU."""
     found: dict[str, Any] = {}
     for key in KEYS:
-        end = next((end for end in _SI if key.name.endswith(end)), "")
-        unit, scale = _SI.get(end, ("", 1))
+        end = next((end for end in SI if key.name.endswith(end)), "")
+        unit, scale = SI.get(end, ("", 1))
         value: Any = getattr(gpu, key.name.removesuffix(end) + unit)
         if key.name == "compute_capability" and value:
             value = ".".join(map(str, value))
@@ -188,7 +188,7 @@ def _reads_again(part: Path) -> None:
 
 def dtypes() -> tuple[str, ...]:
     """The dtypes that a peak can be of."""
-    return _Dtypes.__struct_fields__
+    return Dtypes.__struct_fields__
 
 
 def _human(value: float, scale: float) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from simulator.hardware import gpu as find_gpu
+from simulator.hosts import host as find_host
 from simulator.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "measured"
@@ -57,7 +58,7 @@ def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
     plain = Ask(ask.network, ask.batch, ask.seq, ask.dtype, ask.training, ask.optimizer, ask.sizes,
                 ask.data_sizes)  # fmt: skip
     changed = found.edits or found.speeds or found.fusion or found.rates != Rates()
-    if ask != plain or changed or found.gap_times != 1.0 or found.host != _host():
+    if ask != plain or changed or found.gap_times != 1.0 or found.host != find_host():
         return ()
     known = steps(found.gpu.id)
     if not known or found.gpu != find_gpu(found.gpu.id):
@@ -69,9 +70,3 @@ def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
         and (not step.training or step.optimizer == ask.optimizer)
         and step.sizes == dict(ask.sizes)
     )  # fmt: skip
-
-
-def _host() -> Any:
-    from simulator.hosts import host
-
-    return host()

@@ -176,6 +176,13 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
     role: Role
     device: str = "cuda"
 
+    def moved(self, place: Sequence[int]) -> Storage:
+        """Where old op i is op `place[i]`, the end of the step being one more."""
+        return msgspec.structs.replace(
+            self, born=self.born if self.born < 0 else place[self.born],
+            freed=None if self.freed is None else place[self.freed],
+        )  # fmt: skip
+
 
 class Assumption(msgspec.Struct, frozen=True):
     """A size or value that depends on data, and what was taken for it."""
@@ -227,6 +234,17 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     tail_python_calls: int = 0
     tail_module_calls: int = 0
     breaks: list[Break] = []
+
+    def with_ops(self, ops: list[Op], storages: list[Storage], place: Sequence[int]) -> Trace:
+        """The same step of other ops and storages, where old op i is op `place[i]`."""
+        assumed = [  # a view that ended the step may be gone
+            msgspec.structs.replace(each, op=min(place[each.op], len(ops) - 1))
+            for each in self.assumptions
+        ]
+        return msgspec.structs.replace(
+            self, ops=ops, storages=storages, assumptions=assumed,
+            breaks=[each.moved(place) for each in self.breaks],
+        )  # fmt: skip
 
     @cached_property
     def signatures(self) -> tuple[list[Signature], list[int]]:

@@ -17,11 +17,12 @@ from simulator.fusion.graphs import told
 from simulator.fusion.host_costs import launches as compiled_launches
 from simulator.fusion.replay_costs import replaying
 from simulator.fusion.replays import Replays, replayed
+from simulator.fusion.rules import level_of
 from simulator.hardware import GPU
 from simulator.hosts import Host, syncs
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
-from simulator.modes import autotunes, check_mode, compiles, replays
+from simulator.modes import check_mode, compiles, replays
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -79,8 +80,7 @@ def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
     CUDA graphs where it has some."""
     if not compiles(mode):
         return trace
-    level = "max-autotune" if autotunes(mode) else "compiled"
-    made = fused(trace, gpu, level, profile).trace
+    made = fused(trace, gpu, level_of(mode), profile).trace
     return replayed(made) if replays(mode) else made
 
 

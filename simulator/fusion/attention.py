@@ -25,6 +25,7 @@ _HALF = ("float16", "bfloat16")
 _SCALES = {"aten.div.Tensor": True, "aten.mul.Tensor": False, "aten.mul.Scalar": False}
 """May a mask be added after it?"""
 _WIDEST = 256  # of a head, for cuDNN and flash
+_AMPERE, _HOPPER, _BLACKWELL = (8, 0), (9, 0), (10, 0)
 
 
 @dataclass(frozen=True)
@@ -53,22 +54,18 @@ def _kernel(found: Found, gpu: GPU) -> str | None:
     """What PyTorch chooses on this card (`simulator.tracing.semantics.attention`); None where that
     would be plain products again."""
     tensors = {name: tensor for name, tensor, _ in found.operands}
-    mask, capability = tensors.get("attn_bias"), _capability(gpu)
+    mask, capability = tensors.get("attn_bias"), gpu.compute_capability or _HOPPER
     sizes = [tensors["query"].shape[-1], tensors["value"].shape[-1]]
     if any(t.stride[-1] != 1 for t in tensors.values()):
         return None
-    ampere = capability >= (8, 0)
+    ampere = capability >= _AMPERE
     whole = all(size % 8 == 0 for size in sizes)
-    if capability in ((9, 0), (10, 0)) and max(sizes) <= _WIDEST and whole:
+    if capability in (_HOPPER, _BLACKWELL) and max(sizes) <= _WIDEST and whole:
         return "cudnn"
     if ampere and mask is None and sizes[0] == sizes[1] <= _WIDEST:
         return "flash"
     half = ampere or tensors["query"].dtype == "float16"
     return "efficient" if half and whole else None
-
-
-def _capability(gpu: GPU) -> tuple[int, int]:
-    return gpu.compute_capability or (9, 0)
 
 
 class _Matching:
@@ -221,11 +218,9 @@ def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
         source.append(index)
     place.append(len(ops))
     storages = [
-        Storage(0, 0, 0, s.role, s.device) if number in dead else
-        replace(s, born=s.born if s.born < 0 else place[s.born],
-                freed=None if s.freed is None else place[s.freed])
+        Storage(0, 0, 0, s.role, s.device) if number in dead else s.moved(place)
         for number, s in enumerate(trace.storages)
-    ]  # fmt: skip
+    ]
     for last, (found, _) in calls.items():
         here = place[last]
         for _, _, number in found.operands:
@@ -233,12 +228,7 @@ def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
             if s.freed is not None and s.freed <= here:
                 storages[number] = replace(s, freed=here + 1)
         storages[found.result[1]] = replace(storages[found.result[1]], born=here)
-    made = replace(
-        trace, ops=ops, storages=storages,
-        assumptions=[replace(a, op=place[a.op]) for a in trace.assumptions],
-        breaks=[each.moved(place) for each in trace.breaks],
-    )  # fmt: skip
-    return JointGraph(made, source, members)
+    return JointGraph(trace.with_ops(ops, storages, place), source, members)
 
 
 def _call(like: Op, found: Found, kernel: str, kinds: dict[str, Signature]) -> Op:

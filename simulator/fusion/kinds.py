@@ -74,6 +74,8 @@ def why_not(op: Signature) -> str:
         return "attention is one library kernel already"
     if "mm." in name:
         return "a matrix product is cuBLAS's"
+    if ".randint." in name:
+        return "the seeds of all random numbers are drawn at once, outside the generated kernels"
     if "_foreach_copy_" in name:
         return "a CUDA graph reads its inputs from a place of its own"
     if "_foreach_" in name or "_fused_" in name:

@@ -35,10 +35,7 @@ def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
             ops.append(whole.get(index, trace.ops[index]))
     for index, last in stands.items():
         place[index], moved[index] = place[last], True
-    assumed = [replace(each, op=min(place[each.op], len(ops) - 1)) for each in trace.assumptions]
-    storages = _lives(trace, ops, place, moved)
-    breaks = [each.moved(place) for each in trace.breaks]
-    return replace(trace, ops=ops, storages=storages, assumptions=assumed, breaks=breaks)
+    return trace.with_ops(ops, _lives(trace, ops, place, moved), place)
 
 
 def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> list[Storage]:

@@ -9,7 +9,7 @@ from simulator.fusion.fused_trace import Fused, fused_trace
 from simulator.fusion.joint_graph import JointGraph, joint_graph
 from simulator.fusion.lowering import Lowering
 from simulator.fusion.padding import timer
-from simulator.fusion.rules import LEVELS, LIKE, RULES, Level
+from simulator.fusion.rules import LEVELS, LIKE, RULES, WHOLE, Level
 from simulator.fusion.scheduling import Group, groups
 from simulator.fusion.templates import faster
 from simulator.hardware import GPU
@@ -36,8 +36,7 @@ def partition(
             f"fusion={level}: {LIKE[level]} runs no backward pass: expected inference; choose "
             "another level"
         )
-    known = level in ("compiled", "max-autotune")
-    seconds = timer(gpu, profile) if profile and known else None
+    seconds = timer(gpu, profile) if profile and level in WHOLE else None
     lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
     found = groups(lowering.run(), lowering.graphs.of, rule.siblings, rule.after)
     if rule.templates and seconds:
@@ -48,7 +47,7 @@ def partition(
 def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
     if level in LIKE:
         return JointGraph(trace)
-    if level in ("compiled", "max-autotune") and trace.phase == "inference":
+    if level in WHOLE and trace.phase == "inference":
         return attended(trace, gpu)
     return joint_graph(trace)
 

@@ -101,7 +101,7 @@ def _uncaptured(op: Op) -> str:
     if op.name == "aten.ones_like.default" and op.phase == "backward":
         return "autograd"  # the gradient that a backward pass begins with
     if syncs(op.signature):
-        return "the host waits for the GPU and torch.compile breaks its graph"
+        return "the host waits for the GPU"
     outside = [t for t in op.inputs if t.device == "cpu" and t.shape]
     if outside or any(t.device == "cpu" for t in op.outputs):
         return "the CPU works"
@@ -178,14 +178,7 @@ def _with(
         ops.append(op)
         piece.append(here)
     place.append(len(ops))
-    lives = [
-        replace(s, born=place[s.born] if s.born >= 0 else -1,
-                freed=None if s.freed is None else place[s.freed])
-        for s in storages
-    ]  # fmt: skip
-    assumed = [replace(each, op=place[each.op]) for each in trace.assumptions]
-    breaks = [each.moved(place) for each in trace.breaks]
-    made = replace(trace, ops=ops, storages=lives, assumptions=assumed, breaks=breaks)
+    made = trace.with_ops(ops, [s.moved(place) for s in storages], place)
     made.kept["fusion"] = Fused(made, groups, fusion.origin, fusion.notes)
     made.kept["replays"] = Replays(np.array(piece, np.int64), found.notes, tuple(copied))
     return made

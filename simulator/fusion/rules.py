@@ -17,11 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from simulator.modes import autotunes, compiles
+
 Level = Literal[
     "none", "pointwise", "pointwise+reductions", "compiled", "max-autotune", "xla", "nvfuser",
     "tensorrt",
 ]  # fmt: skip
 LEVELS: tuple[Level, ...] = ("none", "pointwise", "pointwise+reductions", "compiled")
+WHOLE: tuple[Level, ...] = ("compiled", "max-autotune")
+"""All that torch.compile does."""
 
 
 @dataclass(frozen=True)
@@ -53,3 +57,10 @@ RULES: dict[Level, Rule] = {
 
 LIKE: dict[Level, str] = {"xla": "XLA", "nvfuser": "nvFuser", "tensorrt": "TensorRT"}
 """What the levels that are like another compiler stand for."""
+
+
+def level_of(mode: str) -> Level:
+    """What a mode (`simulator.modes`) fuses by itself."""
+    if not compiles(mode):
+        return "none"
+    return "max-autotune" if autotunes(mode) else "compiled"

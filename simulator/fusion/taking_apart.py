@@ -235,15 +235,11 @@ def _put_together(taking: Taking) -> Apart:
         for storage in op.storages:
             first.setdefault(storage, index)
             last[storage] = index
-    storages = [
-        replace(s, born=s.born if s.born < 0 else max(place[s.born], first.get(number, 0)),
-                freed=None if s.freed is None else place[s.freed])
-        for number, s in enumerate(taking.trace.storages)
-    ]  # fmt: skip
+    storages = [s.moved(place) for s in taking.trace.storages]
+    for number, s in enumerate(storages):
+        if s.born >= 0:
+            storages[number] = replace(s, born=max(s.born, first.get(number, 0)))
     for offset, s in enumerate(taking.fresh):
         number = len(taking.trace.storages) + offset
         storages.append(replace(s, born=first[number], freed=last[number] + 1))
-    assumed = [replace(a, op=place[a.op]) for a in taking.trace.assumptions]
-    breaks = [each.moved(place) for each in taking.trace.breaks]
-    made = replace(taking.trace, ops=ops, storages=storages, assumptions=assumed, breaks=breaks)
-    return Apart(made, source)
+    return Apart(taking.trace.with_ops(ops, storages, place), source)

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from msgspec.structs import replace
 
 from simulator.fusion.dataflow import dataflow
-from simulator.fusion.fused_trace import Fused
+from simulator.fusion.fused_trace import Fused, in_bytes
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group
 from simulator.inductor.schedule import Launch, Schedule
-from simulator.records import Op, Signature, Storage, Tensor, Trace
+from simulator.records import Op, Signature, Storage, Trace
 
 _CAST = "aten._to_copy.default"
 Known = dict[tuple[str, str, str], list[int]]
@@ -83,10 +83,8 @@ def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
 
 def _ones(origin: Trace) -> tuple[int, ...]:
     """The op that makes the gradient of the loss."""
-    backward = (i for i, op in enumerate(origin.ops) if op.phase == "backward")
-    first = next(backward, None)
-    known = first is not None and origin.ops[first].name == "aten.ones_like.default"
-    return (first,) if known and first is not None else ()
+    first = next(((i, op) for i, op in enumerate(origin.ops) if op.phase == "backward"), None)
+    return (first[0],) if first and first[1].name == "aten.ones_like.default" else ()
 
 
 def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
@@ -136,7 +134,7 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
             "ops": ", ".join(dict.fromkeys(names)), "elements": launch.elements,
             "cols": launch.cols, "operands": len(launch.reads) + len(launch.writes),
             "generated": True}  # fmt: skip
-    reads, writes = (tuple(_bytes(n) for _, n in each) for each in (launch.reads, launch.writes))
+    reads, writes = (tuple(in_bytes(n) for _, n in each) for each in (launch.reads, launch.writes))
     signature = Signature(
         f"fused.{launch.kind}.default", reads, writes, ("reads",) * len(reads), args
     )
@@ -159,13 +157,9 @@ def _given(schedule: Schedule) -> list[int]:
 
 
 def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
-    out = _bytes(schedule.buffers[buffer].nbytes)
+    out = in_bytes(schedule.buffers[buffer].nbytes)
     return Op(Signature("aten.zeros.default", (), (out,), (), {}), "", "backward",
               (number[buffer],))  # fmt: skip
-
-
-def _bytes(size: int) -> Tensor:
-    return Tensor((size,), "uint8", (1,))
 
 
 def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[int]]:

@@ -9,7 +9,7 @@ import msgspec
 import platformdirs
 
 from simulator.errors import InputError
-from simulator.modes import autotunes, compiles
+from simulator.modes import autotunes, compiles, replays
 from simulator.residuals import Residual
 
 FOLDER = Path(__file__).parent
@@ -83,6 +83,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     l2_reach     share of L2 in which data just used is found again
     interval     10th and 90th percentile of measured over predicted periods, of steps never fitted
     compiled     the same of steps under `torch.compile`
+    replayed     the same of those whose graphs are replayed, which were small and few
     transferred  the same on other GPUs
     """
 
@@ -104,14 +105,16 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transferred: tuple[float, float]
     transferred_source: str
     compiled: tuple[float, float] | None = None
+    replayed: tuple[float, float] | None = None
 
     def interval_on(self, gpu: str, mode: str = "eager") -> tuple[float, float]:
         """The interval's ends over the predicted period, on the GPU of this id; elsewhere what is
         compiled is as uncertain as either. That of max-autotune is wider, by what templates may
         differ (`AUTOTUNED`)."""
         low, high = self.interval if gpu == self.gpu else self.transferred
-        if compiles(mode) and self.compiled is not None:
-            own_low, own_high = self.compiled
+        own = self.replayed if replays(mode) else self.compiled
+        if compiles(mode) and own is not None:
+            own_low, own_high = own
             here = gpu == self.gpu
             low, high = (own_low, own_high) if here else (min(low, own_low), max(high, own_high))
         faster, slower = AUTOTUNED if autotunes(mode) else (1.0, 1.0)

@@ -56,11 +56,7 @@ class _Repeating:
         if not self.copied:
             return trace
         self.ends.append(len(self.ops))
-        return replace(
-            trace, ops=self.ops, storages=self._lives(),
-            assumptions=[replace(a, op=self.place[a.op]) for a in trace.assumptions],
-            breaks=[each.moved(self.place) for each in trace.breaks],
-        )  # fmt: skip
+        return trace.with_ops(self.ops, self._lives(), self.place)
 
     def _there(self, tensor: int) -> bool:
         value = self.joint.tensors[tensor].value

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.errors import InputError
+from simulator.fusion.rules import WHOLE, level_of
 from simulator.memory import memory
-from simulator.modes import compiles
 from simulator.records import Trace
 from simulator.rematerialization import Joint, kept_within, repeated
 from simulator.whatif.setting import Setting
@@ -24,8 +24,8 @@ class Cut:
 
     def demand(self, setting: Setting) -> None:
         """InputError where a compiler makes this cut in any case."""
-        level = setting.fusion or ("compiled" if compiles(setting.mode) else "none")
-        if level == "compiled" and self.budget == 1.0:
+        level = setting.fusion or level_of(setting.mode)
+        if level in WHOLE and self.budget == 1.0:
             raise InputError(
                 "recompute=mincut: torch.compile makes this cut by itself: expected a step that "
                 "is not compiled, or a budget below 1, which torch.compile takes too "

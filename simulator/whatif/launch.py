@@ -7,9 +7,10 @@ from typing import Annotated
 
 import msgspec
 
+from simulator.fusion.rules import level_of
 from simulator.hosts import host as find_host
 from simulator.hosts import hosts
-from simulator.modes import Mode, autotunes, compiles
+from simulator.modes import Mode, compiles
 from simulator.whatif.parameters import Names, Range, Unit
 from simulator.whatif.registry import whatif
 from simulator.whatif.setting import Setting, faster_host
@@ -23,8 +24,8 @@ def cuda_graph(setting: Setting) -> Setting:
     """The step captured once and replayed: one launch, and a gap between kernels; a compiled step
     as its fused kernels, all in one (torch.compile's own graphs are mode=reduce-overhead)."""
     if compiles(setting.mode):
-        level = "max-autotune" if autotunes(setting.mode) else "compiled"
-        return replace(setting, mode="cuda_graph", fusion=setting.fusion or level)
+        level = setting.fusion or level_of(setting.mode)
+        return replace(setting, mode="cuda_graph", fusion=level)
     return replace(setting, mode="cuda_graph")
 
 

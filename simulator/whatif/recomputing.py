@@ -109,11 +109,7 @@ def _run_again(trace: Trace, found: Sequence[Block]) -> Trace:
             op = replace(op, storages=tuple(mapped.get(s, s) for s in op.storages))
         ops.append(op)
     ends.append(len(ops))
-    return replace(
-        trace, ops=ops, storages=_lives(trace, found, ops, (place, ends), extra),
-        assumptions=[replace(a, op=place[a.op]) for a in trace.assumptions],
-        breaks=[each.moved(place) for each in trace.breaks],
-    )  # fmt: skip
+    return trace.with_ops(ops, _lives(trace, found, ops, (place, ends), extra), place)
 
 
 def _lives(

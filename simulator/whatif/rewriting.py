@@ -46,13 +46,9 @@ class Rewriting:
             ops.extend(self._groups.get(index, (op,)))
         place.append(len(ops))
         storages = [
-            replace(
-                s, nbytes=self._sizes.get(number, s.nbytes),
-                born=s.born if s.born < 0 else place[s.born],
-                freed=None if s.freed is None else place[s.freed],
-            )
+            replace(s.moved(place), nbytes=self._sizes.get(number, s.nbytes))
             for number, s in enumerate(old.storages)
-        ]  # fmt: skip
+        ]
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         for index, op in enumerate(ops):
@@ -66,9 +62,7 @@ class Rewriting:
             freed = None if kept else last.get(number, -1) + 1
             storages.append(Storage(nbytes, born, freed, role))
         return replace(
-            old, ops=ops, storages=storages,
-            assumptions=[replace(a, op=place[a.op]) for a in old.assumptions],
-            breaks=[each.moved(place) for each in old.breaks],
+            old.with_ops(ops, storages, place),
             weight_bytes=old.weight_bytes + sum(
                 size - old.storages[n].nbytes for n, size in self._sizes.items()
                 if old.storages[n].role == "weight"

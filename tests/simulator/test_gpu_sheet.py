@@ -10,7 +10,7 @@ import pytest
 
 from simulator.derived_peak import DerivedPeak, clock_hz
 from simulator.errors import InputError
-from simulator.gpu_file import _File, of_table
+from simulator.gpu_file import GPUFile, of_table
 from simulator.gpu_sheet import KEYS, id_of, provenance, save, table, text
 from simulator.hardware import GPU, PACKAGED, gpu, gpus
 
@@ -41,7 +41,7 @@ def test_the_keys_of_a_gpu_and_their_file_give_it_again(name: str) -> None:
 
 def test_the_keys_say_what_they_hold() -> None:
     found = {key.name: key for key in KEYS}
-    assert [*found, "unsourced", "sources"] == list(_File.__struct_fields__)
+    assert [*found, "unsourced", "sources"] == list(GPUFile.__struct_fields__)
     assert [name for name, key in found.items() if key.required] == [
         "name", "memory_gib", "bandwidth_gbytes_per_s"]  # fmt: skip
     units = found["units"]

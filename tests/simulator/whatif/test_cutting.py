@@ -93,6 +93,10 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
          "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
          "leave one of the two out"),
+        (lambda: cut(apply(apply(LLAMA, "mode", {"to": "max-autotune"}), "cuda_graph")),
+         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
+         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
+         "leave one of the two out"),
         (lambda: cut(cut(GPT2), budget=0.5),
          "recompute: other modules are run again already: expected one pattern; undo that first"),
     ],
