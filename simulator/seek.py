@@ -146,14 +146,14 @@ def _level(scenario: Scenario, goal: str, seconds: float, answer: Predict, watch
         p = answer(there)
         seen[at] = Figures.of(p)
         watch(seen)
-        says = f"fusion {level}: {p.period_s:.4g} s a step"
+        says = f"fusion {level}: {p.period_s * 1e3:.4g} ms a step"
         if p.period_s <= seconds:
             p = answer(there)
             _verify(goal, p.period_s <= seconds)
             return Sought(goal, "fusion", at, at - 1 if at else None, there, p, says)
-        tried.append(f"{level} takes {p.period_s:.4g} s")
+        tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
     raise InputError(
-        f"no level of fusion reaches the goal, {goal}, which is {seconds:.4g} s: "
+        f"no level of fusion reaches the goal, {goal}, which is {seconds * 1e3:.4g} ms: "
         f"{', '.join(tried)}; expected a lower goal; try cuda_graph, another precision or GPU"
     )
 

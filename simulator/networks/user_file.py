@@ -43,6 +43,11 @@ def from_file(wanted: Wanted) -> Loaded:
             "return (module, args)"
         )
     accepted = inspect.signature(make or beside).parameters
+    if make is None and next(iter(accepted), "") in ("batch", "seq", "training"):
+        raise InputError(
+            f"example_inputs of {path.name} takes no module: expected "
+            "example_inputs(module, batch, seq); add it, or make it a method of the network"
+        )
     batch, seq = wanted.batch or DEFAULT_BATCH, wanted.seq or DEFAULT_SEQ
     given: dict[str, Any] = dict(batch=batch, seq=seq, training=wanted.training)
     if all(p.kind is not p.VAR_KEYWORD for p in accepted.values()):

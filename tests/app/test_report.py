@@ -139,3 +139,20 @@ def test_accumulated_batches_count() -> None:
     p = predict(asked, found)
     assert (found.batch, found.forwards) == (32, 4)
     assert totals(p, found).samples_per_s == pytest.approx(4 * 32 / p.period_s)
+
+
+def test_a_generated_kernel_shows_what_it_writes() -> None:
+    asked = Scenario("mlp-tiny", mode="compiled")
+    p = predict(asked, subject(asked))
+    shapes = {g.op: g.shape for g in kernel_groups(p)}
+    assert shapes["fused.pointwise"] == "writes 16.0 KiB"  # 32·128·4 bytes
+
+
+def test_products_without_a_tensor_core_say_where_they_run() -> None:
+    asked = Scenario("mlp-tiny", dtype="bf16", gpu="t4")
+    assert (
+        totals(predict(asked, subject(asked)), subject(asked)).engine
+        == "bf16 on vector units, in fp32"
+    )
+    asked = replace(asked, gpu="a100")
+    assert totals(predict(asked, subject(asked)), subject(asked)).engine == "bf16 on tensor units"

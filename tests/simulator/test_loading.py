@@ -167,6 +167,17 @@ def test_inputs_from_a_function_beside(tmp_path: Path) -> None:
     assert tuple(load(f"{tmp_path / 'own.py'}:make", batch=7).args[0].shape) == (7, 4)
 
 
+def test_a_function_beside_needs_the_module(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "from torch import nn\ndef make():\n    return nn.Linear(4, 4)\n"
+        "def example_inputs(batch, seq):\n    return ()\n"
+    )
+    assert refused(f"{tmp_path / 'own.py'}:make") == (
+        "example_inputs of own.py takes no module: expected example_inputs(module, batch, seq); "
+        "add it, or make it a method of the network"
+    )
+
+
 THERE = "Net, Bare, Pictures, pair, triple, needy, wrong, wrong_pair, breaks"
 MAKES = "expected FILE.py:FACTORY, a function or class that makes an nn.Module; those there: "
 
