@@ -12,9 +12,10 @@ from scipy.optimize import least_squares
 from calibration.residual_fit import fit_residual
 from calibration.samples import Sample
 from simulator.hardware import GPU
-from simulator.physics import Group, group, physics
+from simulator.physics import physics
 from simulator.profiles import Profile, Tiles, Traffic
 from simulator.roofline import ALL_HOT
+from simulator.work_group import Group, group
 
 Floats = NDArray[np.float64]
 

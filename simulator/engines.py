@@ -5,6 +5,9 @@ from __future__ import annotations
 from simulator.hardware import GPU
 from simulator.profiles import Profile
 
+UNITS_SEEN = 132
+"""Streaming multiprocessors of an H200, on which what libraries choose was seen; taken where a
+GPU's own are not known."""
 _TYPICAL_UNITS = 100  # of a data-centre GPU, where a data sheet does not say
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",

@@ -9,16 +9,9 @@ over the bandwidth of the level that serves them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.costs import Work
-from simulator.costs.attention import DRAWN
 from simulator.engines import (
     dram_bytes_per_s,
     dram_reach,
@@ -29,14 +22,11 @@ from simulator.engines import (
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
 from simulator.transfer import dram_share, issue, l2_share, longer, measured_on, tiles_of
-from simulator.varying import anywhere, stacked
+from simulator.varying import stacked
+from simulator.work_group import Group
 
 Floats = NDArray[np.float64]
 
-_ITEM_BYTES = {
-    "float64": 8, "float32": 4, "tf32": 4, "float8_e4m3fn": 1, "float8_e5m2": 1, "int8": 1,
-    "uint8": 1,
-}  # fmt: skip
 _SPLITS = (1.0, 2.0, 4.0, 8.0, 16.0)
 _CELLS = 1 << 14  # tiles of works that are tried at once: they fit a cache
 
@@ -44,70 +34,9 @@ _EVICTING = 0.42
 _WRITTEN = 0.7
 """What a kernel writes back for those before it, where they wrote half of what they moved or more:
 so many bytes a byte that it reads from DRAM, up to this share of L2 (`calibration.written_back`
-measures both: 0.39 and 0.60 on a second machine). On an H200 a linear layer of
-one row reads 34 MB in 10.4 µs after kernels that only read and in 13.6 µs after others, and 117 MB
-in 29 and 39 µs; a sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18 µs."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
-    depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
-    tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width, whether
-    a mask is read and slots for a tile's random numbers, [works, 8]. A work at many points is as
-    many rows: `counts`, None where each is one."""
-
-    works: tuple[Work, ...]
-    counts: tuple[int, ...] | None
-    flops: Floats
-    bytes: Floats
-    read_bytes: Floats
-    instructions: Floats
-    rows: Floats
-    runs: Floats
-    steps: Floats
-    product: Floats
-    whole: NDArray[np.bool_]
-    align_bytes: Floats
-    item_bytes: Floats
-    heads: Floats
-
-
-def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
-    """Stack works of one curve, each with its numbers at one point or at so many."""
-
-    def column(values: Sequence[Any]) -> Floats:
-        return stacked(values, counts)
-
-    def columns(values: Sequence[tuple[Any, ...]], wide: int) -> Floats:
-        if counts is None:
-            return np.array(values, float).reshape(-1, wide)
-        return np.column_stack([column(each) for each in zip(*values, strict=True)])
-
-    dims = [work.dims for work in works]
-    tiled = [
-        _product(w) if w.family in ("gemm", "conv") and anywhere(w.flops) else (1,) * 4
-        for w in works
-    ]
-    align_bytes = column([d.get("align_bytes", 16) for d in dims])
-    heads = [_blocks(w) for w in works if w.family == "attention"]
-    each = tuple(counts) if counts is not None else None
-    return Group(
-        works=tuple(works),
-        counts=each,
-        flops=column([w.flops for w in works]),
-        bytes=column([w.bytes for w in works]),
-        read_bytes=column([w.read_bytes for w in works]),
-        instructions=column([w.instructions for w in works]),
-        rows=column([d.get("rows", 0) for d in dims]),
-        runs=column([d.get("runs", 0) for d in dims]),
-        steps=column([d.get("steps", 0) for d in dims]),
-        product=columns(tiled, 4),
-        whole=_whole(works, column, align_bytes),
-        align_bytes=align_bytes,
-        item_bytes=column([_ITEM_BYTES.get(w.dtype, 2) for w in works]),
-        heads=columns(heads, 8) if heads else np.zeros((0, 8)),
-    )
+measures both: 0.39 and 0.60 on a second H200). On an H200 a linear layer of one row reads 34 MB in
+10.4 µs after kernels that only read and in 13.6 µs after others, and 117 MB in 29 and 39 µs; a sum
+of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18 µs."""
 
 
 def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
@@ -220,9 +149,8 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     """
     units = units_of(gpu)
     blocks, count, longest, edges, flops, width, masked, drawn = of.heads.T
-    one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * (1 + tiles.narrow / width)
-    one = one * np.where(masked > 0, tiles.masked, 1.0)
     slower = (1 + tiles.narrow / width) * np.where(masked > 0, tiles.masked, 1.0)
+    one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * slower
     one = one * _longer(of, gpu, profile, tiles.utilisation / slower)
     one = one + drawn / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
@@ -240,20 +168,6 @@ def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles
     return np.column_stack([compute, cold, hot, fixed, latency])
 
 
-def _whole(
-    works: Sequence[Work], column: Callable[[Sequence[Any]], Floats], align_bytes: Floats
-) -> NDArray[np.bool_]:
-    """Has each result of a product one part? In a batch; and a bias is added once, but by kernels
-    of bulk loads."""
-    products = [w.family == "gemm" for w in works]
-    batched = column([w.dims["b"] if w.family == "gemm" else 0 for w in works]) > 1
-    biased = column(
-        [p and bool(w.dims.get("epilogue")) for p, w in zip(products, works, strict=True)]
-    )
-    once = column([w.engine == "vector" or w.dtype in ("tf32", "int8", "uint8") for w in works])
-    return batched | ((biased > 0) & ((once > 0) | (align_bytes < 16)))
-
-
 def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
     """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
     if engine is None:
@@ -267,35 +181,3 @@ def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
 
 def _on_tensor(of: Group) -> NDArray[np.bool_]:
     return stacked([w.engine == "tensor" for w in of.works], of.counts) > 0
-
-
-def _product(work: Work) -> tuple[float, float, float, float]:
-    """Any tiled work as batch, rows, columns and depth."""
-    d = work.dims
-    if work.family == "gemm":
-        return d["b"], d["m"], d["n"], d["k"]
-    groups = d["groups"]
-    if "positions" in d:  # lowered: to a product of patches
-        return d.get("batch", groups), d["positions"], d["columns"], d["depth"]
-    taps, out, into = (1.0 * prod(d[name]) for name in ("kernel", "spatial_out", "spatial_in"))
-    cin, cout = d["cin"] / groups, d["cout"] / groups
-    if d["direction"] == "fwd":
-        return groups, d["n"] * out, cout, cin * taps
-    if d["direction"] == "dgrad":
-        return groups, d["n"] * into, cin, work.flops / (2 * groups * d["n"] * into * cin)
-    return groups, cout, cin * taps, d["n"] * out
-
-
-def _blocks(work: Work) -> tuple[float, ...]:
-    """An attention's blocks as it was lowered, or one of 128 × 128 tiles a head's 128 queries."""
-    d = work.dims
-    high, wide = d.get("tile", (128, 128))
-    width = d["width"] if "width" in d else max(d["d"], d["dv"])
-    rows, columns = (d["sq"], d["sk"]) if d["direction"] == "fwd" else (d["sk"], d["sq"])
-    blocks = d.get("blocks", d["b"] * d["h"] * -(-rows // high))
-    longest = d.get("longest", -(-columns // wide))
-    tiles = d.get("tiles", blocks * longest * d["fraction"])
-    products = 2 if d["direction"] == "fwd" else 5
-    edges = d.get("edges", 0)
-    flops, drawn = 2 * high * wide * width * products, high * wide * DRAWN * bool(d["dropout"])
-    return blocks, tiles, longest, edges, flops, width, d["mask"], drawn

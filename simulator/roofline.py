@@ -13,11 +13,12 @@ from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
 from simulator.engines import peak_flops_per_s
 from simulator.hardware import GPU
-from simulator.physics import Group, group, physics
+from simulator.physics import physics
 from simulator.profiles import Profile
 from simulator.residuals import Residual
 from simulator.transfer import measured_on
 from simulator.varying import anywhere, stacked
+from simulator.work_group import Group, group
 
 Floats = NDArray[np.float64]
 

@@ -40,5 +40,6 @@ def literal(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(literal, value))}]"  # pyright: ignore[reportUnknownArgumentType]
     raise InputError(
-        f"a scenario cannot hold {shown(value)}: expected numbers, text, true, false or tuples"
+        f"a file cannot hold {shown(value)}: expected finite numbers, text, true, false or tuples "
+        "of these; choose one"
     )

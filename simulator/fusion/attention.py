@@ -25,6 +25,7 @@ _HALF = ("float16", "bfloat16")
 _SCALES = {"aten.div.Tensor": True, "aten.mul.Tensor": False, "aten.mul.Scalar": False}
 """May a mask be added after it?"""
 _WIDEST = 256  # of a head, for cuDNN and flash
+_AMPERE, _HOPPER, _BLACKWELL = (8, 0), (9, 0), (10, 0)
 
 
 @dataclass(frozen=True)
@@ -53,22 +54,18 @@ def _kernel(found: Found, gpu: GPU) -> str | None:
     """What PyTorch chooses on this card (`simulator.tracing.semantics.attention`); None where that
     would be plain products again."""
     tensors = {name: tensor for name, tensor, _ in found.operands}
-    mask, capability = tensors.get("attn_bias"), _capability(gpu)
+    mask, capability = tensors.get("attn_bias"), gpu.compute_capability or _HOPPER
     sizes = [tensors["query"].shape[-1], tensors["value"].shape[-1]]
     if any(t.stride[-1] != 1 for t in tensors.values()):
         return None
-    ampere = capability >= (8, 0)
+    ampere = capability >= _AMPERE
     whole = all(size % 8 == 0 for size in sizes)
-    if capability in ((9, 0), (10, 0)) and max(sizes) <= _WIDEST and whole:
+    if capability in (_HOPPER, _BLACKWELL) and max(sizes) <= _WIDEST and whole:
         return "cudnn"
     if ampere and mask is None and sizes[0] == sizes[1] <= _WIDEST:
         return "flash"
     half = ampere or tensors["query"].dtype == "float16"
     return "efficient" if half and whole else None
-
-
-def _capability(gpu: GPU) -> tuple[int, int]:
-    return gpu.compute_capability or (9, 0)
 
 
 class _Matching:

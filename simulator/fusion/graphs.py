@@ -27,10 +27,8 @@ class Graphs:
 
     def __init__(self, trace: Trace) -> None:
         self.cuts = sorted(
-            cut
-            for each in trace.breaks
-            for cut in (each.op, each.until, *_backward(each))
-        )  # fmt: skip
+            cut for each in trace.breaks for cut in (each.op, each.until, *_backward(each))
+        )
         self.of: list[Graph] = [
             (op.phase, self._stretch(index)) for index, op in enumerate(trace.ops)
         ]

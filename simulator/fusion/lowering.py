@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 
+from simulator.engines import UNITS_SEEN
 from simulator.fusion.access import Part, read, relaid, value_of, way
 from simulator.fusion.anew import instructions, together
 from simulator.fusion.arithmetic import arithmetic, folded, in_registers
@@ -133,7 +134,7 @@ class Lowering:
     def in_registers(self, rows: int, inner: bool, reads: dict[Key, int]) -> int:
         """Elements of a row at most that a kernel which reads this keeps in registers."""
         apart = any(isinstance(key, Part) and key.way for key in self.through(reads)[0])
-        return in_registers(rows, inner and apart, self.gpu.units or 132)
+        return in_registers(rows, inner and apart, self.gpu.units or UNITS_SEEN)
 
     # -- values -----------------------------------------------------------------------------------
 

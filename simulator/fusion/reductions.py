@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from simulator.engines import UNITS_SEEN
 from simulator.hardware import GPU
 
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
@@ -14,7 +15,7 @@ _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 def parts(rows: int, cols: int, inner: bool, gpu: GPU) -> int:
     """Parts that each of `rows` results, of `cols` elements, is reduced in first; 1: at once."""
-    units = gpu.units or 132
+    units = gpu.units or UNITS_SEEN
     per_thread = _per_thread(rows, cols, inner, units)
     if inner or rows == 1:
         if rows >= 2 * units or cols <= _INNER_UNSPLIT:
@@ -61,6 +62,6 @@ def mixed(rows: int, cols: int) -> bool:
 def mixed_parts(rows: int, gpu: GPU) -> int:
     """Parts of the sums across the rows that such a kernel leaves
     (`_codegen_mix_order_reduction` of torch/_inductor/codegen/simd.py)."""
-    share = rows // (8 * (gpu.units or 132))
+    share = rows // (8 * (gpu.units or UNITS_SEEN))
     each = min(max(1 << max(share.bit_length() - 1, 0), 16), 128)
     return -(-rows // each)

@@ -101,7 +101,7 @@ def _uncaptured(op: Op) -> str:
     if op.name == "aten.ones_like.default" and op.phase == "backward":
         return "autograd"  # the gradient that a backward pass begins with
     if syncs(op.signature):
-        return "the host waits for the GPU and torch.compile breaks its graph"
+        return "the host waits for the GPU"
     outside = [t for t in op.inputs if t.device == "cpu" and t.shape]
     if outside or any(t.device == "cpu" for t in op.outputs):
         return "the CPU works"

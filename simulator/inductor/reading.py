@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from importlib import import_module
 from math import prod
@@ -11,7 +10,8 @@ from typing import Any
 import torch
 
 from simulator.inductor.loop_ops import ops_of, steps
-from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
+from simulator.inductor.origins import Origins, own_node
+from simulator.inductor.schedule import Buffer, Launch, Schedule
 from simulator.inductor.tensors import call_of, item_bytes, laid_out, layout_bytes
 from simulator.records import Phase, Role, Signature
 
@@ -25,7 +25,7 @@ class Reading:
     def __init__(self) -> None:
         self.launches: list[Launch] = []
         self.buffers: list[Buffer] = []
-        self.origins: dict[tuple[str, str, str, str], int] = {}
+        self.origins = Origins()
         self.numbers: dict[tuple[str, str], int] = {}
         self.saved: dict[str, int] = {}
         self.roles: list[Role] = []
@@ -60,7 +60,7 @@ class Reading:
         order = {old: new for new, old in enumerate(sorted(touched))}
         launches = [each.renumbered(order) for each in self.launches]
         buffers = [self.buffers[old] for old in order]
-        return Schedule(launches, buffers, _origins(self.origins), **facts)
+        return Schedule(launches, buffers, self.origins.listed(), **facts)
 
     def buffer(self, nbytes: int, role: Role) -> int:
         self.buffers.append(Buffer(nbytes, role))
@@ -70,16 +70,6 @@ class Reading:
         old = self.buffers[number]
         if old.role == "activation":
             self.buffers[number] = Buffer(old.nbytes, "gradient")
-
-
-def _origins(found: dict[tuple[str, str, str, str], int]) -> list[Origin]:
-    seen: dict[tuple[str, str, str], int] = {}
-    made: list[Origin] = []
-    for op, module, phase, _ in found:
-        key = op, module, phase
-        made.append(Origin(op, module, phase, seen.get(key, 0)))  # pyright: ignore
-        seen[key] = seen.get(key, 0) + 1
-    return made
 
 
 class _Graph:
@@ -92,7 +82,7 @@ class _Graph:
         self.numbers: dict[str, int] = {}
         self._enter()
         for node in found.module.graph.nodes:  # numbered in the order of the program
-            self._origin(node)
+            reading.origins.number(node, phase)
 
     def _enter(self) -> None:
         reading = self.reading
@@ -129,7 +119,7 @@ class _Graph:
         kernel = node.node
         if type(kernel).__name__ in _FREE:
             return None
-        origin = _own_node(kernel)
+        origin = own_node(kernel)
         name = str(getattr(kernel, "python_kernel_name", None) or type(kernel).__name__)
         inputs = [x for x in getattr(kernel, "inputs", []) if hasattr(x, "get_layout")]
         ins = [laid_out(x) for x in inputs]
@@ -146,7 +136,7 @@ class _Graph:
             writes[self._number(result.get_name())] = layout_bytes(result)
         return Launch(
             "library", name, self.phase,
-            self._all_origins([kernel]) if origin is None else self._named([origin]),
+            self._origins(kernel.get_origins() if origin is None else [origin]),
             tuple(reads.items()), tuple((k, v) for k, v in writes.items() if v), call=call,
             operands=tuple(operands),
         )  # fmt: skip
@@ -194,7 +184,8 @@ class _Graph:
         kernels = [n.node for n in loops]
         return Launch(
             "pointwise" if reduction is None else "reduction", self._name(loops), self.phase,
-            self._all_origins(kernels), tuple(reads.items()), tuple(writes.items()), flops,
+            self._origins(node for kernel in kernels for node in kernel.get_origins()),
+            tuple(reads.items()), tuple(writes.items()), flops,
             instructions, rows, elements=elements, cols=cols,
         )  # fmt: skip
 
@@ -256,42 +247,8 @@ class _Graph:
             self.numbers[name] = self.reading.buffer(nbytes, "activation")
         return self.numbers[name]
 
+    def _origins(self, nodes: Iterable[Any]) -> tuple[int, ...]:
+        return self.reading.origins.of(nodes, self.phase)
+
     def _int(self, size: Any) -> int:
         return int(self.found.sizevars.optimization_hint(size, fallback=1))
-
-    # -- whose they are ---------------------------------------------------------------------------
-
-    def _all_origins(self, kernels: list[Any]) -> tuple[int, ...]:
-        return self._named(node for kernel in kernels for node in kernel.get_origins())
-
-    def _named(self, nodes: Iterable[Any]) -> tuple[int, ...]:
-        """Without what the compiler made of nothing, as seeds."""
-        return tuple(sorted({self._origin(node) for node in nodes} - {-1}))
-
-    def _origin(self, node: Any) -> int:
-        original = node.meta.get("original_aten")
-        if original is None:
-            return -1
-        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
-        path = list(stack.values())[-1][0] if stack else ""
-        came = node.meta.get("from_node")
-        source = came[0].name if came else str(node.meta.get("seq_nr", ""))
-        if node.target is original:  # it was not taken apart: it is a call of its own
-            source = node.name
-        again = node.meta.get("partitioner_tag") == "is_forward"  # in the backward pass too
-        phase: Phase = "forward" if again else self.phase
-        key = str(original), _module(path), phase, source
-        return self.reading.origins.setdefault(key, len(self.reading.origins))
-
-
-def _own_node(kernel: Any) -> Any:
-    """The graph's node that a library call is; others it was given as views of its operands."""
-    node = kernel.get_origin_node()
-    overload = getattr(kernel, "op_overload", None)
-    if node is None or (overload is not None and node.target is not overload):
-        node = next((n for n in kernel.get_origins() if n.target is overload), node)
-    return node
-
-
-def _module(path: str) -> str:
-    return re.sub(r"^L\['\w+'\]\.?", "", path)  # self, or fn where Dynamo wraps the module

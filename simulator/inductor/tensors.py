@@ -10,7 +10,7 @@ from torch.fx.node import map_aggregate
 from torch.utils._pytree import tree_leaves
 
 from simulator.records import ITEM_BYTES, Signature, Tensor
-from simulator.tracing.recorder import by_name
+from simulator.tracing.call_arguments import by_name
 
 
 def tensor(found: torch.Tensor) -> Tensor:

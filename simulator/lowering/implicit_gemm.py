@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from simulator.costs import Work
+from simulator.engines import UNITS_SEEN
 from simulator.hardware import GPU
 from simulator.lowering.layouts import images
 from simulator.records import Signature, Tensor, row_major
 
-_UNITS_SEEN = 132
 _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
@@ -132,13 +132,13 @@ class Product:
     @property
     def parts(self) -> int:
         """Into which a long depth is split: as many as keep all units busy."""
-        return max(2, round(_UNITS_SEEN / self.blocks))
+        return max(2, round(UNITS_SEEN / self.blocks))
 
     @property
     def counted(self) -> bool:
         """Do tiles come from a counter? Hopper's kernels stay, and take tile after tile, where
         there are many waves of them, or a second one that is nearly empty."""
-        waves = self.blocks / _UNITS_SEEN
+        waves = self.blocks / UNITS_SEEN
         uneven = self.direction == "wgrad" and 1 < waves < 1.25
         return self.hopper and not self.few and (waves > 2.25 or uneven)
 
@@ -162,7 +162,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
     blocks = groups * ceil(rows / 128) * ceil(columns / 128)
     return Product(
         work, direction, sources, target, rows, columns, depth,
-        blocks=blocks * _UNITS_SEEN / (gpu.units or _UNITS_SEEN),
+        blocks=blocks * UNITS_SEEN / (gpu.units or UNITS_SEEN),
         half=work.dtype in ("float16", "bfloat16"),
         hopper=(gpu.compute_capability or (0, 0)) >= (9, 0),
         unit=taps == 1,

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
+from simulator.engines import UNITS_SEEN
 from simulator.hardware import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 from simulator.varying import in_arrays
 
 _BLOCK = 64
-_UNITS_SEEN = 132
 _FEED = 48.0
 _WAVES_BY_COUNTER = 2
 _SMALLEST = 1.8e6  # multiplications
@@ -50,7 +50,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     d = work.dims
     if by_dot_products(work) or "template" in d:  # a generated one is a kernel as it is
         return (work,)
-    units = gpu.units or _UNITS_SEEN
+    units = gpu.units or UNITS_SEEN
     if _splits(work, units):
         partial_bytes = 2 * 4 * d["b"] * d["m"] * d["n"]  # two single-precision partial sums
         out_bytes = work.write_bytes
@@ -93,7 +93,7 @@ def _splits(work: Work, units: int) -> bool:
     if rule is None or d["b"] > 1 or (d.get("epilogue") and not rule.biased):
         return False
     blocks = ceil(d["m"] / _BLOCK) * ceil(d["n"] / _BLOCK)
-    idle = units / _UNITS_SEEN
+    idle = units / UNITS_SEEN
     return d["k"] >= rule.least and d["k"] * idle > rule.a_block * blocks
 
 

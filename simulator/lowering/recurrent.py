@@ -12,13 +12,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from simulator.costs import Work
+from simulator.engines import UNITS_SEEN
 from simulator.hardware import GPU
 from simulator.lowering.layouts import fill
 from simulator.lowering.product import product
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 
-_UNITS_SEEN = 132
 _WIDEST, _WIDEST_BACK = 192, 128
 """Hidden states of the widest gated recurrence that is one kernel, forward and backward."""
 _REGISTERS = 256 * 1024
@@ -48,7 +48,7 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if alone and lstm and itemsize == 2 and d["b"] % 8 == 0:
         spread = replace(work, dims=_held(work, itemsize) | {"variant": "spread"})
         state = _elementwise(d["b"] * d["hidden"], itemsize)
-        flags = fill(4 * (gpu.units or _UNITS_SEEN))  # by which the units wait for each other
+        flags = fill(4 * (gpu.units or UNITS_SEEN))  # by which the units wait for each other
         return (flags, spread) if forward else (state, flags, state, spread, state)
     each = _step(work, itemsize, last=False)
     return each * (d["steps"] - 1) + _step(work, itemsize, last=True)

@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 
+from simulator.hosts import SYNCING
 from simulator.records import Break, Signature
 
 _SIMULATOR = Path(__file__).parents[1].as_posix()
@@ -41,10 +42,8 @@ _KNOWN_C = {"math", "_operator", "itertools", "_functools", "_collections", "ran
             "torch", "typing", "_abc", "_weakref", "copy"}  # fmt: skip
 """Modules in C for whose functions Dynamo has rules, or that it calls while tracing."""
 _REFUSED_BUILTINS = {"print", "input", "open", "exec", "eval", "breakpoint", "compile"}
-_SIZES = {"aten.nonzero.default", "aten.masked_select.default", "aten._unique2.default",
-          "aten.unique_consecutive.default", "aten.repeat_interleave.Tensor",
-          "aten.bincount.default"}  # fmt: skip
 _VALUES = {"aten._local_scalar_dense.default", "aten.equal.default"}
+"""Of the ops that the host waits for those that give Python a value; the others make a size."""
 
 
 @dataclass(eq=False)
@@ -281,7 +280,7 @@ def breaking(signature: Signature) -> str:
     masked = name == "index" and any(
         t.dtype in ("bool", "uint8") for t in signature.tensors("indices")
     )
-    if signature.name in _SIZES or masked:
+    if signature.name in SYNCING or masked:
         return f"the size of what {name} makes depends on data"
     return ""
 

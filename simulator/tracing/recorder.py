@@ -10,7 +10,6 @@ import sys
 import weakref
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,11 @@ from torch.utils._pytree import tree_leaves
 
 from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
 from simulator.tracing.breaks import Breaks
+from simulator.tracing.call_arguments import by_name
 from simulator.tracing.masks import Masks
 from simulator.tracing.sizes import DATA_DEPENDENT, Known, host_copy
 
 _UNSEEN = {"prim", "profiler"}
-_DROPPED_ARGS = {"device", "layout", "pin_memory", "non_blocking"}
 _HERE = Path(__file__).parent.as_posix()
 _UNCOUNTED = (
     _HERE, "contextlib.py", "torch/overrides.py",
@@ -283,38 +282,3 @@ class Recorder(TorchDispatchMode):
             found = Tensor(tuple(tensor.shape), dtype, tuple(tensor.stride()), device)
             self._types[key] = found
         return found
-
-
-def by_name(
-    func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[list[torch.Tensor], tuple[str, ...], dict[str, Any]]:
-    """Split a call into tensors, their argument names, and the plain arguments."""
-    tensors: list[torch.Tensor] = []
-    names: list[str] = []
-    plain: dict[str, Any] = {}
-    schema = func._schema.arguments
-    pairs = [(schema[i].name, value) for i, value in enumerate(args)]
-    for name, value in (*pairs, *kwargs.items()):
-        if isinstance(value, torch.Tensor):
-            tensors.append(value)
-            names.append(name)
-        elif isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
-            found = [v for v in value if isinstance(v, torch.Tensor)]
-            tensors += found
-            names += [name] * len(found)
-            if len(found) != len(value):  # index.Tensor([None, mask]): which places are taken
-                plain[f"{name}_given"] = [v is not None for v in value]
-        elif value is not None and name not in _DROPPED_ARGS:
-            plain[name] = _plain(value)
-    return tensors, tuple(names), plain
-
-
-def _plain(value: Any) -> Any:
-    """Arguments as JSON knows them; dtypes, layouts and formats by name."""
-    if isinstance(value, float) and not isfinite(value):
-        return str(value)  # JSON has no "inf"
-    if isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return str(value).removeprefix("torch.")

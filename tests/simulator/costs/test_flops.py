@@ -16,7 +16,7 @@ from torch.utils.flop_counter import flop_registry
 
 from simulator.costs import works
 from simulator.records import Signature, Tensor
-from simulator.tracing.recorder import by_name
+from simulator.tracing.call_arguments import by_name
 
 aten: Any = torch.ops.aten
 CASES = 50

@@ -12,8 +12,9 @@ from simulator.costs.attention import Band
 from simulator.hardware import gpu
 from simulator.lowering import launches
 from simulator.lowering.attention import flash_splits, visited
-from simulator.physics import group, physics
+from simulator.physics import physics
 from simulator.profiles import profile
+from simulator.work_group import group
 from tests.simulator.costs.conftest import sig
 
 H200 = gpu("h200")

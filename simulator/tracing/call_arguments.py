@@ -1,0 +1,46 @@
+"""What an op was called with: tensors by the names of its schema, and the rest as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import torch
+
+_DROPPED_ARGS = {"device", "layout", "pin_memory", "non_blocking"}
+
+
+def by_name(
+    func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[list[torch.Tensor], tuple[str, ...], dict[str, Any]]:
+    """Split a call into tensors, their argument names, and the plain arguments."""
+    tensors: list[torch.Tensor] = []
+    names: list[str] = []
+    plain: dict[str, Any] = {}
+    schema = func._schema.arguments
+    pairs = [(schema[i].name, value) for i, value in enumerate(args)]
+    for name, value in (*pairs, *kwargs.items()):
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+            names.append(name)
+        elif isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
+            found = [v for v in value if isinstance(v, torch.Tensor)]
+            tensors += found
+            names += [name] * len(found)
+            if len(found) != len(value):  # index.Tensor([None, mask]): which places are taken
+                plain[f"{name}_given"] = [v is not None for v in value]
+        elif value is not None and name not in _DROPPED_ARGS:
+            plain[name] = _plain(value)
+    return tensors, tuple(names), plain
+
+
+def _plain(value: Any) -> Any:
+    """Arguments as JSON knows them; dtypes, layouts and formats by name."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has no "inf"
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return str(value).removeprefix("torch.")
