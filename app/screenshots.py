@@ -31,7 +31,6 @@ _PATIENCE_S = 60.0
 
 def main(folder: Path, workspaces: list[str]) -> int:
     """Every size, theme and scale; each scale in a process of its own, which Qt asks for."""
-    folder.mkdir(parents=True, exist_ok=True)
     words = [sys.executable, "-m", "app.screenshots", str(folder), *workspaces]
     status = 0
     for scale in SCALES:
@@ -46,6 +45,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
     from app.plots.drawing import application
     from app.window.start import opened
 
+    folder.mkdir(parents=True, exist_ok=True)
     running = application(on_screen=True)
     window = opened(FIRST)
     window.show()

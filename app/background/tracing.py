@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+from shiboken6 import isValid
 
 from app.background.tracer import Said, Wanted, encoded
 from simulator.errors import UntracedError
@@ -136,8 +137,9 @@ class Tracing(QObject):
         self._next()
 
     def _ended(self, child: QProcess) -> None:
-        """The child died by itself: what it worked on has no trace."""
-        if child is self._child:
+        """The child died by itself: what it worked on has no trace. Qt says so too of a child that
+        it destroys with this object, when a program ends in the middle of a trace."""
+        if child is self._child and isValid(child):
             self._child = None
             child.deleteLater()
             if self.under_way:

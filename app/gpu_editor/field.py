@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from app.gpu_editor.sheet import KINDS, Entry, key_of, label
-from app.inspector.controls import Choice
 from app.theme import Theme
+from app.views.choice import Choice
 
 _FIGURE_PX, _KIND_PX, _TEXT_PX = 78, 118, 202
 _LEFT_OUT = {"units": "typical", "boost_mhz": "typical", "l2_mib": "typical",

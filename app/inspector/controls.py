@@ -9,7 +9,6 @@ from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIntValidator, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -174,25 +173,6 @@ class Number(QWidget):
     def _chosen(self, value: int) -> None:
         self.put(value)
         self.changed.emit(value)
-
-
-class Choice(QComboBox):
-    """One of many, in a list, with a mark that says so."""
-
-    def __init__(self, theme: Theme, name: str) -> None:
-        super().__init__()
-        self.theme = theme
-        self.setAccessibleName(name)
-        self.setMaxVisibleItems(18)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self.theme.ink2), 1.6))
-        x, y = self.width() - 15.0, self.height() / 2 - 1.5
-        painter.drawPolyline([QPointF(x - 4, y), QPointF(x, y + 4), QPointF(x + 4, y)])
-        painter.end()
 
 
 class Segments(QFrame):

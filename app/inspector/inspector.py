@@ -20,11 +20,12 @@ from app.background.advising import Advising
 from app.background.answer import Along, batch_and_seq
 from app.inspector.advice_panel import AdvicePanel
 from app.inspector.applied import AppliedList
-from app.inspector.controls import Choice, Number, Segments
+from app.inspector.controls import Number, Segments
 from app.inspector.goals import Goals
 from app.state.changes import gpu_of, with_field, with_network
 from app.state.session import Session
 from app.theme import Theme
+from app.views.choice import Choice
 from app.window.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
 from simulator.hardware import GPU, gpus

@@ -9,10 +9,11 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QLineEdit, QWidget
 
-from app.inspector.controls import Choice, LogSlider
+from app.inspector.controls import LogSlider
 from app.quantities import plain
 from app.shelf.cards import plainly
 from app.theme import Theme
+from app.views.choice import Choice
 from simulator.errors import RidgepointError
 from simulator.whatif.parameters import Parameter
 from simulator.whatif.registry import value_of

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 IRREGULAR = ((3, 13), (2, 37))
 """Batch and sequence of the cases that the kernel is checked on besides: no block divides them."""
 
+_GUESSED = Text(
+    "* It reads parts of a tensor that are alike but for where they begin. A trace does not say "
+    "which op reads which, so kernel and reference may take one for another, both alike."
+)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -86,9 +91,12 @@ def show(console: Console, found: list[Candidate], top: int) -> None:
     rows.add_column("ops", min_width=16)
     numbers(rows, "kernels", "time")
     for each in good[:top]:
-        rows.add_row(str(each.number), cut(each.name, 60), f"{each.count:,}", seconds(each.seconds))
+        name = cut(each.name, 58) + (" *" if each.guessed else "")
+        rows.add_row(str(each.number), name, f"{each.count:,}", seconds(each.seconds))
     console.print()
     console.print(rows if good else Text("No group can be exported."), width=width)
+    if any(each.guessed for each in good[:top]):
+        console.print(_GUESSED, width=width)
     left = [each for each in found if each.reason is not None][:top]
     if left:
         others = table("not exported")

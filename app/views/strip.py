@@ -8,7 +8,6 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.plots.faces import font
 from app.theme import LABEL_PX, Theme
+from app.views.choice import Choice
 from app.views.paint import Paint, width
 from simulator.prediction import REGIMES, Shares
 
@@ -30,6 +30,7 @@ class Strip(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self.theme = theme
         self.row = QHBoxLayout(self)
         self.row.setContentsMargins(12, 4, 12, 0)
         self.row.setSpacing(8)
@@ -39,11 +40,12 @@ class Strip(QWidget):
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""
+        self.theme = theme
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setStyleSheet(sheet(theme))
-        for legend in self.findChildren(Legend):
-            legend.theme = theme
-            legend.update()
+        for painted in (*self.findChildren(Legend), *self.findChildren(Choice)):
+            painted.theme = theme
+            painted.update()
 
     def label(self, words: str = "") -> QLabel:
         """A quiet text."""
@@ -76,10 +78,9 @@ class Strip(QWidget):
         self.row.addWidget(found, 1)
         return found
 
-    def choice(self, name: str, words: Sequence[str], chosen: Callable[[int], None]) -> QComboBox:
+    def choice(self, name: str, words: Sequence[str], chosen: Callable[[int], None]) -> Choice:
         """One of several, in a list."""
-        found = QComboBox()
-        found.setAccessibleName(name)
+        found = Choice(self.theme, name)
         found.setToolTip(name)
         found.addItems(list(words))
         found.currentIndexChanged.connect(chosen)

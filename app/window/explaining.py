@@ -3,6 +3,7 @@ lesson."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
@@ -35,7 +36,7 @@ class Explanation(QFrame):
         column.setSpacing(6)
         for words, tone in (
             (formula.name, "title"), (f"= {formula.rule}", "support"),
-            (f"= {formula.sum}", "figure"), (formula.means, "support"),
+            (f"= {_kept_together(formula.sum)}", "figure"), (formula.means, "support"),
         ):  # fmt: skip
             if words:
                 label = QLabel(words)
@@ -46,6 +47,7 @@ class Explanation(QFrame):
             taught.clicked.connect(self.close)
             column.addSpacing(4)
             column.addWidget(taught, 0, Qt.AlignmentFlag.AlignLeft)
+        self.setFixedHeight(column.totalHeightForWidth(_WIDE))
 
 
 class Explaining:
@@ -73,7 +75,6 @@ class Explaining:
             taught.setAccessibleName(taught.text())
             taught.clicked.connect(lambda: self.teach(formula.lesson))
         sheet = Explanation(formula, taught, self.window)
-        sheet.adjustSize()
         inside = self.window.frameGeometry()
         x = min(at.x(), inside.right() - sheet.width() - 8)
         y = min(at.y() + 14, inside.bottom() - sheet.height() - 8)
@@ -87,6 +88,11 @@ class Explaining:
         view = next(view for view in window.views if isinstance(view, Lessons))
         window.session.show(Lessons.workspace)
         view.turn_to_lesson(lesson)
+
+
+def _kept_together(words: str) -> str:
+    """No line ends between a number and its unit."""
+    return re.sub(r"\b([\d.,]+) (?=[A-Za-zµ])", "\\1\u00a0", words)
 
 
 def _formula(widget: QWidget | None, at: QPoint) -> Formula | None:

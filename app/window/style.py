@@ -131,6 +131,7 @@ QScrollBar:vertical {{ background: transparent; width: 8px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 0; }}
 QScrollBar::handle {{ background: {t.line2}; border-radius: 3px; min-height: 24px; min-width: 24px; margin: 1px; }}
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ width: 0; height: 0; background: transparent; }}
+QAbstractScrollArea::corner {{ background: transparent; border: 0; }}
 QTabBar {{ background: transparent; border: 0; qproperty-drawBase: 0; }}
 QTabBar::tab {{ background: transparent; color: {t.ink3}; padding: 4px 10px; border: 0; border-top: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {t.ink}; border-top: 2px solid {t.b}; }}

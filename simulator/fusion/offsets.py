@@ -25,8 +25,18 @@ class _View:
 
 def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
     """Elements from the beginning of its storage to each input of each op."""
+    return [tuple(offset for offset, _ in inputs) for inputs in _places(trace, computes)]
+
+
+def guessed(trace: Trace, computes: list[bool]) -> list[bool]:
+    """Of each op, whether it reads one of several alike views: which one, the trace does not say,
+    and its offset is a guess."""
+    return [any(of_many for _, of_many in inputs) for inputs in _places(trace, computes)]
+
+
+def _places(trace: Trace, computes: list[bool]) -> list[tuple[tuple[int, bool], ...]]:
     known: dict[int, dict[_Form, list[_View]]] = defaultdict(dict)
-    found: list[tuple[int, ...]] = []
+    found: list[tuple[tuple[int, bool], ...]] = []
     for index, op in enumerate(trace.ops):
         inputs = len(op.inputs)
         operands = zip(op.storages[:inputs], op.inputs, strict=True)
@@ -37,18 +47,18 @@ def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
         ):
             if computes[index] or not mine:
                 continue
-            offset = mine[0] + _step(op, place)
+            offset = mine[0][0] + _step(op, place)
             _add(known[storage], tensor, offset)
     return found
 
 
-def _take(views: dict[_Form, list[_View]], tensor: Tensor) -> int:
+def _take(views: dict[_Form, list[_View]], tensor: Tensor) -> tuple[int, bool]:
     alike = views.get((tensor.shape, tensor.stride))
     if not alike:
-        return 0
+        return 0, False
     least = min(alike, key=lambda view: view.uses)
     least.uses += 1
-    return least.offset
+    return least.offset, len(alike) > 1
 
 
 def _add(views: dict[_Form, list[_View]], tensor: Tensor, offset: int) -> None:

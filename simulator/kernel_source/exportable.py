@@ -20,7 +20,8 @@ from simulator.records import Op, Trace
 @dataclass(frozen=True)
 class Candidate:
     """Groups alike: `number` in the list, the first one's `group`, how many there are, the seconds
-    of all; `reason` says why it cannot be exported, None where it can."""
+    of all; `reason` says why it cannot be exported, None where it can. `guessed` names the ops of
+    which the trace does not say which of several alike parts of a tensor they read."""
 
     number: int
     name: str
@@ -28,6 +29,7 @@ class Candidate:
     count: int
     seconds: float
     reason: str | None
+    guessed: tuple[str, ...] = ()
 
 
 def compiled(p: Prediction) -> Fused:
@@ -51,7 +53,7 @@ def candidates(p: Prediction) -> list[Candidate]:
         alike.setdefault(_key(fused, number), []).append(number)
     found = [
         Candidate(0, _name(fused, numbers[0]), numbers[0], len(numbers),
-                  float(took[numbers].sum()), reason(fused, numbers[0]))
+                  float(took[numbers].sum()), *_judged(fused, numbers[0]))
         for numbers in alike.values()
     ]  # fmt: skip
     found.sort(key=lambda each: -each.seconds)
@@ -76,14 +78,19 @@ def find(found: list[Candidate], wanted: str) -> Candidate:
 
 def reason(fused: Fused, number: int) -> str | None:
     """Why a group cannot be exported; None where it can."""
-    group = fused.groups[number]
-    if group.library:
-        return why_not(fused.trace.ops[number].signature)
+    return _judged(fused, number)[0]
+
+
+def _judged(fused: Fused, number: int) -> tuple[str | None, tuple[str, ...]]:
+    """Why not, and what is guessed."""
+    if fused.groups[number].library:
+        return why_not(fused.trace.ops[number].signature), ()
     try:
-        kernel(fused_group(fused, number))
+        group = fused_group(fused, number)
+        kernel(group)
     except InputError as error:
-        return str(error)
-    return None
+        return str(error), ()
+    return None, group.guessed
 
 
 def _name(fused: Fused, number: int) -> str:

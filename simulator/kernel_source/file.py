@@ -9,9 +9,11 @@ from simulator.kernel_source.kernel import Kernel
 from simulator.kernel_source.layouts import Layout
 from simulator.kernel_source.reference import reference, shown
 from simulator.kernel_source.writer import Operand
+from simulator.records import ITEM_BYTES
 
 _TOLERANCES = {2: ("bfloat16", 2.0**-6), 1: ("float16", 2.0**-9), 0: ("float32", 5e-5)}
-_PERSISTENT_ELEMENTS, _PER_THREAD = 2048, 16
+_PER_THREAD, _PER_THREAD_OF_BYTES = 16, 8
+_LEAST_WARPS, _MOST_WARPS = 4, 16
 
 _HEAD = '''"""{title}
 
@@ -59,13 +61,24 @@ def source(kernel: Kernel, told: Told) -> str:
     operands = [*kernel.operands, *more]
     parameters = ", ".join(["s", *(o.name for o in operands)])
     body = [
-        *_triton(kernel), "", "", *_operands(kernel, operands), "", "",
+        *_triton(kernel), "", "", *_elements(kernel), "", "", *_operands(kernel, operands), "", "",
         *_launch(kernel, parameters), "", "",
         f"def reference({parameters}):",
         '    """The ops of the trace, as eager PyTorch runs them."""', *_indented(lines), "", "",
     ]  # fmt: skip
-    head = _HEAD.format(title=told.title, about=told.about)
+    about = "\n\n".join([told.about, *_guess(kernel)])
+    head = _HEAD.format(title=told.title, about=about)
     return head + "\n".join([*_constants(kernel, told), "", "", *body]) + RUNNING
+
+
+def _guess(kernel: Kernel) -> list[str]:
+    """What must be said of parts that the trace does not tell apart."""
+    ops = ", ".join(kernel.group.guessed)
+    return [
+        f"GUESSED: {ops} read parts of a tensor that are alike but for where they begin.\n"
+        "A trace does not say which op reads which: kernel and reference take them in one order,\n"
+        "which need not be the network's. Bytes and work are the same either way."
+    ] if ops else []  # fmt: skip
 
 
 def _constants(kernel: Kernel, told: Told) -> list[str]:
@@ -92,10 +105,17 @@ def _constants(kernel: Kernel, told: Told) -> list[str]:
 def _triton(kernel: Kernel) -> list[str]:
     given = [f"{o.name}_ptr" for o in kernel.operands] + [f"{result.name}_ptr" for result in
                                                          kernel.results]  # fmt: skip
-    given += kernel.arguments
-    given += [f"{name}: tl.constexpr" for name in (("BLOCK",) if kernel.cols is None else
-                                                   ("ROWS", "COLS"))]  # fmt: skip
+    tile = ("BLOCK",) if kernel.cols is None else ("ROWS", "COLS")
+    # Sizes are constants, as in a network compiled for its shapes: what divides by one multiplies
+    given += [f"{name}: tl.constexpr" for name in (*kernel.arguments, *tile)]
     return ["@triton.jit", f"def kernel({', '.join(given)}):", *_indented(kernel.lines)]
+
+
+def _elements(kernel: Kernel) -> list[str]:
+    count = [kernel.count] if kernel.cols is None else [kernel.count, kernel.cols]
+    return ["def elements(s):", '    """How many elements the kernel goes over."""',
+            f"    return {' * '.join(kernel.names.text(size, 's.') for size in count)}",
+            ]  # fmt: skip
 
 
 def _operands(kernel: Kernel, operands: list[Operand]) -> list[str]:
@@ -118,7 +138,7 @@ def _layout(kernel: Kernel, made: Layout) -> str:
 
 
 def _launch(kernel: Kernel, parameters: str) -> list[str]:
-    made = [f"{each.name} = torch.empty_strided({_layout(kernel, each.layout)}, device=DEVICE)"
+    made = [f"{each.name} = empty({_layout(kernel, each.layout)}, device=DEVICE)"
             for each in kernel.results]  # fmt: skip
     results = ", ".join(each.name for each in kernel.results)
     given = [*(o.name for o in kernel.operands), results]
@@ -131,17 +151,28 @@ def _launch(kernel: Kernel, parameters: str) -> list[str]:
         tile = _tile(kernel, kernel.names.text(kernel.cols, "s."))
         grid, constants = "rows", "ROWS=rows, COLS=cols, num_warps=warps"
     call = f"kernel[(triton.cdiv({count}, {grid}),)]({', '.join(given)}, {constants})"
-    return [f"def fused({parameters}):", '    """The results, by one launch of the kernel."""',
+    return [f"def fused({parameters}, empty=torch.empty_strided):",
+            '    """The results, by one launch of the kernel."""',
             *_indented([*made, *tile, call]), f"    return ({results},)"]  # fmt: skip
 
 
 def _tile(kernel: Kernel, cols: str) -> list[str]:
     if kernel.walking:
-        sizes = (1, 4096, 8) if kernel.beside else (32, 64, 4)
+        # Beside each other: Inductor's choice (triton_heuristics.py, contiguous_config)
+        sizes = (1, 2048, 16) if kernel.beside else (32, 64, 4)
         return ["rows, cols, warps = {}, {}, {}".format(*sizes)]
-    return [f"cols = triton.next_power_of_2({cols})",
-            f"rows = max(1, {_PERSISTENT_ELEMENTS} // cols)",
-            f"warps = min(16, max(4, rows * cols // {32 * _PER_THREAD}))"]  # fmt: skip
+    per_thread = _PER_THREAD_OF_BYTES if _reads_bytes(kernel) else _PER_THREAD
+    least = 32 * _LEAST_WARPS * per_thread
+    return [f"cols = triton.next_power_of_2({cols})", f"rows = max(1, {least} // cols)",
+            f"warps = min({_MOST_WARPS}, max({_LEAST_WARPS}, rows * cols // {32 * per_thread}))",
+            ]  # fmt: skip
+
+
+def _reads_bytes(kernel: Kernel) -> bool:
+    """Flags beside halves: a thread would load 16 flags at once, but 8 halves, and with 16 elements
+    a thread Triton exchanges each operand through shared memory to bring them together."""
+    sizes = {ITEM_BYTES[o.layout.dtype] for o in kernel.operands}
+    return 1 in sizes and len(sizes) > 1
 
 
 def _indented(lines: list[str] | tuple[str, ...]) -> list[str]:

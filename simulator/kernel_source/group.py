@@ -12,7 +12,7 @@ from simulator.fusion import Fused
 from simulator.fusion.access import value_of
 from simulator.fusion.dataflow import Value, dataflow
 from simulator.fusion.fused_trace import external
-from simulator.fusion.offsets import offsets
+from simulator.fusion.offsets import guessed, offsets
 from simulator.fusion.scheduling import Group
 from simulator.kernel_source.layouts import Layout, layout
 from simulator.kernel_source.sizes import Size
@@ -56,13 +56,15 @@ class GroupOp:
 class FusedGroup:
     """`ops` by number; `makers` say which op and output makes a value inside; all others come from
     memory, of `elements` in their storage. `stores` are the values with their layouts. `cases`
-    name the traces that it was read from, the exported one first."""
+    name the traces that it was read from, the exported one first. `guessed` names the ops that read
+    one of several alike parts of a tensor: which one, a trace does not say."""
 
     ops: tuple[GroupOp, ...]
     makers: dict[Value, tuple[GroupOp, int]]
     elements: dict[Value, Size]
     stores: tuple[tuple[Value, Layout], ...]
     cases: tuple[str, ...]
+    guessed: tuple[str, ...]
 
 
 def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] = ()) -> FusedGroup:
@@ -91,7 +93,7 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
     return FusedGroup(
         ops, makers, elements,
         tuple((value, _made(ops, value)) for value in stored),
-        ("as exported", *(name for name, _ in same)),
+        ("as exported", *(name for name, _ in same)), _guessed(trace, ops),
     )  # fmt: skip
 
 
@@ -140,6 +142,11 @@ def _ops(traces: Sequence[Trace], members: Sequence[int]) -> tuple[GroupOp, ...]
                     tuple(zip(flow.makes[i], makes, strict=True)), args)
         )  # fmt: skip
     return tuple(found)
+
+
+def _guessed(trace: Trace, ops: Sequence[GroupOp]) -> tuple[str, ...]:
+    found = guessed(trace, dataflow(trace).computes)
+    return tuple(dict.fromkeys(op.short for op in ops if found[op.number]))
 
 
 def _varying(values: list[Any]) -> Any:

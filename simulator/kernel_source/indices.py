@@ -91,6 +91,9 @@ class Index:
             atom, coefficient = next(iter(rest.terms))
             if isinstance(atom, Part) and atom.how == "//" and coefficient.is_(1):
                 return whole + atom.inner.over(atom.by * by)
+        if (found := rest._coarse(by)) is not None:
+            high, _, step = found
+            return whole + high.over(by // step)
         less, by = rest._reduced(by)
         return whole + _single(Part(less, "//", by))
 
@@ -99,6 +102,9 @@ class Index:
         _, rest = self._split(by)
         if rest.most.below(by):
             return rest
+        if (found := rest._coarse(by)) is not None:
+            high, low, step = found
+            return high.modulo(by // step).times(step) + low
         less, fewer = rest._reduced(by)
         return _single(Part(less, "%", fewer)).times(by // fewer)
 
@@ -109,6 +115,16 @@ class Index:
         return Index(frozenset(whole), self.constant // by), Index(
             frozenset(rest), self.constant % by
         )
+
+    def _coarse(self, by: Size) -> tuple[Index, Index, Size] | None:
+        """As step · high + low with low < step, for a step that divides `by`: high alone says the
+        quotient, as in (50257 · r + c) // (50257 · n). None where nothing is left below a step."""
+        for _, coefficient in sorted(self.terms, key=lambda term: term[1].values):
+            step = Size(tuple(map(gcd, coefficient.values, by.values)))
+            high, low = self._split(step)
+            if low.terms and high.terms and low.most.below(step):
+                return high, low, step
+        return None
 
     def _reduced(self, by: Size) -> tuple[Index, Size]:
         """Both without the largest factor that all of it has in common with `by`."""

@@ -11,6 +11,7 @@ from simulator.kernel_source.element import RULES
 from simulator.kernel_source.group import FusedGroup
 from simulator.kernel_source.indices import variable
 from simulator.kernel_source.layouts import At, Layout, digits, number
+from simulator.kernel_source.order import loads_first
 from simulator.kernel_source.rows import Rows, lead
 from simulator.kernel_source.sizes import Names, Size
 from simulator.kernel_source.writer import Operand, Writer
@@ -81,12 +82,16 @@ def kernel(group: FusedGroup, whole: int = WHOLE) -> Kernel:
 def _loop(group: FusedGroup) -> Kernel:
     writer = Writer(group, False)
     count = group.stores[0][1].numel
-    i = variable("i", count)
+    i, first = variable("i", count), group.stores[0][1]
+    # In the order in which the first result lies in memory, as Inductor nests its loops
+    at = first.at(i) if first.dense else digits(i, first.shape)
     results: list[Result] = []
     for value, made in group.stores:
         if made.numel != count:
             raise InputError("its results are of different sizes")
-        _store(writer, value, made, digits(i, made.shape), results)
+        same = made.shape == first.shape
+        mine = at if same else digits(number(at, first.shape, first.cases), made.shape)
+        _store(writer, value, made, mine, results)
     lines = ["i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)",
              f"inside = i < {writer.names.text(count)}"]  # fmt: skip
     lines[0] = _wide(lines[0], group)
@@ -142,8 +147,10 @@ def _kernel(
     writer: Writer, head: list[str], results: list[Result], count: Size,
     found: Rows | None = None,
 ) -> Kernel:  # fmt: skip
+    lines = [*head, *writer.lines]
+    lines = lines if writer.walking else loads_first(lines)
     return Kernel(
-        writer.group, (*head, *writer.lines), tuple(writer.operands.values()), tuple(results),
+        writer.group, tuple(lines), tuple(writer.operands.values()), tuple(results),
         writer.names, tuple(writer.names.values), count, found.cols if found else None,
         writer.walking, found.beside if found else True,
     )  # fmt: skip

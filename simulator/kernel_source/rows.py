@@ -68,20 +68,23 @@ class Rows:
         return tuple(found[d] for d in range(len(found)))
 
 
-def over_row(
-    e: Element, how: str, kept: At, each: Callable[[Rows, At], Term], name: str
-) -> str:  # fmt: skip
-    """A sum of the row that the kept dimensions name, which must be the kernel's own."""
-    rows = Rows(e.op)
-    writer = e.writer
+def _own_row(e: Element, kept: At) -> tuple[Rows, At]:
+    """The rows of an op, and the element of the one that the kept dimensions name, which must be
+    the kernel's own."""
+    rows, writer = Rows(e.op), e.writer
     if writer.row is None or number(kept, rows.outer, rows.seen.cases) != writer.row:
         raise InputError(f"{e.op.name} is summed over other rows than the kernel's")
     if rows.cols != writer.cols:
         raise InputError(f"{e.op.name} is summed over rows of another length than the kernel's")
-    col = variable("c", rows.cols)
-    found = writer.over_row(name, how, lambda: each(rows, rows.element(kept, col)),
-                            (e.op.number, name))  # fmt: skip
-    return e.use(found)
+    return rows, rows.element(kept, variable("c", rows.cols))
+
+
+def over_row(
+    e: Element, how: str, kept: At, each: Callable[[Rows, At], Term], name: str
+) -> str:  # fmt: skip
+    """A sum of the row that the kept dimensions name."""
+    rows, at = _own_row(e, kept)
+    return e.use(e.writer.over_row(name, how, lambda: each(rows, at), (e.op.number, name)))
 
 
 def _kept(e: Element) -> At:
@@ -121,6 +124,11 @@ def let(e: Element, name: str, parts: list[str | Term], text: str) -> Term:
 
 
 def _exponentials(e: Element, kept: At) -> tuple[str, str]:
+    """The largest of a row and the sum of the exponentials below it."""
+    if e.writer.walking:
+        _, at = _own_row(e, kept)
+        e.depends |= {"r"}
+        return e.writer.exponentials(lambda: e.term("self", at), (e.op.number, "exponentials"))
     most = over_row(e, "max", kept, of_input(e, "self"), "most")
 
     def each(_: Rows, at: At) -> Term:

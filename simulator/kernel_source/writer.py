@@ -63,6 +63,7 @@ class Writer:
         self._loop: _Scope | None = None
         self._taken = {"r", "c", "i", "tl", "start", "cols", "inside", "in_rows", "in_cols"}
         self._guards: tuple[Term, ...] = ()
+        self._exponentials: dict[Any, tuple[str, str]] = {}
 
     @property
     def lines(self) -> list[str]:
@@ -222,6 +223,40 @@ class Writer:
         self._top.lines.append(f"{found.text} = tl.{how}({text}, axis=1, keep_dims=True)")
         self._top.known[(key, ())] = found
         return found
+
+    def exponentials(self, make: Callable[[], Term], key: Any) -> tuple[str, str]:
+        """The largest of a row's elements, and the sum of their exponentials divided by its own, in
+        one walk along the row, as Inductor's online_softmax_combine has it: what a lane has summed
+        shrinks whenever a larger element comes."""
+        if key in self._exponentials:
+            return self._exponentials[key]
+        most, powers, highest, summed, later, shift, least = map(
+            self._fresh,
+            ("most", "powers", "most_so_far", "powers_so_far", "most_later", "shift", "least"),
+        )
+        nothing = 'float("-inf")'
+        self._top.lines += [
+            f"{highest} = tl.full([ROWS, COLS], {nothing}, tl.float32)",
+            f"{summed} = tl.full([ROWS, COLS], 0.0, tl.float32)",
+        ]
+        with self.walk():
+            each = self.let("each", f"tl.where(inside, {make().text}, {nothing})",
+                            frozenset({"r", "c"})).text  # fmt: skip
+            assert self._loop is not None
+            self._loop.lines += [
+                f"{later} = tl.maximum({highest}, {each})",
+                f"{shift} = tl.where({later} == {nothing}, 0.0, {later})",  # -inf less -inf is NaN
+                f"{summed} = {summed} * tl.exp({highest} - {shift}) + tl.exp({each} - {shift})",
+                f"{highest} = {later}",
+            ]
+        self._top.lines += [
+            f"{most} = tl.max({highest}, axis=1, keep_dims=True)",
+            f"{least} = tl.where({most} == {nothing}, 0.0, {most})",
+            f"{summed} = {summed} * tl.exp({highest} - {least})",
+            f"{powers} = tl.sum({summed}, axis=1, keep_dims=True)",
+        ]
+        self._exponentials[key] = most, powers
+        return most, powers
 
     # -- results ----------------------------------------------------------------------------------
 

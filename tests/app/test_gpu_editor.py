@@ -1,13 +1,11 @@
 """The form of a GPU: what it holds, what it refuses, and what the scenario makes of it."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QElapsedTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
@@ -25,6 +23,7 @@ from simulator.hardware import gpu
 from simulator.scenario import predict
 from simulator.whatif import tracing_ask
 from simulator.whatif.setting import gpu_of
+from tests.app.waiting import wait
 
 
 @pytest.fixture(autouse=True)
@@ -173,15 +172,6 @@ def test_a_saved_gpu_is_a_file_of_the_users_own(
     assert card.sources["units"] == gpu("h200").sources["units"]
 
 
-def wait(window: Window) -> None:
-    clock = QElapsedTimer()
-    clock.start()
-    while window.worker.busy() and clock.elapsed() < 20_000:
-        QCoreApplication.processEvents()
-        time.sleep(0.005)
-    assert not window.worker.busy()
-
-
 @pytest.fixture
 def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
     monkeypatch.setenv("RIDGEPOINT_TRACES", str(tmp_path))
@@ -190,7 +180,7 @@ def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
     made = Window(Session(State((Named("Today", FIRST),))), Worker())
     made.show()
     made.beside[1].hide()
-    wait(made)
+    wait(made.worker)
     yield made
     made.close()
     made.worker.close()
@@ -205,7 +195,7 @@ def opened(window: Window) -> Editor:
 
 
 def period_s(window: Window) -> float:
-    wait(window)
+    wait(window.worker)
     assert window.answering.answer is not None
     return window.answering.answer.prediction.period_s
 
@@ -225,13 +215,13 @@ def test_the_scenario_uses_what_was_filled_in_and_undo_brings_it_back(
     assert window.session.state.scenario == FIRST and period_s(window) == before
     window.inspector.gpu.activated.emit(window.inspector.gpu.findData("inline"))
     assert window.session.state.scenario.gpu == used.gpu  # it is still offered
-    QCoreApplication.sendPostedEvents(None, 52)  # DeferredDelete
+    assert window.gpu_editing.editor is None  # it went with its closing
     editor = opened(window)
     editor.save()
     assert window.session.state.scenario == replace(FIRST, gpu="my_h200_sxm_141gb")
     assert window.shelf.card("gpu:my_h200_sxm_141gb") is not None
     slow = period_s(window)
-    QCoreApplication.sendPostedEvents(None, 52)
+    assert window.gpu_editing.editor is None  # it went with its closing
     editor = opened(window)  # the user's own file: written over, and asked again
     typed(editor, "tensor_tflops.bf16", "250")
     editor.save()

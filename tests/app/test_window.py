@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QElapsedTimer
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
@@ -34,6 +34,7 @@ from app.window.panel import export
 from app.window.window import Window
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply, tracing_ask
+from tests.app.waiting import wait
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def window(tmp_path_factory: pytest.TempPathFactory):
     made.resize(1280, 800)
     made.show()
     made.beside[1].hide()  # no advice is looked for where nobody sees it
-    wait(made)
+    wait(made.worker)
     yield made
     made.close()
     made.worker.close()
@@ -60,16 +61,7 @@ def window(tmp_path_factory: pytest.TempPathFactory):
 def _as_opened(window: Window):
     yield
     window.session.opened(State((Named("Today", FIRST),)))
-    wait(window)
-
-
-def wait(window: Window) -> None:
-    clock = QElapsedTimer()
-    clock.start()
-    while window.worker.busy() and clock.elapsed() < 20_000:
-        QCoreApplication.processEvents()
-        time.sleep(0.005)
-    assert not window.worker.busy()
+    wait(window.worker)
 
 
 def in_front(window: Window) -> Iterator[View]:
@@ -80,7 +72,7 @@ def in_front(window: Window) -> Iterator[View]:
         for _ in range(5):
             QCoreApplication.processEvents()
             time.sleep(0.01)
-        wait(window)
+        wait(window.worker)
         yield view
 
 
@@ -101,13 +93,13 @@ def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
     for batch in (65, 80, 128):
         window.inspector.batch.slider.setValue(batch)
     window.inspector.batch.slider.sliderReleased.emit()
-    wait(window)
+    wait(window.worker)
     after = window.verdict.answer
     assert after is not None and after.scenario == replace(FIRST, batch=128)
     assert after.prediction.period_s == predict(replace(FIRST, batch=128)).period_s
     assert window.session.history.count() == 1
     window.session.history.undo()
-    wait(window)
+    wait(window.worker)
     assert window.verdict.answer == before
     assert window.inspector.batch.slider.value() == 64
     assert window.inspector.batch.box.text() == "64"
@@ -116,7 +108,7 @@ def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
 def test_a_typed_number_beyond_the_slider_is_asked(window: Window):
     window.inspector.batch.box.setText("2000")
     window.inspector.batch.box.editingFinished.emit()
-    wait(window)
+    wait(window.worker)
     assert window.session.state.scenario.batch == 2000
     assert window.verdict.answer is not None
     assert window.verdict.answer.subject.batch == 2000
@@ -126,16 +118,17 @@ def test_a_control_takes_the_place_of_the_what_if_that_said_the_same(window: Win
     window.session.ask(apply(apply(FIRST, "mode", {"to": "cuda_graph"}), "no_python"), "what-ifs")
     window.inspector.mode.buttons["eager"].click()
     assert [each.name for each in window.session.state.scenario.whatifs] == ["no_python"]
-    wait(window)
+    wait(window.worker)
     assert window.verdict.answer is not None
     assert window.verdict.answer.prediction.mode == "eager"
 
 
 def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
+    window.session.show("Lessons")  # where no view asks for hundreds of compiled steps
     window.session.ask(apply(FIRST, "mode", {"to": "reduce-overhead"}), "mode")
     buttons = window.inspector.mode.buttons
     assert [name for name, button in buttons.items() if button.isChecked()] == ["compiled"]
-    wait(window)
+    wait(window.worker)
     assert window.verdict.answer is not None
     assert window.verdict.answer.prediction.mode == "reduce-overhead"
 
@@ -143,12 +136,12 @@ def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
 def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
     before = window.verdict.answer
     window.session.ask(replace(FIRST, batch=0), "batch 0")
-    wait(window)
+    wait(window.worker)
     assert window.banner.isVisible()
     assert window.banner.label.text() == "batch is 0: expected 1 or more"
     assert window.verdict.answer is before and window.verdict.stale
     window.session.history.undo()
-    wait(window)
+    wait(window.worker)
     assert not window.banner.isVisible() and not window.verdict.stale
 
 
@@ -213,7 +206,7 @@ def test_a_card_dropped_on_a_scenario_changes_that_one_alone(window: Window):
     assert window.session.state.current == 1
     refused = window.dropping.offered("gpu:h200_sxm", 1)
     assert refused.done is None and refused.words == "H200 SXM 141GB is in scenario B already"
-    wait(window)
+    wait(window.worker)
 
 
 def test_a_card_that_is_refused_is_said_and_nothing_moves(window: Window):

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer
+from shiboken6 import delete
 
 from app import examples
 from app.background.answer import along_batch, answered
-from app.background.tracing import key_of
+from app.background.tracing import Tracing, key_of
 from app.background.worker import Worker
 from app.plots.drawing import application
 from simulator.errors import UntracedError
 from simulator.scenario import Scenario
 from simulator.whatif import tracing_ask
 from simulator.whatif.setting import setting
+from tests.app.waiting import wait
 
 
 @pytest.fixture
@@ -28,15 +30,6 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     tracing_ask.trace_elsewhere(False)
     tracing_ask.forget()
     del running
-
-
-def wait(worker: Worker) -> None:
-    clock = QElapsedTimer()
-    clock.start()
-    while worker.busy() and clock.elapsed() < 20_000:
-        QCoreApplication.processEvents()
-        time.sleep(0.01)  # a call in a tight loop wears None out before Python 3.12
-    assert not worker.busy()
 
 
 def test_the_first_example_is_answered_and_only_the_last_question_counts(worker: Worker):
@@ -104,3 +97,17 @@ def test_the_files_are_small_and_all_there():
     sizes = [path.stat().st_size for path in examples.FOLDER.glob("*.families")]
     assert len(sizes) == len(list(examples.asks()))
     assert sum(sizes) < 1.2 * 2**20
+
+
+def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    running, raised, told = application(), list[object](), list[str]()
+    monkeypatch.setattr("sys.excepthook", lambda *what: raised.append(what))
+    tracing = Tracing()
+    tracing.need(UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu), True,
+                 told.append)  # fmt: skip
+    delete(tracing)  # as Qt does when its owner goes, child process and all
+    QCoreApplication.processEvents()
+    assert raised == [] and told == []
+    del running

@@ -24,7 +24,7 @@ KERNELS = {
     "batch_norm": "resnet50 --batch 32 --dtype fp16 --group native_batch_norm+relu",
     "gelu_backward": "gpt2 --batch 8 --seq 512 --dtype bf16 --train --group gelu_backward",
     "layer_norm_backward": "gpt2 --batch 8 --seq 512 --dtype bf16 --train "
-    "--group native_layer_norm_backward+add+native_dropout_backward",
+    "--group to_copy+native_layer_norm_backward+add+native_dropout_backward",
     "log_of_sums": "gpt2 --batch 8 --seq 512 --dtype bf16 --train --group to_copy+logsumexp",
 }  # fmt: skip
 

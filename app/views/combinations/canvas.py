@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen, QPixmap
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 
 from app.theme import LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.canvas import Canvas
+from app.views.combinations.lines import Lines
 from app.views.combinations.table import Column, Table
-from app.views.paint import Paint, faint
+from app.views.paint import Paint
 from app.views.scale import Floats, Scale
-from simulator.prediction import REGIMES
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _REACH = 70.0, 70.0, 40.0, 20.0, 26.0
-_TICKS, _DASHED, _MANY = 4, 600, 2000
-_DASHES: dict[str, list[float]] = {"memory": [2, 3], "overhead": [7, 3]}
-"""A regime is told by its line too; compute's is whole."""
+_TICKS = 4
 Brush = tuple[float, float]
 
 
@@ -31,18 +29,18 @@ class LinesCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Every combination as a line through its values and figures")
         self.table: Table | None = None
+        self.lines = Lines(np.zeros(0, np.int64))
         self.brushes: dict[int, Brush] = {}
         self.axis = 0
         self.stale = False
         self._from: tuple[int, float] | None = None
-        self._lines: tuple[object, QPixmap] | None = None
 
     def show_table(self, table: Table) -> None:
         """Draw these; brushes stay where the columns are the same."""
         before = [c.name for c in self.table.columns] if self.table else []
         if [c.name for c in table.columns] != before:
             self.brushes, self.axis = {}, 0
-        self.table, self.stale = table, False
+        self.table, self.lines, self.stale = table, Lines(table.regimes), False
         self.update()
 
     @property
@@ -78,46 +76,14 @@ class LinesCanvas(Canvas):
             words = "Predicting every combination …" if table is None else "No combination runs."
             paint.text(self.width() / 2, self.height() / 2, words, theme.ink3, align=0.5)
             return
-        kept = self.kept
         paint.painter.setOpacity(0.6 if self.stale else 1.0)
-        if paint.vector:
-            self._draw_lines(paint.painter, table, kept)
-        else:
-            paint.painter.drawPixmap(0, 0, self._drawn(paint, table, kept))
+        ys = np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
+        xs = [self.across(at) for at in range(len(table.columns))]
+        brushes = tuple(sorted(self.brushes.items()))
+        self.lines.draw(paint, self.size(), xs, ys, self.kept, brushes)
         for at, column in enumerate(table.columns):
             self._axis(paint, at, column)
         paint.painter.setOpacity(1.0)
-
-    def _drawn(self, paint: Paint, table: Table, kept: NDArray[np.bool_]) -> QPixmap:
-        """The lines, painted anew where they are others."""
-        key = (id(table), tuple(sorted(self.brushes.items())), self.theme.name, self.width(),
-               self.height(), paint.ratio)  # fmt: skip
-        if self._lines is None or self._lines[0] != key:
-            drawn = QPixmap(self.size() * paint.ratio)
-            drawn.setDevicePixelRatio(paint.ratio)
-            drawn.fill(Qt.GlobalColor.transparent)
-            painter = QPainter(drawn)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(table) < _MANY)
-            self._draw_lines(painter, table, kept)
-            painter.end()
-            self._lines = key, drawn
-        return self._lines[1]
-
-    def _draw_lines(self, painter: QPainter, table: Table, kept: NDArray[np.bool_]) -> None:
-        """What is not kept below, then regime by regime; lines that run together are one."""
-        theme = self.theme
-        ys = np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
-        xs = [self.across(at) for at in range(len(table.columns))]
-        painter.setPen(faint(mixed(theme.ink3, theme.bg1, 0.5), 0.35))
-        painter.drawLines(_segments(xs, ys[~kept]))
-        for number, regime in enumerate(REGIMES):
-            found = _segments(xs, ys[kept & (table.regimes == number)])
-            strength = float(np.clip(400 / max(1, len(found)), 0.16, 0.7))
-            pen = QPen(faint(theme.regime(regime).fill, strength), 1.0)
-            if regime in _DASHES and len(found) < _DASHED:
-                pen.setDashPattern(_DASHES[regime])
-            painter.setPen(pen)
-            painter.drawLines(found)
 
     def _axis(self, paint: Paint, at: int, column: Column) -> None:
         theme, x, scale = self.theme, self.across(at), self.scale(column)
@@ -219,13 +185,3 @@ class LinesCanvas(Canvas):
         place = int(np.argmin(np.abs(np.log(ends / low))))
         place = min(max(place + (step if self.axis in self.brushes else 0), 0), 9)
         self.brush(self.axis, float(ends[place]), float(ends[place + 1]))
-
-
-def _segments(xs: list[float], ys: Floats) -> list[QLineF]:
-    """The lines of rows from axis to axis, each once: to three pixels where there are many."""
-    grain = 1.0 if len(ys) < _MANY else 3.0
-    found: list[QLineF] = []
-    for at in range(len(xs) - 1) if len(ys) else ():
-        ends = np.unique(np.round(ys[:, at : at + 2] / grain).astype(np.int32), axis=0) * grain
-        found += [QLineF(xs[at], a, xs[at + 1], b) for a, b in ends.tolist()]
-    return found

@@ -10,15 +10,16 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from app.formulas.launches import achieved, intensity_sum, ridge
-from app.plots.scale import decade_ticks
-from app.quantities import number, percent, scaled, seconds
-from app.theme import SUPPORT_PX, Theme
+from app.quantities import number, percent, seconds
+from app.theme import Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
 from app.views.launches import Alike
 from app.views.paint import Paint, pill_box
-from app.views.roofline.ceilings import Frame, arrow, beside, ceilings
-from app.views.roofline.scene import Ends, Roof, ends, overhead_parts, roof
+from app.views.roofline.axes import axes
+from app.views.roofline.ceilings import Frame, arrow, ceilings
+from app.views.roofline.scene import Ends, Roof, ends, roof
+from app.views.roofline.strip import overhead_strip
 from app.views.scale import Scale
 from simulator.prediction import Prediction
 
@@ -120,7 +121,7 @@ class RooflineCanvas(Canvas):
         for _, at, radius in self.marks():
             reach = 0.8 * radius
             labels.take(QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach))
-        self._axes(paint)
+        axes(paint, self.plot, *self.scales, self.gutter, self.height() < _FLAT)
         paint.painter.save()
         paint.painter.setClipRect(self.plot.adjusted(-1, -_ABOVE, 1, 1))
         ceilings(paint, frame, self.roof, labels)
@@ -129,31 +130,7 @@ class RooflineCanvas(Canvas):
         for words, y, ink in frame.named:
             paint.pill(self.plot.right() - 1, y, words, ink, align=1.0)
         paint.painter.restore()
-        self._strip(paint, self.prediction)
-
-    def _axes(self, paint: Paint) -> None:
-        theme, area = self.theme, self.plot
-        x, y = self.scales
-        for value, name in decade_ticks(x.low, x.high, 6):
-            at = x.at(2.0**value)
-            paint.line([(at, area.top()), (at, area.bottom())], theme.grid)
-            if self.gutter and at < area.left() + self.gutter + 26:
-                continue
-            paint.text(at, area.bottom() + 11, _short(name), theme.ink3, align=0.5)
-        for value, _ in decade_ticks(y.low, y.high, 6):
-            at = y.at(2.0**value)
-            paint.line([(area.left(), at), (area.right(), at)], theme.grid)
-            amount, unit = scaled(2.0**value, "", 1).split(" ")
-            paint.text(area.left() - 7, at, f"{amount} {unit}", theme.ink3, align=1.0)
-        if self.gutter:
-            edge = area.left() + self.gutter
-            paint.line([(edge, area.top()), (edge, area.bottom())], theme.line)
-            paint.text(area.left() - 4, area.bottom() + 11, "no FLOP", theme.ink3)
-        middle = (area.left() + self.gutter + area.right()) / 2
-        if self.height() >= _FLAT:
-            words = "Arithmetic intensity, FLOP per byte"
-            paint.text(middle, area.bottom() + 28, words, theme.ink3, align=0.5)
-        paint.text(area.left() - 7, area.top() - 12, "FLOP/s", theme.ink3, align=1.0)
+        overhead_strip(paint, self.strip, self.prediction)
 
     def _trails(self, paint: Paint) -> None:
         """From where the baseline's launches stand to where these do."""
@@ -197,29 +174,6 @@ class RooflineCanvas(Canvas):
             ):
                 paint.line([(at.x(), at.y()), (centre.x(), centre.y())], theme.ink3, 1.0)
             paint.pill(centre.x(), centre.y(), words, theme.ink)
-
-    def _strip(self, paint: Paint, p: Prediction) -> None:
-        """A step as a bar: its overhead hatched, by part; the rest are the kernels."""
-        theme, bar = self.theme, self.strip
-        parts = overhead_parts(p)
-        total = sum(s for _, s in parts)
-        left = bar.left() - 4
-        paint.text(left, _TOP - 4, "Overhead", theme.overhead.ink, SUPPORT_PX, 600)
-        paint.text(left, _TOP + 12, f"{seconds(total)}", theme.ink3)
-        paint.area(bar, theme.bg3, radius=2)
-        whole = max(p.period_s, total, 1e-12)
-        floor, spots = bar.top(), list[tuple[str, str, float]]()
-        for name, value in parts:
-            if value <= 0:
-                continue
-            high = bar.height() * value / whole
-            box = QRectF(bar.left(), floor, bar.width(), max(high - 1, 1.0))
-            paint.area(box, "overhead", edge=theme.overhead.fill if high > 5 else "", radius=2)
-            spots.append((name, seconds(value), floor + high / 2))
-            floor += high
-        rest = max(0.0, whole - total)
-        spots.append(("kernels", seconds(rest), (floor + bar.bottom()) / 2))
-        beside(paint, spots, bar)
 
     # the pointer and the keys
 
@@ -316,7 +270,3 @@ class RooflineCanvas(Canvas):
 
 def _named(a: Alike) -> str:
     return a.label + (f" ×{a.count}" if a.count > 1 else "")
-
-
-def _short(name: str) -> str:
-    return name.replace(",000,000", "M").replace(",000", "k")

@@ -153,20 +153,3 @@ def arrow(paint: Paint, start: QPointF, off: float, end: QPointF, before: float,
 
 def _square(at: QPointF, reach: float) -> QRectF:
     return QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach)
-
-
-def beside(paint: Paint, spots: list[tuple[str, str, float]], bar: QRectF) -> None:
-    """Names and figures right of a bar, pushed apart where they would meet."""
-    theme, high = paint.theme, 30.0
-    places = [y for _, _, y in spots]
-    for _ in range(12):
-        for i in range(1, len(places)):
-            near = high - (places[i] - places[i - 1])
-            if near > 0:
-                places[i - 1] -= near / 2
-                places[i] += near / 2
-        places = [min(max(y, bar.top() + 12), bar.bottom() - 12) for y in places]
-    for (name, value, at), y in zip(spots, places, strict=True):
-        paint.line([(bar.right() + 1, at), (bar.right() + 7, y)], theme.line2)
-        paint.text(bar.right() + 10, y - 7, name, theme.ink, LABEL_PX, 600)
-        paint.text(bar.right() + 10, y + 7, value, theme.ink3)

@@ -7,16 +7,17 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent
 
 from app.plots.patterns import STACK
-from app.plots.scale import factor_ticks
-from app.quantities import between, count_of, data, percent, plain, seconds, seconds_unit
-from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
+from app.quantities import between, plain, seconds
+from app.theme import CURVE_WIDTH, SECOND_WIDTH, SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
-from app.views.paint import Paint, Points, face, pill_box, width
+from app.views.paint import Paint, Points, face, pill_box
 from app.views.scale import Scale
-from app.views.sweep.curves import Curve, Curves, axis_name, axis_title, value_words, within_words
+from app.views.sweep import axes, shifts
+from app.views.sweep.axes import Halves
+from app.views.sweep.cards import card
+from app.views.sweep.curves import Curve, Curves, axis_name, axis_title, within_words
 from app.views.sweep.lines import at_line, crosses, points, ring, take
-from simulator.prediction import REGIMES
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM, _FLAT_BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0, 24.0
 _FLAT = 190.0
@@ -43,7 +44,7 @@ class SweepCanvas(Canvas):
     # where things stand
 
     @property
-    def halves(self) -> tuple[QRectF, QRectF]:
+    def halves(self) -> Halves:
         """The areas of time and of shares."""
         foot = _FLAT_BOTTOM if self.height() < _FLAT else _BOTTOM
         wide, room = self.width() - _LEFT - _RIGHT, self.height() - _TOP - _GAP - foot
@@ -97,16 +98,20 @@ class SweepCanvas(Canvas):
         paint.painter.setOpacity(_STALE if self.stale else 1.0)
         x, y = self.along, self.upward
         labels = Labels(self.halves[0].adjusted(2, 2, -2, -2))
-        self._axes(paint, x, y, first)
+        title = ""
+        if found.line and self.height() >= _FLAT:
+            title = axis_title(found.line.name, found.line.unit)
+        axes.upward(paint, self.halves, y)
+        axes.along(paint, self.halves, x, first.here, title, self.width())
         self._unfit(paint, found, x, labels)
         self._shares(paint, first, x)
         self._lines(paint, found, x, y, labels)
-        self._shift_lines(paint, found, x)
+        shifts.lines(paint, self.halves, x, found.shifts)
         for index in reversed(range(len(found.curves))):
             curve = found.curves[index]
             crosses(paint, curve.measured, self._colour(index, curve), x, y, labels)
         self._here(paint, found, x, y, labels)
-        self._shift_names(paint, found, x)
+        shifts.names(paint, self.halves, x, found.shifts)
         for index in reversed(range(len(found.curves))):
             self._name(paint, found.curves[index], index, x, y, labels)
         self._busy_name(paint, first, x, y, labels)
@@ -125,46 +130,6 @@ class SweepCanvas(Canvas):
         words = f"No sweep over {within_words(axis_name(found.axis))}.\n{found.refused}"
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         paint.painter.drawText(area, int(flags), words)
-
-    def _axes(self, paint: Paint, x: Scale, y: Scale, first: Curve) -> None:
-        theme = self.theme
-        top, below = self.halves
-        unit_s, unit = seconds_unit(y.high / 1.25)
-        most = min(6, max(2, int(top.height() / 16)))
-        for value, name in Scale(y.low / unit_s, y.high / unit_s, 0, 1, True).ticks(most):
-            at = y.at(value * unit_s)
-            if not top.top() - 1 <= at <= top.bottom() + 1:
-                continue
-            paint.line([(top.left(), at), (top.right(), at)], theme.grid)
-            if at > top.top() + 6:
-                paint.text(top.left() - 8, at, name, theme.ink3, align=1.0)
-        paint.text(top.left() - 8, top.top() - 6, unit, theme.ink3, align=1.0)
-        for share, name in ((0.0, "0"), (0.5, "50%"), (1.0, "100%")):
-            if share == 0.5 and below.height() < 34:
-                continue
-            at = below.bottom() - share * below.height()
-            paint.text(below.left() - 8, at, name, theme.ink3, align=1.0)
-        foot = below.bottom() + 13
-        here = value_words(first.here)
-        taken = QRectF()
-        if x.low <= first.here <= x.high:
-            taken = paint.text(self._inside(x.at(first.here), width(here, LABEL_PX, 600)), foot,
-                               here, theme.ink, LABEL_PX, 600, 0.5)  # fmt: skip
-            taken.adjust(-8, 0, 8, 0)
-        most = max(3, int(top.width() / 62))
-        for place, name in factor_ticks(x.low, x.high, most):
-            at = x.at(2.0**place)
-            paint.line([(at, top.top()), (at, top.bottom())], theme.grid)
-            wide = width(name)
-            if not taken.intersects(QRectF(at - wide / 2, foot - 6, wide, 12)):
-                paint.text(self._inside(at, wide), foot, name, theme.ink3, align=0.5)
-        line = self.found.line if self.found else None
-        words = axis_title(line.name, line.unit) if line and self.height() >= _FLAT else ""
-        paint.text(top.center().x(), foot + 18, words, theme.ink3, align=0.5)
-
-    def _inside(self, middle: float, wide: float) -> float:
-        """The middle of a text that is to stay within the canvas."""
-        return min(max(middle, wide / 2 + 2), self.width() - wide / 2 - 2)
 
     def _unfit(self, paint: Paint, found: Curves, x: Scale, labels: Labels) -> None:
         """From where on the GPU's memory is too small."""
@@ -249,37 +214,6 @@ class SweepCanvas(Canvas):
         ys = y.many(curve.columns["gpu_busy_s"])
         at_line(paint, x.many(curve.values), ys, "GPU busy", self.theme.ink3, labels, True)
 
-    def _shift_lines(self, paint: Paint, found: Curves, x: Scale) -> None:
-        """Dashed through both halves, in the ink of the regime that begins."""
-        top, below = self.halves
-        for shift in found.shifts:
-            if shift.first is None or shift.after is None:
-                continue
-            at = x.at(shift.first)
-            line = [(at, top.top()), (at, below.bottom())]
-            paint.line(line, self.theme.bg1, 3.4)
-            paint.line(line, self.theme.regime(shift.after).ink, 1.6, dashed=True)
-
-    def _shift_names(self, paint: Paint, found: Curves, x: Scale) -> None:
-        """The regime that begins and its first value, between the halves."""
-        top, below = self.halves
-        middle = (top.bottom() + below.top()) / 2
-        taken: list[QRectF] = []
-        for shift in found.shifts:
-            if shift.first is None or shift.after is None:
-                continue
-            at = x.at(shift.first)
-            first = value_words(shift.first)
-            for words in (f"{shift.after}-bound from {first}", first):
-                wide = pill_box(0, 0, words, weight=600).width()
-                centre = min(max(at, top.left() + wide / 2), top.right() - wide / 2)
-                box = pill_box(centre, middle, words, weight=600)
-                if not any(box.intersects(t) for t in taken):
-                    taken.append(box)
-                    ink = self.theme.regime(shift.after).ink
-                    paint.pill(centre, middle, words, ink, weight=600)
-                    break
-
     def _here(self, paint: Paint, found: Curves, x: Scale, y: Scale, labels: Labels) -> None:
         """Where the sides are: the current one with its time, the others hollow."""
         theme = self.theme
@@ -318,29 +252,7 @@ class SweepCanvas(Canvas):
         first, found = self.first, self.found
         if first is None or found is None or self.over is None:
             return None
-        row = int(self.over)
-        value = float(first.values[row])
-        figure = {name: float(column[row]) for name, column in first.columns.items()}
-        rows = [("Time, 80%", _timed(first, row))]
-        for other in found.curves[1:]:
-            place = other.row(value)
-            if place is not None:
-                rows.append((f"{other.side.letter}  {other.side.name}", _timed(other, place)))
-        for point in first.measured:
-            if point.value == value:
-                own = figure["gpu_busy_s" if point.busy else "period_s"]
-                rows.append(("Measured", point.words(own)))
-        shares = ", ".join(f"{percent(figure[r])} {r}" for r in REGIMES)
-        fits = "" if figure["fits"] else ", does not fit"
-        rows += [
-            ("GPU busy", seconds(figure["gpu_busy_s"])),
-            ("Throughput", count_of(figure["samples_per_s"], "samples/s")),
-            ("Shares", shares), ("Memory", data(figure["peak_memory_bytes"]) + fits),
-        ]  # fmt: skip
-        regime = first.regime(row)
-        return Card(
-            f"{axis_name(found.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime
-        )
+        return card(found, first, int(self.over))
 
     def card_at(self) -> QPointF:
         """Beside the point, at the top, where lines that rise leave room."""
@@ -376,9 +288,3 @@ class SweepCanvas(Canvas):
             self.show_over(None)
         else:
             super().keyPressEvent(event)
-
-
-def _timed(curve: Curve, row: int) -> str:
-    """A time with its interval."""
-    low, high, time = (float(curve.columns[n][row]) for n in ("low_s", "high_s", "period_s"))
-    return f"{seconds(time)}, {between(low, high, time)}"

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.theme import Theme
+from app.views.combinations.lines import segments
 from app.views.combinations.table import axes_of, combined
 from app.views.combinations.view import Combinations
 from app.views.sweep.curves import CancelledError
@@ -124,3 +125,12 @@ def test_it_is_drawn_and_written(shown: Any, side: Side, theme: Theme, tmp_path:
     text = svg(view, tmp_path / "c.svg")
     ElementTree.fromstring(text)
     assert "Throughput" in text
+
+
+def test_lines_that_run_together_are_drawn_once() -> None:
+    heights = np.array([[1.2, -2.0, 5.0], [0.9, -2.2, 7.0], [3.0, 4.0, 5.0]])
+    drawn = [(s.x1(), s.y1(), s.x2(), s.y2()) for s in segments([0.0, 10.0, 30.0], heights)]
+    assert drawn == [(0, 1, 10, -2), (0, 3, 10, 4), (10, -2, 30, 5), (10, -2, 30, 7),
+                     (10, 4, 30, 5)]  # fmt: skip
+    many = np.stack([np.arange(2000) % 10, np.zeros(2000)], axis=1)  # 0 to 9, to three pixels
+    assert [s.y1() for s in segments([0.0, 1.0], many)] == [0, 3, 6, 9]

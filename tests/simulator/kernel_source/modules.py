@@ -66,6 +66,10 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return torch.softmax(scores * 0.125 + mask, dim=-1)
 
 
+def log_of_sums(scores: Tensor, mask: Tensor) -> Tensor:
+    return torch.logsumexp(scores * 0.125 + mask, dim=-1)
+
+
 def rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     half = x.shape[-1] // 2
     turned = torch.cat((x[..., :half], -x[..., half:]), dim=-1)

@@ -23,6 +23,9 @@ pytest.importorskip("triton")
 
 HALF, FLOAT = torch.float16, torch.float32
 TOLD = Told("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
+_TILE = "rows, cols, warps = 1, 2048, 16"
+_EMPTIED = "made.normal_()", "made.normal_().masked_fill_(made < 0.8, -torch.inf)"
+"""Most elements nothing, of some rows the first ones, of others all."""
 
 
 def _tensor(*shape: int, dtype: torch.dtype = FLOAT) -> Tensor:
@@ -97,8 +100,11 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         files |= _sources(name, m.compiled(module, *inputs, phase="training"))
     files |= _sources("any_softmax", *_irregular(m.masked_softmax, _random_shapes()))
     files |= _sources("any_gelu", *_irregular(m.bias_gelu, _random_shapes()))
-    walking = kernel(m.only(m.masked_softmax, *_many(13, 17)), whole=8)
-    files["walking__0"] = source(walking, TOLD)
+    for name, function in (("softmax", m.masked_softmax), ("sums", m.log_of_sums)):
+        walking = source(kernel(m.only(function, *_many(13, 17)), whole=8), TOLD)
+        assert _TILE in walking
+        files[f"walking__{name}"] = walking.replace(_TILE, "rows, cols, warps = 1, 4, 4")
+        files[f"emptied__{name}"] = files[f"walking__{name}"].replace(*_EMPTIED)
     text = source(kernel(m.only(m.bias_gelu, _tensor(3, 5), _tensor(5))), TOLD)
     assert "0.5 * add" in text and "inside = i < 15" in text
     files["wrong"] = text.replace("0.5 * add", "0.4 * add")
@@ -113,7 +119,9 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return json.loads(made.stdout)
 
 
-@pytest.mark.parametrize("name", [*CASES, *TRAINED, "any_softmax", "any_gelu", "walking"])
+@pytest.mark.parametrize(
+    "name", [*CASES, *TRAINED, "any_softmax", "any_gelu", "walking", "emptied"]
+)
 def test_a_kernel_agrees_with_its_reference(verdicts: dict[str, str], name: str) -> None:
     mine = {file: said for file, said in verdicts.items() if file.startswith(f"{name}__")}
     assert mine, "no group was exported"

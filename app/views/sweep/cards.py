@@ -1,0 +1,40 @@
+"""The card of a point of a sweep."""
+
+from __future__ import annotations
+
+from app.quantities import between, count_of, data, percent, seconds
+from app.views.canvas import Card
+from app.views.sweep.curves import Curve, Curves, axis_name, value_words
+from simulator.prediction import REGIMES
+
+
+def card(found: Curves, first: Curve, row: int) -> Card:
+    """Of the current side's curve `first` at its place `row`, beside the other sides there."""
+    value = float(first.values[row])
+    figure = {name: float(column[row]) for name, column in first.columns.items()}
+    rows = [("Time, 80%", _timed(first, row))]
+    for other in found.curves[1:]:
+        place = other.row(value)
+        if place is not None:
+            rows.append((f"{other.side.letter}  {other.side.name}", _timed(other, place)))
+    for point in first.measured:
+        if point.value == value:
+            own = figure["gpu_busy_s" if point.busy else "period_s"]
+            rows.append(("Measured", point.words(own)))
+    shares = ", ".join(f"{percent(figure[r])} {r}" for r in REGIMES)
+    fits = "" if figure["fits"] else ", does not fit"
+    rows += [
+        ("GPU busy", seconds(figure["gpu_busy_s"])),
+        ("Throughput", count_of(figure["samples_per_s"], "samples/s")),
+        ("Shares", shares), ("Memory", data(figure["peak_memory_bytes"]) + fits),
+    ]  # fmt: skip
+    regime = first.regime(row)
+    return Card(
+        f"{axis_name(found.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime
+    )
+
+
+def _timed(curve: Curve, row: int) -> str:
+    """A time with its interval."""
+    low, high, time = (float(curve.columns[n][row]) for n in ("low_s", "high_s", "period_s"))
+    return f"{seconds(time)}, {between(low, high, time)}"

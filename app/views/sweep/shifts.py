@@ -1,0 +1,45 @@
+"""Where the regime changes along a sweep: lines through both halves, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from PySide6.QtCore import QRectF
+
+from app.views.paint import Paint, pill_box
+from app.views.scale import Scale
+from app.views.sweep.axes import Halves
+from app.views.sweep.curves import value_words
+from simulator.prediction import Regime
+from simulator.regimes import Shift
+
+
+def lines(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:
+    """Dashed through both halves, in the ink of the regime that begins."""
+    top, below = halves
+    for first, after in _known(shifts):
+        line = [(x.at(first), top.top()), (x.at(first), below.bottom())]
+        paint.line(line, paint.theme.bg1, 3.4)
+        paint.line(line, paint.theme.regime(after).ink, 1.6, dashed=True)
+
+
+def names(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:
+    """The regime that begins and its first value, between the halves."""
+    top, below = halves
+    middle = (top.bottom() + below.top()) / 2
+    taken: list[QRectF] = []
+    for first, after in _known(shifts):
+        for words in (f"{after}-bound from {value_words(first)}", value_words(first)):
+            wide = pill_box(0, 0, words, weight=600).width()
+            centre = min(max(x.at(first), top.left() + wide / 2), top.right() - wide / 2)
+            box = pill_box(centre, middle, words, weight=600)
+            if not any(box.intersects(t) for t in taken):
+                taken.append(box)
+                paint.pill(centre, middle, words, paint.theme.regime(after).ink, weight=600)
+                break
+
+
+def _known(shifts: Iterable[Shift]) -> Iterator[tuple[float, Regime]]:
+    for shift in shifts:
+        if shift.first is not None and shift.after is not None:
+            yield shift.first, shift.after
