@@ -187,6 +187,7 @@ def ordered(found: list[Group]) -> list[Group]:
         while stack:
             one = stack[-1]
             missing = [s for s in one.sources if s not in done]
+            missing.sort(key=lambda s: s.first, reverse=True)  # the last of the stack is next
             if missing and len(stack) < 10_000:
                 stack += missing
             else:

@@ -11,7 +11,8 @@ from simulator import trace
 from simulator.errors import InputError
 from simulator.fusion import LEVELS, fused, partition
 from simulator.fusion.lowering import Lowering
-from simulator.fusion.scheduling import Group
+from simulator.fusion.node import Node
+from simulator.fusion.scheduling import Group, ordered
 from simulator.hardware import gpu
 from simulator.lowering import lower
 from simulator.networks.catalogue import CATALOGUE
@@ -174,3 +175,10 @@ def test_fusing_moves_no_more_bytes(name: str) -> None:
         lowered = lower(fused(step, H200, level).trace, H200)
         moved.append(sum(lowered.works[k].bytes for k in lowered.work_of))
     assert moved == sorted(moved, reverse=True)
+
+
+def test_kernels_that_wait_for_nothing_run_in_the_order_of_the_program() -> None:
+    """Wherever in memory the groups lie, by which a set of them is ordered."""
+    made = [Group([Node("library", 1)], place, place) for place in range(40)]
+    last = Group([Node("library", 1)], 40, 40, set(made))
+    assert [each.first for each in ordered([last, *made])] == list(range(41))
