@@ -17,7 +17,7 @@ from app.views.paint import Paint, width
 from app.window.style import SIDE_HEIGHT, SIDE_LOW
 from simulator.prediction import REGIMES
 
-_MODES = {"eager": "eager", "cuda_graph": "CUDA graph", "compiled": "compiled"}
+_MODES = {"cuda_graph": "CUDA graph"}  # the others are called what torch calls them
 
 
 @dataclass(frozen=True)
