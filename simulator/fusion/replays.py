@@ -19,6 +19,7 @@ from simulator.fusion.fused_trace import Fused
 from simulator.fusion.graphs import graphs
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group
+from simulator.fusion.tangents import is_tangent
 from simulator.hosts import syncs
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace
 
@@ -98,8 +99,8 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 def _uncaptured(op: Op) -> str:
     """Why an op is in no graph; empty where it is."""
-    if op.name == "aten.ones_like.default" and op.phase == "backward":
-        return "autograd"  # the gradient that a backward pass begins with
+    if is_tangent(op) or (op.name == "aten.ones_like.default" and op.phase == "backward"):
+        return "autograd"  # the gradients that a backward pass begins with
     if syncs(op.signature):
         return "the host waits for the GPU"
     outside = [t for t in op.inputs if t.device == "cpu" and t.shape]

@@ -36,7 +36,7 @@ def test_a_curve_of_generated_kernels_comes_out_byte_for_byte() -> None:
     ]
     assert len(calls) == 48
     seen = [sample for sample in samples(calls, card) if curve(sample.work) == CURVE]
-    assert len(seen) == 66
+    assert len(seen) == 74
     fitted, packaged = fit(seen, card, base(1e-6, 1e-7, 4e-6)), profile()
     for of in ("traffic", "residuals"):
         ours, theirs = getattr(fitted, of)[CURVE], getattr(packaged, of)[CURVE]
