@@ -104,6 +104,6 @@ def _pad_by_prediction(gpu: GPU, profile: Profile) -> None:
         names = ("self", "mat1", "mat2") if input is not None else ("self", "mat2")
         found = signature(f"{op}.default".replace("aten::", "aten."), names,
                           [tensor(t) for t in operands], [tensor(out)], {})  # fmt: skip
-        return padded(found, [True, *free][-len(operands) :], seconds) is not None
+        return padded(found, [False, *free][-len(operands) :], seconds) is not None
 
     rules._should_pad = should_pad

@@ -32,7 +32,7 @@ def test_these_are_cut_as_inductor_cuts_them(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "share", "launches"),
     [("swin-t/bf16/inference", 0.93, 0.01), ("vit-b16/bf16/training", 1.0, 0.01),
-     ("gpt2/bf16/training", 0.98, 0.01), ("bert-base/bf16/training", 0.97, 0.03),
+     ("gpt2/bf16/training", 0.98, 0.01), ("bert-base/bf16/training", 0.97, 0.01),
      ("mlp-tiny/autocast/training", 1.0, 0.0), ("convnet-tiny/bf16/training", 1.0, 0.0)],
 )  # fmt: skip
 def test_how_far_others_agree(name: str, share: float, launches: float) -> None:
