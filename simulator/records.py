@@ -268,3 +268,14 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     def names(self) -> Sequence[str]:
         """The overloads in order, such as `aten.addmm.default`."""
         return [op.name for op in self.ops]
+
+
+def touches(ops: Sequence[Op]) -> tuple[dict[int, int], dict[int, int]]:
+    """The index of the first and of the last op that touches each storage; others are absent."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for index, op in enumerate(ops):
+        for storage in op.storages:
+            first.setdefault(storage, index)
+            last[storage] = index
+    return first, last

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value, dataflow
 from simulator.fusion.tangents import gradient_of, returned
-from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major
+from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major, touches
 
 
 @dataclass(frozen=True)
@@ -229,12 +229,7 @@ def _put_together(taking: Taking) -> Apart:
         ops += found
         source += [index] * len(found)
     place.append(len(ops))
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for index, op in enumerate(ops):
-        for storage in op.storages:
-            first.setdefault(storage, index)
-            last[storage] = index
+    first, last = touches(ops)
     storages = [s.moved(place) for s in taking.trace.storages]
     for number, s in enumerate(storages):
         if s.born >= 0:

@@ -12,7 +12,7 @@ from simulator.fusion.fused_trace import Fused, in_bytes
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group
 from simulator.inductor.schedule import Launch, Schedule
-from simulator.records import Op, Signature, Storage, Trace
+from simulator.records import Op, Signature, Storage, Trace, touches
 
 _CAST = "aten._to_copy.default"
 Known = dict[tuple[str, str, str], list[int]]
@@ -185,12 +185,7 @@ def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[in
 
 def _lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
     """Each alive from the first op that touches it to the last; what none touches is nothing."""
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for index, op in enumerate(ops):
-        for storage in op.storages:
-            first.setdefault(storage, index)
-            last[storage] = index
+    first, last = touches(ops)
     found: list[Storage] = []
     for number, storage in enumerate(storages):
         if storage.born < 0:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value
-from simulator.records import Op, Storage, Trace
+from simulator.records import Op, Storage, Trace, touches
 from simulator.rematerialization.joint import Joint
 
 
@@ -95,12 +95,7 @@ class _Repeating:
         return self.again.get(value[0], value[0]) if lost else value[0]
 
     def _lives(self) -> list[Storage]:
-        first: dict[int, int] = {}
-        last: dict[int, int] = {}
-        for index, op in enumerate(self.ops):
-            for storage in op.storages:
-                first.setdefault(storage, index)
-                last[storage] = index
+        first, last = touches(self.ops)
         backward = min(self.joint.backward_reads)
         crossing = {self.joint.tensors[t].value[0] for t in self.joint.needed}
         held = {storage for storage, _ in self.values}

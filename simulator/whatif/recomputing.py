@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from simulator.costs import works
 from simulator.errors import InputError
-from simulator.records import Op, Storage, Trace
+from simulator.records import Op, Storage, Trace, touches
 from simulator.whatif.module_pattern import block
 
 
@@ -121,12 +121,7 @@ def _lives(
 ) -> list[Storage]:
     """What a block made ends with its last use, and lives again from the second forward on."""
     place, ends = places
-    last: dict[int, int] = {}
-    first: dict[int, int] = {}
-    for index, op in enumerate(ops):
-        for s in op.storages:
-            first.setdefault(s, index)
-            last[s] = index
+    first, last = touches(ops)
     stops = {i: b.stop for b in found for i in range(b.first, b.stop)}
     read_behind = {s for b in found for i in b.backward for s in trace.ops[i].storages}
     lives: list[Storage] = []

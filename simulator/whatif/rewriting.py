@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from simulator.records import Op, Role, Signature, Storage, Tensor, Trace, row_major
+from simulator.records import Op, Role, Signature, Storage, Tensor, Trace, row_major, touches
 
 
 @dataclass
@@ -49,13 +49,7 @@ class Rewriting:
             replace(s.moved(place), nbytes=self._sizes.get(number, s.nbytes))
             for number, s in enumerate(old.storages)
         ]
-        first: dict[int, int] = {}
-        last: dict[int, int] = {}
-        for index, op in enumerate(ops):
-            for number in op.storages:
-                if number >= len(old.storages):
-                    first.setdefault(number, index)
-                    last[number] = index
+        first, last = touches(ops)
         for offset, (nbytes, role, kept) in enumerate(self._fresh):
             number = len(old.storages) + offset
             born = -1 if kept else first.get(number, -1)
