@@ -70,14 +70,18 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
     compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
     if beside > 1:  # no FLOP runs on lanes that are not for it
         compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
+    compute = compute * _last_wave(of.programs, gpu)
     fixed = traffic.fixed_s + traffic.step_s * of.steps
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)
         alone = np.where(limited, of.bytes / (of.rows * traffic.row), 0.0)
     if gpu.units and gpu.boost_hz:
         alone = np.maximum(alone, of.runs * traffic.run_clocks / (gpu.units * gpu.boost_hz))
+    alone = np.maximum(alone, (of.trips - 1) * of.steps * traffic.step_s)  # each waits for the last
+    from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile)
+    hot = of.bytes * (1 + of.again) / from_l2
     cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
-    hot = of.bytes / (l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile))
+    cold = np.where(of.again > 0, np.maximum(cold, hot), cold)
     latency = traffic.cold_s + traffic.cold_step_s * of.steps
     return np.column_stack(
         [
@@ -88,6 +92,13 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
             latency,
         ]
     )
+
+
+def _last_wave(programs: Floats, gpu: GPU) -> Floats:
+    """How much longer the unit with the most programs computes than all of them would evenly."""
+    units = gpu.units or 1
+    most = np.ceil(programs / units) * units
+    return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)
 
 
 def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:

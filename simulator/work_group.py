@@ -37,6 +37,9 @@ class Group:
     read_bytes: Floats
     instructions: Floats
     rows: Floats
+    programs: Floats
+    again: Floats
+    trips: Floats
     runs: Floats
     steps: Floats
     product: Floats
@@ -72,7 +75,10 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         bytes=column([w.bytes for w in works]),
         read_bytes=column([w.read_bytes for w in works]),
         instructions=column([w.instructions for w in works]),
-        rows=column([d.get("rows", 0) for d in dims]),
+        rows=column([d.get("programs", d.get("rows", 0)) for d in dims]),
+        programs=column([d.get("programs", 0) for d in dims]),
+        again=column([d.get("again", 0.0) for d in dims]),
+        trips=column([d.get("trips", 1) for d in dims]),
         runs=column([d.get("runs", 0) for d in dims]),
         steps=column([d.get("steps", 0) for d in dims]),
         product=columns(tiled, 4),

@@ -21,10 +21,17 @@ _THREADS = 1024
 _SHARED_BYTES = 48 * 1024
 _FRAME = 16
 """Instructions by which a thread finds its rows and leaves, about."""
-_DIVIDED = 27
+_KEPT, _WRITTEN, _DIVIDED = 24, 11, 24
+"""Slots of a warp for each element that its lanes have room for (load, maximum, exponential, sum:
+also where the row has ended), and for each that is written: a difference, or a division. On an H200
+full rows of 256 take 54 slots an element and their logarithm 39, rows of 192 take 63 and 48."""
+_WAITS = 66
+"""A lane's divisions follow one another, each after a check of its operands: about as long as so
+many slots. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
+_ZERO = 30
 """More instructions of a warp's division where what it divides is nothing, as behind a mask: that
 takes the way of denormal numbers. On an H200 a masked half makes 128 × 512 rows of 512 take 73 µs
-for 47, and 32 × 1,024 of 1,024 in fp16 77 for 49; T5's decoder 16 for 12, beside its encoder."""
+for 52, and 32 × 1,024 of 1,024 in fp16 77 for 49; T5's decoder 16 for 12, beside its encoder."""
 _REGISTERS = 9
 """Elements of a row that a thread keeps in registers at most."""
 
@@ -59,7 +66,11 @@ def _along(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any
     way = "backward" if backward else "forward"
     if cols <= most and cols * item <= 4 * most:
         padded = _power(cols)
-        return {"variant": f"warp_{way}", "padded": padded, "steps": -(-padded // 32)}
+        steps = -(-padded // 32)
+        if not backward:
+            own = _WRITTEN if "log" in op.name else _WAITS
+            steps = _KEPT * steps + own * -(-cols // 32)
+        return {"variant": f"warp_{way}", "padded": padded, "steps": steps}
     wide = 16 // item
     row = {"runs": rows, "itemsize": item}
     if not backward and item == result and cols <= _REGISTERS * _THREADS:
@@ -71,12 +82,19 @@ def _along(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any
             "steps": -(-cols // (threads * wide))}  # fmt: skip
 
 
-def _slots_of_warp(padded: int, per_element: int, reductions: int) -> int:
-    """Instructions of a row's lanes, which also run where the row has ended: for each element; for
-    each halving of the lanes a shuffle and an operation; and to begin and end."""
+def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
+    """Instructions of a row's lanes: those of its elements; for each halving of the lanes a shuffle
+    and an operation; and to begin and end."""
     lanes = min(padded, 32)
     halvings = lanes.bit_length() - 1
-    return per_element * padded + lanes * (2 * reductions * halvings + _FRAME)
+    return elements + lanes * (2 * reductions * halvings + _FRAME)
+
+
+def _forward_slots(padded: int, cols: int, log: bool) -> int:
+    """Those of a row's elements: lanes run together as long as one of them has something to write."""
+    lanes = min(padded, 32)
+    written = -(-cols // lanes) * lanes
+    return _KEPT * padded + (_WRITTEN if log else _DIVIDED) * written
 
 
 def softmax_like(
@@ -93,7 +111,11 @@ def softmax_like(
     chosen = _across(dims) if across else _along(op, cols, rows, backward)
     slots = per_element[1] * rows * cols
     if "padded" in chosen:
-        slots = rows * _slots_of_warp(chosen["padded"], per_element[1], 1 if backward else 2)
+        padded = chosen["padded"]
+        row = per_element[1] * padded
+        if not backward:
+            row = _forward_slots(padded, cols, "log" in op.name)
+        slots = rows * _slots_of_warp(padded, row, 1 if backward else 2)
     work = Work(
         "softmax",
         flops=per_element[0] * elements + per_row[0] * rows,
@@ -109,7 +131,7 @@ def softmax_like(
 def divided(work: Work, zeros: int) -> Work:
     """A forward softmax with so many elements whose exponential is nothing. Kernels of a block a
     row wait for their sums meanwhile."""
-    slow = _DIVIDED * zeros if work.dims.get("variant") == "warp_forward" else 0
+    slow = _ZERO * zeros if work.dims.get("variant") == "warp_forward" else 0
     return replace(work, instructions=work.instructions + slow)
 
 

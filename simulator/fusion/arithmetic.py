@@ -8,13 +8,15 @@ capability 9.0, as the difference between two and four of a function in a row. A
 
 from __future__ import annotations
 
+import sys
+
 from simulator.costs import Work
 from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 SLOTS: dict[str, int] = {
     "exp": 8, "exp2": 8, "expm1": 25, "log": 25, "log2": 25, "log1p": 29, "sin": 22, "cos": 22,
-    "sigmoid": 16, "silu": 16, "tanh": 17, "erf": 28, "erfc": 30, "gelu": 32, "softplus": 41,
+    "sigmoid": 16, "silu": 16, "tanh": 17, "erf": 28, "erfc": 30, "gelu": 44, "softplus": 41,
     "mish": 55, "hardswish": 5, "sqrt": 8, "rsqrt": 8, "reciprocal": 8, "div": 8,
     "relu": 1, "where": 2, "leaky_relu": 3, "elu": 26,
     "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 22, "gelu_backward": 41,
@@ -33,9 +35,10 @@ _NORMALIZED = (7, 19)
 """FLOPs and slots of an inference batch norm an element: x − mean, var + ε, square root of 8,
 reciprocal of 8, three more. Eager kernels find the channel's factors once."""
 
-_PHILOX = 80
+_PHILOX, _SHARED_PHILOX = 80, 35
 """Slots of a random number: ten rounds, 55 instructions, of which 20 wide multiplies at half the
-rate. Eager kernels share a round's four numbers among four elements."""
+rate. Eager kernels share a round's four numbers among four elements, and so does one by hand, which
+passes them on through shared memory (35 in its machine code)."""
 
 ROWS: dict[str, tuple[int, int]] = {
     # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
@@ -61,17 +64,22 @@ _REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward"
              "weight_gradient", "norm_input_gradient"}  # fmt: skip
 
 
-def arithmetic(op: Signature, persistent: int = PERSISTENT) -> tuple[int, int]:
-    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted, or in
-    another that keeps rows of up to `persistent` elements in registers."""
+def arithmetic(
+    op: Signature, persistent: int = PERSISTENT, by_hand: bool = False
+) -> tuple[int, int]:
+    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted, that keeps
+    rows of up to `persistent` elements in registers; or in one that is written `by_hand`, which
+    rescales its sums so far once a part of a row, not for each element."""
+    if by_hand:
+        persistent = sys.maxsize
     found = costed(op) or ()
     flops = sum(w.flops for w in found)
     name = op.name.split(".")[1]
     if name in ROWS and found:  # however many kernels it is in eager mode
-        return flops, max(_slots(op, work, persistent) for work in found)
+        return flops, max(_slots(op, work, persistent, by_hand) for work in found)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
-    return flops, sum(_slots(op, work, persistent) for work in found)
+    return flops, sum(_slots(op, work, persistent, by_hand) for work in found)
 
 
 def in_registers(rows: int, apart: bool, units: int) -> int:
@@ -93,7 +101,7 @@ def folded(op: Signature) -> int:
     return (SLOTS["div"] - 1) * op.outputs[0].numel if constant else 0
 
 
-def _slots(op: Signature, work: Work, persistent: int) -> int:
+def _slots(op: Signature, work: Work, persistent: int, by_hand: bool) -> int:
     name = op.name.split(".")[1].removesuffix("_")
     if work.family in _REDUCING:
         if name in ROWS:
@@ -101,7 +109,7 @@ def _slots(op: Signature, work: Work, persistent: int) -> int:
         return work.instructions
     elements = op.outputs[0].numel if op.outputs else 0
     if work.family == "random":
-        return (_PHILOX + 2) * elements
+        return ((_SHARED_PHILOX if by_hand else _PHILOX) + 2) * elements
     if op.arg("approximate", "none") == "tanh" and name in _TANH_GELU:
         return _TANH_GELU[name] * elements
     if name == "pow" and work.flops:
