@@ -33,6 +33,9 @@ from simulator.records import Trace
 from simulator.roofline import roofs
 from simulator.tracing import trace_call
 
+_LOGS = ("fused.jsonl.gz", "samples.jsonl.gz")
+
+
 @dataclass(frozen=True)
 class Gain:
     """A fused kernel, as one work, and the chain that it replaces."""
@@ -73,8 +76,10 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
-    """Every measured point of the variants that are no matrix products."""
-    measured = read(path or MEASUREMENTS / gpu.id / "samples.jsonl.gz").samples
+    """Every measured point of the variants that are no matrix products; of those that were measured
+    again the first time."""
+    logs = [path] if path else [MEASUREMENTS / gpu.id / name for name in _LOGS]
+    measured = {name: row for log in logs for name, row in read(log).samples.items()}
     for name, variant in VARIANTS.items():
         if variant.matrix:
             continue

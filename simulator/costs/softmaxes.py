@@ -21,10 +21,12 @@ _THREADS = 1024
 _SHARED_BYTES = 48 * 1024
 _FRAME = 16
 """Instructions by which a thread finds its rows and leaves, about."""
-_KEPT, _WRITTEN, _DIVIDED = 24, 11, 24
+_KEPT, _WRITTEN, _DIVIDED = 22, 9, 21
 """Slots of a warp for each element that its lanes have room for (load, maximum, exponential, sum:
 also where the row has ended), and for each that is written: a difference, or a division. On an H200
-full rows of 256 take 54 slots an element and their logarithm 39, rows of 192 take 63 and 48."""
+full rows of 256 take 54 slots an element and their logarithm 39, rows of 192 take 63 and 48. In
+rows beyond 1024 what is written takes half as long again: their lanes keep so many registers that few
+other warps run meanwhile (78 for 1,902)."""
 _WAITS = 66
 """A lane's divisions follow one another, each after a check of its operands: about as long as so
 many slots. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
@@ -94,7 +96,8 @@ def _forward_slots(padded: int, cols: int, log: bool) -> int:
     """Those of a row's elements: lanes run together as long as one of them has something to write."""
     lanes = min(padded, 32)
     written = -(-cols // lanes) * lanes
-    return _KEPT * padded + (_WRITTEN if log else _DIVIDED) * written
+    each = (_WRITTEN if log else _DIVIDED) * (1.5 if padded > 1024 else 1)
+    return _KEPT * padded + round(each * written)
 
 
 def softmax_like(

@@ -1,9 +1,10 @@
 """What a generated kernel computes for an op: FLOPs as eager kernels do them, but other
 instructions, since values stay in registers and functions are Triton's.
 
-The slots were counted in the machine code that Triton's compiler and ptxas make for compute
-capability 9.0, as the difference between two and four of a function in a row. A special function
-(MUFU) keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 where that is more.
+The slots are those that chains of 4 and 16 of a function took on an H200 (`generated_function_chain`),
+so that what its instructions wait for is in them; those of gradients were counted in the machine
+code that Triton's compiler and ptxas make for compute capability 9.0. A special function (MUFU)
+keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 at least.
 """
 
 from __future__ import annotations
@@ -15,21 +16,24 @@ from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 SLOTS: dict[str, int] = {
-    "exp": 8, "exp2": 8, "expm1": 25, "log": 25, "log2": 25, "log1p": 29, "sin": 22, "cos": 22,
-    "sigmoid": 16, "silu": 16, "tanh": 17, "erf": 28, "erfc": 30, "gelu": 44, "softplus": 41,
-    "mish": 55, "hardswish": 5, "sqrt": 8, "rsqrt": 8, "reciprocal": 8, "div": 8,
-    "relu": 1, "where": 2, "leaky_relu": 3, "elu": 26,
-    "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 22, "gelu_backward": 41,
+    "exp": 9, "exp2": 8, "expm1": 28, "log": 26, "log2": 28, "log1p": 29, "sin": 27, "cos": 29,
+    "sigmoid": 16, "silu": 19, "tanh": 30, "erf": 34, "erfc": 36, "gelu": 37, "softplus": 36,
+    "mish": 52, "hardswish": 8, "sqrt": 11, "rsqrt": 8, "reciprocal": 8, "div": 8,
+    "relu": 5, "clamp": 10, "hardtanh": 10, "clamp_min": 5, "clamp_max": 5, "maximum": 5,
+    "minimum": 5, "where": 2, "leaky_relu": 3, "elu": 30,
+    "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 25, "gelu_backward": 47,
     "threshold_backward": 2, "hardswish_backward": 7, "softplus_backward": 20,
     "index": 18, "gather": 18, "index_select": 18,
 }  # fmt: skip
 """An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
-A sine is counted without its path for large angles, which makes it 124. An index that is loaded is
+A sine is counted without its path for large angles, which makes it 124; a hyperbolic tangent with
+both its paths, which warps of ordinary numbers take one after the other (13 with one). A largest
+number is chosen after a look whether one is none. An index that is loaded is
 turned where it is negative, held against the bounds (config.assert_indirect_indexing), and made an
 address."""
 
-_TANH_GELU = {"gelu": 23, "gelu_backward": 33}
-_POW = 74
+_TANH_GELU = {"gelu": 29, "gelu_backward": 39}
+_POW = 81
 
 _NORMALIZED = (7, 19)
 """FLOPs and slots of an inference batch norm an element: x − mean, var + ε, square root of 8,
