@@ -25,6 +25,8 @@ from simulator.costs import Work, works
 from simulator.costs.softmaxes import divided
 from simulator.fusion import by_hand
 from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.contraction import contracted
+from simulator.fusion.dataflow import dataflow
 from simulator.fusion.kinds import kind
 from simulator.fusion.work import dims
 from simulator.hardware import GPU
@@ -61,8 +63,11 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
     cols = elements // rows if rows else 0
     loaded = sum(each.elements != rows for each in operands)  # a number a row counts for nothing
-    arithmetics = sum(arithmetic(op, by_hand=True)[1] for op in ops)
-    slots = by_hand.slots(arithmetics, loaded, elements, rows, cols)
+    flow = dataflow(chain)
+    makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
+    less = sum(contracted(chain, flow, i, lambda v: makers.get(v, -1)) for i in range(len(chain.ops)))
+    computed = sum(arithmetic(op, by_hand=True)[1] for op in ops) - less
+    slots = by_hand.slots(computed, loaded, elements, rows, cols)
     how = "reduction" if reducing else "pointwise"
     found = dims(how, slots, rows, cols, elements, len(operands))
     moved, again = traffic.moved_bytes, 0
