@@ -65,7 +65,9 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     loaded = sum(each.elements != rows for each in operands)  # a number a row counts for nothing
     flow = dataflow(chain)
     makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
-    less = sum(contracted(chain, flow, i, lambda v: makers.get(v, -1)) for i in range(len(chain.ops)))
+    less = sum(
+        contracted(chain, flow, i, lambda v: makers.get(v, -1)) for i in range(len(chain.ops))
+    )
     computed = sum(arithmetic(op, by_hand=True)[1] for op in ops) - less
     slots = by_hand.slots(computed, loaded, elements, rows, cols)
     how = "reduction" if reducing else "pointwise"
@@ -139,7 +141,7 @@ def passes(shape: Sequence[int], result: Sequence[int]) -> int:
     its end: once for each place along the axes outside of its own."""
     lead = len(result) - len(shape)
     own = next((d for d, size in enumerate(shape) if size > 1), len(shape))
-    return prod(result[: lead + own]) if 0 <= lead else 1
+    return prod(result[: lead + own]) if lead >= 0 else 1
 
 
 def in_place(trace: Trace) -> int:

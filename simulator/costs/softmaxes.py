@@ -3,7 +3,8 @@
 A warp a row where rows are short, else a block a row, which keeps it in registers or shared memory
 where they hold it; another kernel where the rows lie across memory (ATen/native/cuda/SoftMax.cu,
 `host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh). `dims` are those of a
-reduction; `steps` the loads that a thread waits for one after another, `runs` the blocks.
+reduction; `steps` the loads that a thread waits for one after another, or the slots that a lane of
+a warp does, `runs` the blocks.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _KEPT, _WRITTEN, _DIVIDED = 22, 9, 21
 """Slots of a warp for each element that its lanes have room for (load, maximum, exponential, sum:
 also where the row has ended), and for each that is written: a difference, or a division. On an H200
 full rows of 256 take 54 slots an element and their logarithm 39, rows of 192 take 63 and 48. In
-rows beyond 1024 what is written takes half as long again: their lanes keep so many registers that few
-other warps run meanwhile (78 for 1,902)."""
+rows beyond 1024 what is written takes half as long again (78 for 1,902): their lanes keep so many
+registers that few other warps run meanwhile."""
 _WAITS = 66
 """A lane's divisions follow one another, each after a check of its operands: about as long as so
 many slots. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
@@ -96,7 +97,7 @@ def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
 
 
 def _forward_slots(padded: int, cols: int, log: bool) -> int:
-    """Those of a row's elements: lanes run together as long as one of them has something to write."""
+    """Those of a row's elements: lanes run together while one of them has something to write."""
     lanes = min(padded, 32)
     written = -(-cols // lanes) * lanes
     each = (_WRITTEN if log else _DIVIDED) * (1.5 if padded > 1024 else 1)

@@ -1,10 +1,11 @@
 """What a generated kernel computes for an op: FLOPs as eager kernels do them, but other
 instructions, since values stay in registers and functions are Triton's.
 
-The slots are those that chains of 4 and 16 of a function took on an H200 (`generated_function_chain`),
-so that what its instructions wait for is in them; those of gradients were counted in the machine
-code that Triton's compiler and ptxas make for compute capability 9.0. A special function (MUFU)
-keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 at least.
+The slots are those that chains of 4 and 16 of a function took on an H200
+(`generated_function_chain`), so that what its instructions wait for is in them; those of gradients
+were counted in the machine code that Triton's compiler and ptxas make for compute capability 9.0.
+A special function (MUFU) keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 at
+least.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ SLOTS: dict[str, int] = {
 """An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
 A sine is counted without its path for large angles, which makes it 124; a hyperbolic tangent with
 both its paths, which warps of ordinary numbers take one after the other (13 with one). A largest
-number is chosen after a look whether one is none. An index that is loaded is
-turned where it is negative, held against the bounds (config.assert_indirect_indexing), and made an
-address."""
+number is chosen after a look whether one is none. An index that is loaded is turned where it is
+negative, held against the bounds (config.assert_indirect_indexing), and made an address."""
 
 _TANH_GELU = {"gelu": 29, "gelu_backward": 39}
 _POW = 81

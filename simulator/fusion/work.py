@@ -13,7 +13,11 @@ from simulator.records import Signature
 
 
 def arguments(
-    nodes: Sequence[Node], operands: int, work: tuple[int, int], ops: str, generated: bool = True,
+    nodes: Sequence[Node],
+    operands: int,
+    work: tuple[int, int],
+    ops: str,
+    generated: bool = True,
     sums: int = 0,
 ) -> dict[str, Any]:
     """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic, to which

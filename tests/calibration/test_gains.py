@@ -22,7 +22,11 @@ def test_a_mask_beyond_the_reach_of_l2_is_read_for_each_head() -> None:
     traffic = VARIANTS["softmax"].traffic(**POINT.params)
     operands = external(trace)
     # the mask is passed once a head
-    assert sorted(operands) == [(64 * 64, ONE, 4), (4 * 64 * 64, 4 * ONE, 1), (4 * 64 * 64, 4 * ONE, 1)]
+    assert sorted(operands) == [
+        (64 * 64, ONE, 4),
+        (4 * 64 * 64, 4 * ONE, 1),
+        (4 * 64 * 64, 4 * ONE, 1),
+    ]
     # scores in and out, and the mask; between two reads of its line lie 9/4 of `ONE`
     assert fused(trace, traffic, operands, 3 * ONE).bytes == 9 * ONE
     assert fused(trace, traffic, operands, 2 * ONE).bytes == 12 * ONE
