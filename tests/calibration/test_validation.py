@@ -17,8 +17,8 @@ from calibration.single_ops import ratios
 from calibration.sweeps import Point, points
 from calibration.swept import Swept, lowered
 from calibration.validation import README, by_turns, calls, host_of, interval, outcomes, put
-from simulator.costs import Work
 from simulator import predict_trace
+from simulator.costs import Work
 from simulator.hardware import gpu as find_gpu
 from simulator.hosts import host as find_host
 from simulator.profiles import profile
@@ -67,7 +67,7 @@ def _some() -> Iterator[Swept]:
 
 
 def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step twice as fast as predicted, whatever its host did meanwhile, and 1.5 times its gain."""
+    """A step twice as fast as predicted, whatever its host did, whose gain is 1.5 times as large."""
     case = {"network": "mlp-tiny", "precision": "fp32", "phase": "inference", "batch": 64, "seq": 0,
             "optimizer": None, "sizes": {}, "mode": "compiled", "name": "made"}  # fmt: skip
     traced, host = retrace(case), find_host()
