@@ -67,7 +67,7 @@ def _some() -> Iterator[Swept]:
 
 
 def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step twice as fast as predicted, whatever its host did, whose gain is 1.5 times as large."""
+    """A step twice as fast as predicted, whatever its host did, gaining 1.5 times as much."""
     case = {"network": "mlp-tiny", "precision": "fp32", "phase": "inference", "batch": 64, "seq": 0,
             "optimizer": None, "sizes": {}, "mode": "compiled", "name": "made"}  # fmt: skip
     traced, host = retrace(case), find_host()
