@@ -35,6 +35,9 @@ _VOLTA = (7, 0)
 _HOPPER = (9, 0)
 _BULK = ("gemm_tensor_half", "gemm_tensor_float8")
 _COPYING = "gemm_tensor_half_4"
+_LEAST_SIDE = 64
+"""Of a tile of cuBLAS's kernels for Volta to Ada, by their names: `s16816gemm_bf16_64x64` is the
+least. On an A100 and an L40S one row of a few hundred takes as long as 64 (AIConfigurator)."""
 
 
 @lru_cache
@@ -114,15 +117,24 @@ def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
 
 def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
     """A product's tiles on NVIDIA's cards before Hopper, which have no bulk loads: those of the
-    kernels that Hopper has for lines that bulk loads cannot fetch, each wave of which begins and
-    ends by itself."""
+    kernels that Hopper has for lines that bulk loads cannot fetch. Each wave of them begins and
+    ends by itself, and so does a part of a split, in clocks."""
     measured, copying = measured_on(profile.gpu), profile.tiles.get(_COPYING)
     if measured is None or copying is None or not _carries(gpu, measured):
         return tiles
     here, there = (card.compute_capability or _HOPPER for card in (gpu, measured))
     if here >= _HOPPER or there < _HOPPER:
         return tiles
-    return replace(tiles, shapes=copying.shapes, wave_s=max(tiles.wave_s, copying.wave_s))
+    slower = (measured.boost_hz or 1.0) / (gpu.boost_hz or 1.0)
+    shapes = tuple(shape for shape in copying.shapes if min(shape) >= _LEAST_SIDE)
+    return replace(
+        tiles,
+        shapes=shapes or copying.shapes,
+        feed=min(tiles.feed, copying.feed),
+        wave_s=max(tiles.wave_s, copying.wave_s) * slower,
+        split_s=tiles.split_s * slower,
+        fixed_s=min(tiles.fixed_s, copying.fixed_s),
+    )
 
 
 def _clocks(gpu: GPU) -> float:
