@@ -21,6 +21,7 @@ from simulator.engines import (
 )
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
+from simulator.rereading import evicted_s
 from simulator.transfer import dram_share, issue, l2_share, longer, measured_on, tiles_of
 from simulator.varying import stacked
 from simulator.work_group import Group
@@ -50,6 +51,7 @@ def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     else:
         traffic = profile.traffic.get(curve) or profile.traffic["pointwise"]
         found = _streamed(of, gpu, profile, traffic)
+        found[:, 1] += evicted_s(of, curve, gpu, profile, traffic)
     return np.column_stack([found, _written_back(of, gpu, profile)])
 
 

@@ -66,8 +66,10 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
 def issue(gpu: GPU, profile: Profile) -> float:
     """Instructions a clock, over FP32 lanes, that a kernel gets which gets one a lane on the GPU
     measured. Volta, Turing and the A100 have half of Hopper's FP32 lanes and as many integer lanes
-    beside them, so that other instructions overlap (NVIDIA's Volta whitepaper)."""
-    measured, kept = measured_on(profile.gpu), gpu.sustained_vector or 1.0
+    beside them, so that other instructions overlap (NVIDIA's Volta whitepaper). What power leaves
+    of the clock, `sustained_vector`, was measured with multiply-adds, which draw most of it: of
+    less the clock keeps more, about its root."""
+    measured, kept = measured_on(profile.gpu), (gpu.sustained_vector or 1.0) ** 1.0
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return kept
     if (gpu.compute_capability or (0, 0)) < _VOLTA:
