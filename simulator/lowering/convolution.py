@@ -27,10 +27,10 @@ from simulator.lowering.layouts import (
     zeros,
 )
 from simulator.lowering.registry import lowering
+from simulator.lowering.winograd import winograd
 from simulator.records import Signature
 
 _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
-_WINOGRAD = 1.4  # in the median of DeepBench's and NeuSight's on a V100 and a T4 (Apache-2.0, MIT)
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # multiply-adds
 
 
@@ -42,22 +42,16 @@ def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         kernels = depthwise(op, work, gpu)
     elif work.engine != "tensor" or short is None or not gpu.peak("tensor", short):
         vector = replace(work, engine="vector", instructions=work.flops // 2)
-        kernels = iter(
-            (vector if work.dtype == "float64" else _on_lanes(product(op, vector, gpu)),)
-        )
+        lanes = product(op, vector, gpu)
+        kernels = iter((vector,)) if work.dtype == "float64" else _on_lanes(lanes, gpu)
     else:
         kernels = _on_tensor_cores(product(op, work, gpu))
     return (*made_dense(op, work.dims), *kernels)
 
 
-def _on_lanes(c: Product) -> Work:
-    """In single precision on a card without tensor cores for it: Winograd's algorithm has 2.25
-    times fewer multiplications for 3×3 of stride 1, less what its transformations take."""
-    d = c.work.dims
-    small = prod(d["kernel"]) == 9 and d["dims"] == 2 and max(*d["stride"], *d["dilation"]) == 1
-    fewer = _WINOGRAD if small and d["groups"] == 1 and c.direction != "wgrad" else 1
-    kernel = c.kernel(variant="vector", depth=max(1, round(c.depth / fewer)))
-    return replace(kernel, dtype="float32")
+def _on_lanes(c: Product, gpu: GPU) -> Iterator[Work]:
+    """In single precision on a card without tensor cores for it."""
+    yield from list(winograd(c, gpu)) or [replace(c.kernel(variant="vector"), dtype="float32")]
 
 
 def _on_tensor_cores(c: Product) -> Iterator[Work]:
