@@ -85,7 +85,7 @@ def test_l2_is_filled_alike() -> None:
 def test_integer_lanes_beside_half_the_fp32_lanes() -> None:
     assert issue(gpu("a100"), profile()) == pytest.approx(1.4)
     assert issue(gpu("rtx3090"), profile()) == 1.0  # 128 FP32 lanes a unit, as the H200
-    assert issue(gpu("t4"), profile()) == pytest.approx(1.4 * 0.48)  # and the power limit
+    assert issue(gpu("t4"), profile()) == pytest.approx(1.4 * 0.45)  # and the power limit
 
 
 def test_products_before_hopper_have_fewer_tiles_and_start_each_wave() -> None:
