@@ -74,8 +74,22 @@ def issue(gpu: GPU, profile: Profile) -> float:
         return kept
     if (gpu.compute_capability or (0, 0)) < _VOLTA:
         return kept
-    lanes, most = ((card.peak("vector", "fp32") or 1.0) / _clocks(card) for card in (gpu, measured))
-    return kept * max(1.0, min(_BESIDE, most / lanes))
+    return kept * max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
+
+
+def loaded_beside(gpu: GPU, profile: Profile) -> float:
+    """How much of the time that a load's instructions take lanes from multiply-adds on the GPU
+    measured they do here: a slot of half as many lanes is half as much of their work."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+        return 1.0
+    return min(1.0, _lanes(gpu, measured))
+
+
+def _lanes(gpu: GPU, measured: GPU) -> float:
+    """FP32 lanes of a unit, over those of the GPU measured."""
+    here, there = ((c.peak("vector", "fp32") or 1.0) / _clocks(c) for c in (gpu, measured))
+    return here / there
 
 
 def dram_share(share: float, gpu: GPU, profile: Profile) -> float:

@@ -170,9 +170,9 @@ def _implicit(c: Product) -> Iterator[Work]:
     """
     d = c.work.dims
     groups = d["groups"]
-    planar = c.planar and c.half and c.direction == "fwd"
+    planar = c.planar and c.half
     if planar and c.unit and not any(padded(t, i == 1, groups) for i, t in enumerate(c.sources)):
-        yield c.kernel(back=True)
+        yield from _main(c)
         return
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
@@ -184,7 +184,7 @@ def _implicit(c: Product) -> Iterator[Work]:
         outer = is_weight and (tensor.shape[0] // groups % loaded(tensor) or groups > 1)
         yield spread(tensor, generic=True) if pads and outer else converted(tensor)
     narrow = not (c.half or c.few) and c.depth <= 576 and c.columns <= 64
-    if planar or (c.direction == "fwd" and narrow):
+    if c.direction == "fwd" and (planar or narrow):
         yield c.kernel(back=True)  # narrow TF32 tiles are written to NCHW from registers
         return
     yield from _main(c)

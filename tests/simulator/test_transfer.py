@@ -18,7 +18,7 @@ from simulator.lowering import launches
 from simulator.profiles import profile
 from simulator.records import Signature, Tensor, row_major
 from simulator.roofline import roofs
-from simulator.transfer import dram_share, issue, l2_share, longer, tiles_of
+from simulator.transfer import dram_share, issue, l2_share, loaded_beside, longer, tiles_of
 
 H200 = gpu("h200")
 TENSOR, LANES = np.array([True]), np.array([False])
@@ -86,6 +86,13 @@ def test_integer_lanes_beside_half_the_fp32_lanes() -> None:
     assert issue(gpu("a100"), profile()) == pytest.approx(1.4)
     assert issue(gpu("rtx3090"), profile()) == 1.0  # 128 FP32 lanes a unit, as the H200
     assert issue(gpu("t4"), profile()) == pytest.approx(1.4 * 0.45)  # and the power limit
+
+
+def test_loads_take_half_the_turns_where_a_unit_has_half_the_lanes() -> None:
+    assert loaded_beside(H200, profile()) == 1.0
+    assert loaded_beside(gpu("rtx4090"), profile()) == 1.0  # 128 lanes a unit, as the H200
+    for half in ("v100", "t4", "a100", "p100"):  # 64
+        assert loaded_beside(gpu(half), profile()) == pytest.approx(0.5, rel=0.02)
 
 
 def test_products_before_hopper_have_fewer_tiles_and_start_each_wave() -> None:
