@@ -287,9 +287,9 @@ def test_reading_takes_less_than_2_ms_a_file() -> None:
     took_s: list[float] = []
     for _ in range(5):
         hardware._parsed.cache_clear()  # pyright: ignore[reportPrivateUsage]
-        start = time.perf_counter()
+        start = time.process_time()
         gpus()
-        took_s.append(time.perf_counter() - start)
+        took_s.append(time.process_time() - start)
     assert min(took_s) < 0.002 * len(IDS)
 
 
