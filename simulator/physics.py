@@ -21,7 +21,16 @@ from simulator.engines import (
 )
 from simulator.hardware import GPU
 from simulator.profiles import Profile, Tiles, Traffic
-from simulator.transfer import dram_share, issue, l2_share, longer, measured_on, tiles_of
+from simulator.rereading import evicted_s
+from simulator.transfer import (
+    dram_share,
+    issue,
+    l2_share,
+    loaded_beside,
+    longer,
+    measured_on,
+    tiles_of,
+)
 from simulator.varying import stacked
 from simulator.work_group import Group
 
@@ -70,6 +79,7 @@ def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     else:
         traffic = profile.traffic.get(curve) or profile.traffic["pointwise"]
         found = _streamed(of, gpu, profile, traffic)
+        found[:, 1] += evicted_s(of, curve, gpu, profile, traffic)
     return np.column_stack([found, _written_back(of, gpu, profile)])
 
 
@@ -133,13 +143,14 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
     number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
     beside = _on_tensor(of)
+    turns = loaded_beside(gpu, profile)
     best = np.empty(len(of.flops))
     some = max(1, _CELLS // high.size)
     for begin in range(0, best.size, some):
         rows = slice(begin, begin + some)
         batch, down, across, depth = of.product[rows].T
         multiplied, fed = each / rate[rows], (high + wide) * number[rows]
-        step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed)
+        step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
         waves = batch * np.ceil(down / high) * np.ceil(across / wide) / units
         best[rows] = np.min(
             [

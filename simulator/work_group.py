@@ -95,12 +95,19 @@ def _whole(
     """Has each result of a product one part? In a batch; and a bias is added once, but by kernels
     of bulk loads."""
     products = [w.family == "gemm" for w in works]
-    batched = column([w.dims["b"] if w.family == "gemm" else 0 for w in works]) > 1
+    batched = column([_batch(w) for w in works]) > 1
     biased = column(
         [p and bool(w.dims.get("epilogue")) for p, w in zip(products, works, strict=True)]
     )
     once = column([w.engine == "vector" or w.dtype in ("tf32", "int8", "uint8") for w in works])
     return batched | ((biased > 0) & ((once > 0) | (align_bytes < 16)))
+
+
+def _batch(work: Work) -> int:
+    """Of products; those of Winograd's algorithm are such."""
+    if work.family == "gemm":
+        return work.dims["b"]
+    return work.dims.get("batch", 0) if work.dims.get("variant") == "vector" else 0
 
 
 def _product(work: Work) -> tuple[float, float, float, float]:
