@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 from app.background.advising import Advising
 from app.background.answer import Answer
 from app.background.answering import Answering
-from app.background.worker import Worker
+from app.background.worker import Worker, later
 from app.commands.command_line import as_command
 from app.inspector.inspector import Inspector
 from app.shelf.cards import SECTIONS
@@ -86,6 +86,7 @@ class Window(QMainWindow):
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has it before the user gives it to one
+        self._painted_anew = later(0, lambda: self.setUpdatesEnabled(True), self)
         self._connect()
         self._restyle()
         self._go(session.state.workspace)
@@ -275,6 +276,9 @@ class Window(QMainWindow):
         super().closeEvent(event)
 
     def _restyle(self) -> None:
+        if self.isVisible():  # what is long to style is painted in a turn of its own
+            self.setUpdatesEnabled(False)
+            self._painted_anew.start()
         theme = self.theme = themed(self.session.state.theme)
         application = QApplication.instance()
         if isinstance(application, QApplication):
