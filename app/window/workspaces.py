@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar,
 from app.window.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Lessons")
-_WIDE, _NARROW, _STACKED = 62, 38, 3
+_WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
 class Docks(QMainWindow):
@@ -51,7 +51,8 @@ class Docks(QMainWindow):
         for dock in docks[: 2 if explore else _STACKED + 1]:
             dock.raise_()
         if len(docks) > 1:
-            self.resizeDocks(docks[:2], [_WIDE, _NARROW], down if explore else across)
+            shares = [_HALF, _HALF] if explore else [_WIDE, _NARROW]
+            self.resizeDocks(docks[:2], shares, down if explore else across)
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
