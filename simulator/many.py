@@ -60,10 +60,12 @@ def simulated(
     steps: Sequence[Step], counted: Callable[[int], None] = lambda done: None
 ) -> tuple[Floats, dict[int, str]]:
     """A row of COLUMNS for each step, NaN (regime −1) where it has no answer, and why by row.
-    `counted` is told how many are done."""
-    steps = [
-        step._replace(trace=as_run(step.trace, step.gpu, step.mode, step.profile)) for step in steps
-    ]
+    `counted` is told how many are done, of none again and again while steps are partitioned."""
+    asked, steps = steps, list[Step]()
+    for step in asked:
+        counted(0)
+        trace = as_run(step.trace, step.gpu, step.mode, step.profile)
+        steps.append(step._replace(trace=trace))
     table = np.full((len(steps), len(COLUMNS)), np.nan)
     table[:, -1] = -1
     refused: dict[int, str] = {}

@@ -21,7 +21,7 @@ from simulator.hosts import Host
 from simulator.intervals import interval
 from simulator.issued import Issued
 from simulator.lowering import Lowered as Kernels
-from simulator.modes import check_mode, compiles
+from simulator.modes import check_mode
 from simulator.prediction import REGIMES, Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.roofline import Roofs
@@ -68,9 +68,8 @@ def at_points(
     drives: Sequence[Drive],
 ) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
     """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
-    point. The points must be of the family. What is compiled is partitioned point by point."""
-    if any(compiles(drive.mode) for drive in drives):
-        return _with_compiled(family, batches, seqs, gpu, profile, drives)
+    point. The points must be of the family; what is compiled is partitioned point by point, by
+    `simulator.many`."""
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     known = grid(family, sizes)
     kind = known.on(gpu)
@@ -119,23 +118,6 @@ def at_points(
                     periods, latency, busy, host_s, ends, samples[places], peak[places], fits
                 )
     return found
-
-
-def _with_compiled(
-    family: Family, batches: Sequence[int], seqs: Sequence[int], gpu: GPU, profile: Profile,
-    drives: Sequence[Drive],
-) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
-    """The compiled drives from a trace a point, the others as ever."""
-    from simulator.many import Step, simulated
-
-    traces = [family.at(*point) for point in zip(batches, seqs, strict=True)]
-    others = [drive for drive in drives if not compiles(drive.mode)]
-    found = iter(at_points(family, batches, seqs, gpu, profile, others) if others else ())
-    return [
-        simulated([Step(trace, gpu, drive.host, profile, drive.mode) for trace in traces])
-        if compiles(drive.mode) else next(found)
-        for drive in drives
-    ]  # fmt: skip
 
 
 def _row(

@@ -61,7 +61,7 @@ class Menus(QMenuBar):
                 self._add(menu, f"Go to {name}", lambda name=name: window.session.show(name),
                           f"Ctrl+{number}")  # fmt: skip
         menu.addSeparator()
-        for panel in (*window.views.values(), *window.beside):
+        for panel in (*window.panels.panels.values(), *window.beside):
             menu.addAction(panel.toggleViewAction())
         menu.addSeparator()
         self._add(menu, "Panels as at first", window.layout_.arrange)

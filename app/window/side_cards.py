@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
 
 from app.background.answer import Answer
 from app.quantities import between, change, number, seconds_unit
-from app.report.sides import per_sample, sample_s
+from app.report.compared import per_sample, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.views.paint import Paint, width
 from app.window.style import SIDE_HEIGHT, SIDE_LOW

@@ -41,6 +41,13 @@ class SweepCanvas(Canvas):
         self.found, self.stale, self.over = found, False, None
         self.update()
 
+    def wait(self) -> None:
+        """Paler until there are others; a slider's drag, which says so again and again, changes
+        nothing more."""
+        if not self.stale or self.over is not None:
+            self.stale, self.over = True, None
+            self.update()
+
     # where things stand
 
     @property

@@ -36,14 +36,13 @@ class Sweep(StripView):
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """The curves so far stay, paler, until those of these sides are there."""
         self.sides, self.current = sides, current
-        self.canvas.stale, self.canvas.over = True, None
+        self.canvas.wait()
         for button, (axis, words) in zip(
             self.switch.buttons(), {"batch": "Batch", "seq": "Sequence"}.items(), strict=True
         ):
             why = lacking(sides[current].scenario, axis)
             button.setEnabled(not why or axis == self.axis)
             button.setToolTip(why or f"Axis: {words}")
-        self.canvas.update()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         axis = self.axis
