@@ -32,6 +32,7 @@ from app.views.view import View
 from app.window.leaving import Leaving
 from app.window.panel import export
 from app.window.window import Window
+from simulator.modes import MODES
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply, tracing_ask
 from tests.app.waiting import wait
@@ -131,6 +132,27 @@ def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
     wait(window.worker)
     assert window.verdict.answer is not None
     assert window.verdict.answer.prediction.mode == "reduce-overhead"
+    chosen = window.inspector.compiler
+    assert chosen.currentData() == "reduce-overhead" and not chosen.isHidden()
+    assert {*window.inspector.mode.buttons} | {
+        chosen.itemData(at) for at in range(chosen.count())
+    } == {*MODES}
+    chosen.activated.emit(chosen.findData("max-autotune-no-cudagraphs"))
+    assert window.session.state.scenario.mode == "max-autotune-no-cudagraphs"
+    assert window.session.state.scenario.whatifs == ()
+    buttons["eager"].click()
+    assert chosen.isHidden() and window.inspector.labels["Mode of torch.compile"].isHidden()
+
+
+def test_a_mode_is_left_also_where_a_what_if_chose_it(window: Window):
+    window.session.show("Lessons")
+    window.session.ask(apply(FIRST, "fusion", {"level": "compiled"}), "fusion")
+    window.inspector.mode.buttons["eager"].click()
+    assert window.session.state.scenario.whatifs == ()
+    graph = apply(replace(FIRST, mode="cuda_graph"), "fusion", {"level": "pointwise"})
+    window.session.ask(graph, "a graph of fused kernels")
+    window.inspector.mode.buttons["cuda_graph"].click()
+    assert [each.name for each in window.session.state.scenario.whatifs] == ["fusion"]
 
 
 def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):

@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.quantities import number, seconds, seconds_unit
+from app.report.figures import causes
 from app.theme import Theme
 from app.views.strip_view import StripView
 from app.views.timeline.canvas import Spot, TimelineCanvas
@@ -77,11 +78,11 @@ class Timeline(StripView):
 
 
 def idle_words(p: Prediction) -> str:
-    """GPU idle 1.50 ms: 1.46 waiting for the host, 0.04 for a sync. Of a step among many."""
-    host, sync = p.idle.host_s, p.idle.sync_s
-    total = host + sync
-    if total < 1e-12:
+    """GPU idle 1.50 ms: 1.46 waiting for the host, 0.04 between kernels. Of a step among many."""
+    found = [(name, value) for name, value in causes(p) if value > 1e-12]
+    total = sum(value for _, value in found)
+    if not found:
         return "GPU never idle between steps back to back"
     scale, _ = seconds_unit(total)
-    return (f"GPU idle {seconds(total)}: {number(host / scale)} waiting for the host, "
-            f"{number(sync / scale)} for a sync")  # fmt: skip
+    parts = ", ".join(f"{number(value / scale)} {name}" for name, value in found)
+    return f"GPU idle {seconds(total)}: {parts}"
