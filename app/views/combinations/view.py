@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.quantities import plain
 from app.theme import Theme
-from app.views.combinations.axes import usual
+from app.views.combinations.axes import axes_of, usual
 from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas
 from app.views.combinations.table import FIGURES, USUAL_FIGURES, Table, combined
@@ -104,8 +105,11 @@ class Combinations(StripView):
         self.names = names
         values = [name for name in self.order if name not in FIGURES]
         self.order = [*values, *figures]
-        if again:
+        if again and self.side is not None:
+            count = prod(map(len, axes_of(self.side, names).values()))
+            self.said.setText(f"predicting {plain(count)} …")
             self.canvas.stale = True
+            self.canvas.update()
             self.wondered.emit()
         else:
             self._arrange()

@@ -88,6 +88,7 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
     view.axes.axes["gpu"].trigger()
     view.axes.axes["bandwidth"].trigger()
     assert len(wondered) == 2
+    assert view.said.text() == f"predicting {9 * 2 * 4 * 4} …" and view.canvas.stale
     question = view.question((side,), 0)
     assert question is not None
     view.answer(question(lambda: False))
