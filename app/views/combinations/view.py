@@ -6,8 +6,11 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
+from app.formulas.formula import Formula
+from app.formulas.points import rate_at
 from app.quantities import plain
 from app.theme import Theme
 from app.views.combinations.axes import axes_of, usual
@@ -82,6 +85,15 @@ class Combinations(StripView):
         rows = self.canvas.fastest_first
         kept = rows[self.canvas.kept[rows]]
         return int(kept[0]) if kept.size else None
+
+    def formula(self, at: QPoint) -> Formula | None:
+        row = self.fastest() if self.canvas.over is None else int(self.canvas.over)
+        if row is None or self.table is None:
+            return None
+        known = {column.name: column for column in self.table.columns}
+        time, rate = (float(known[name].values[row]) for name in ("Time", "Throughput"))
+        where = ", ".join(c.said(float(c.values[row])) for c in self.table.columns if c.words)
+        return rate_at(where, rate, time, known["Throughput"].said(rate))
 
     def subtitle(self) -> str:
         table = self.table

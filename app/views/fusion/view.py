@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -15,6 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.formulas.changes import moved_bytes
+from app.formulas.formula import Formula
 from app.quantities import change, data, seconds
 from app.theme import Theme
 from app.views.fusion.canvas import FusionCanvas
@@ -135,6 +137,14 @@ class FusionView(View):
         super().restyle(theme)
         self.strip.restyle(theme)
         self.canvas.restyle(theme)
+
+    def formula(self, at: QPoint) -> Formula | None:
+        shown = self.canvas.scene
+        if not shown.blocks:
+            return None
+        saved = sum(each.bytes_saved for each in shown.sets)
+        fewer = sum(each.launches_removed for each in shown.sets)
+        return moved_bytes(shown.name, shown.bytes, saved, fewer)
 
     def subtitle(self) -> str:
         shown = self.canvas.scene

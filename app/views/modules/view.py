@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.formulas.changes import of_step
+from app.formulas.formula import Formula
 from app.quantities import percent, seconds
 from app.report.figures import causes
 from app.shelf.drops import Offer, PlaceTarget
@@ -49,6 +51,12 @@ class WhereTimeGoes(StripView):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
+
+    def formula(self, at: QPoint) -> Formula | None:
+        p, part = self.canvas.prediction, self.canvas.over or self.canvas.shown
+        if p is None or not isinstance(part, Part):
+            return None
+        return of_step(part.path or "the step", part.total_s, p.period_s, part.launches)
 
     def subtitle(self) -> str:
         p = self.canvas.prediction

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
+from app.formulas.formula import Formula
+from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
 from app.report.figures import causes
 from app.theme import Theme
@@ -46,6 +49,19 @@ class Timeline(StripView):
         self.canvas.choose(ops)
         self.canvas.reveal()
 
+    def formula(self, at: QPoint) -> Formula | None:
+        lanes, over = self.canvas.lanes, self.canvas.over
+        if lanes is None:
+            return None
+        p = lanes.prediction
+        if not isinstance(over, Spot):
+            return idle(p)
+        of = int(self.canvas.lane(over.lane).of[over.place])
+        if over.lane == "host":
+            return host_op(p, of) or idle(p)
+        waits = int(lanes.gpu.kind[over.place]) >= len(REGIMES)
+        return before(p, of) if waits else kernel(p, of)
+
     def subtitle(self) -> str:
         return idle_words(self.canvas.lanes.prediction) if self.canvas.lanes else ""
 
@@ -58,12 +74,13 @@ class Timeline(StripView):
         cause = np.where(after, SYNC_WAIT, HOST_WAIT).tolist()
         rows = [list(_HEADS)]
         for k, op in enumerate(c.op_of.tolist()):
-            call, idle = p.trace.ops[op], float(s.idle_s[k])
+            call, waited_s = p.trace.ops[op], float(s.idle_s[k])
             rows.append([
                 str(k + 1), found.kernel_label(k), call.name.removeprefix("aten."), call.module,
                 call.phase, REGIMES[bound[k]], seconds(float(s.issue_s[k])),
                 seconds(float(s.start_s[k])), seconds(float(s.end_s[k] - s.start_s[k])),
-                seconds(idle) if idle > 1e-12 else "", cause[k] if idle > 1e-12 else "",
+                seconds(waited_s) if waited_s > 1e-12 else "",
+                cause[k] if waited_s > 1e-12 else "",
             ])  # fmt: skip
         return rows
 
