@@ -189,6 +189,9 @@ class Inspector(QScrollArea):
     def _choice(self, name: str, values: list[str], chosen: Any,
                 beside: QWidget | None = None) -> Choice:  # fmt: skip
         made = Choice(self.theme, name)
+        policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        made.setSizeAdjustPolicy(policy)  # long names are cut, and widen no panel
+        made.setMinimumContentsLength(8)
         for value in values:
             made.addItem(value, value)
         made.activated.connect(lambda index: chosen(made.itemData(index)))

@@ -67,11 +67,12 @@ class Strip(QWidget):
         self.row.addWidget(found)
         return found
 
-    def field(self, name: str, changed: Callable[[str], None]) -> QLineEdit:
-        """A field to search by."""
+    def field(self, name: str, changed: Callable[[str], None], hint: str = "") -> QLineEdit:
+        """A field to search by; `hint` is its name in short."""
         found = QLineEdit()
         found.setAccessibleName(name)
-        found.setPlaceholderText(name)
+        found.setToolTip(name)
+        found.setPlaceholderText(hint or name)
         found.setClearButtonEnabled(True)
         found.setMinimumWidth(90)
         found.textChanged.connect(changed)

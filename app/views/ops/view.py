@@ -106,7 +106,7 @@ class OpTable(View):
         column.setSpacing(0)
         self.strip = Strip(theme)
         self.by = self.strip.segments("Group by", _BYS, self._group)
-        self.search = self.strip.field("Filter by name", lambda _: self._filter())
+        self.search = self.strip.field("Filter by name", lambda _: self._filter(), "Filter")
         self.regime = self.strip.segments("Regime", ["all", *REGIMES], lambda _: self._filter())
         self.said = self.strip.label()
         self.table = Table(self)
