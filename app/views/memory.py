@@ -49,8 +49,9 @@ class MemoryCanvas(Canvas):
         self._parts(paint, p)
         theme, area = self.theme, self.plot
         x, y = self.scales(p)
+        most = max(2, int(area.height() / 24))
         unit = 1024.0 ** max(0, int(np.log2(max(1.0, 0.5 * y.high)) // 10))
-        for value in (unit * each for each in linear_ticks(0.0, y.high / unit, 4)):
+        for value in (unit * each for each in linear_ticks(0.0, y.high / unit, most)):
             at = y.at(value)
             paint.line([(area.left(), at), (area.right(), at)], theme.grid)
             paint.text(area.left() - 8, at, trimmed(data(value)), theme.ink3, align=1.0)
