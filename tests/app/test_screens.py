@@ -81,9 +81,7 @@ def test_on_the_same_screens_it_lies_as_it_lay(on_two_screens: str, tmp_path: Pa
     assert floating and window == [1500, 60, 900, 600] and panel == [2100, 300, 500, 400]
 
 
-@pytest.mark.parametrize(
-    "screen", [(0, 0, 1280, 800, 1), (0, 0, 1920, 1080, 3)]
-)
+@pytest.mark.parametrize("screen", [(0, 0, 1280, 800, 1), (0, 0, 1920, 1080, 3)])
 def test_from_a_screen_that_is_gone_it_comes_back(
     on_two_screens: str, tmp_path: Path, screen: tuple[int, int, int, int, int]
 ) -> None:

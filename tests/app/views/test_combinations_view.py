@@ -82,6 +82,7 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
     view.wondered.connect(lambda: wondered.append(True))
     view.axes.figures["Compute share"].trigger()
     assert names(view)[-1] == "Compute share" and not wondered  # it is known already
+    assert view.canvas.table is not None
     share = view.canvas.table.columns[-1]
     assert share.share and share.values.min() >= 0 and share.values.max() <= 1
     view.canvas.brush(column(view, "GPU"), -0.4, 0.4)
@@ -120,7 +121,7 @@ def test_an_axis_is_moved_by_its_title_and_keeps_its_brush(view: Combinations) -
 
 def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     canvas, table = view.canvas, view.canvas.table
-    assert table is not None
+    assert table is not None and view.side is not None
     asked: list[Scenario] = []
     view.asked.connect(asked.append)
     for at, value in ((0, 3), (1, 2), (2, 1), (3, 0)):

@@ -86,7 +86,7 @@ def test_every_building_has_one(tiny_prediction: Prediction) -> None:
 
 def test_the_formula_is_of_what_is_pointed_at(shown: Any, side: Side, variant: Side) -> None:
     timeline = cast(Timeline, shown(Timeline, (side,)))
-    assert of(timeline).name == "GPU idle"
+    assert of(timeline).name == "GPU idle" and timeline.canvas.lanes is not None
     timeline.canvas.over = Spot("gpu", int(timeline.canvas.lanes.gpu.kind.argmin()))
     assert of(timeline).name == "Time of a kernel"
     timeline.canvas.over = Spot("host", 0)
