@@ -50,12 +50,12 @@ class Command:
         return f"{self.place}: {self.name}"
 
 
-def of_actions(actions: Iterable[QAction], every: bool = False) -> list[Command]:
-    """The actions that can be done now, or every one, each once."""
+def of_actions(actions: Iterable[QAction]) -> list[Command]:
+    """The actions that can be done now, each once."""
     found: dict[str, Command] = {}
     for action in actions:
         name = action.text().replace("&", "")
-        if name and (every or action.isEnabled()) and not action.menu():
+        if name and action.isEnabled() and not action.menu():
             key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             found.setdefault(name, Command(DONE, name, key, action.trigger))
     return list(found.values())
@@ -168,8 +168,6 @@ class CommandPalette(QDialog):
         self.list.setCurrentRow(0)
 
 
-def keys_said(commands: list[Command]) -> list[tuple[str, str]]:
-    """Every key and what it does, those of actions first."""
-    return [(c.key, c.name) for c in commands if c.key] + [
-        (key, f"{name} ({place.lower()})") for place, key, name in KEYS
-    ]
+def keys_said() -> list[tuple[str, str]]:
+    """Every key that is no action's, and what it does."""
+    return [(key, f"{name} ({place.lower()})") for place, key, name in KEYS]

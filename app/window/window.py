@@ -32,6 +32,7 @@ from app.window.layout import Layout
 from app.window.leaving import Leaving
 from app.window.menus import Menus
 from app.window.opening import Opening
+from app.window.own_keys import OwnKeys
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
 from app.window.panel import Panel
 from app.window.side_strip import SideStrip
@@ -78,6 +79,7 @@ class Window(QMainWindow):
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         self.head = Head(Menus(self), self.buttons)
+        self.own_keys = OwnKeys(self.actions(), self.files.remembered)
         self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
@@ -226,7 +228,7 @@ class Window(QMainWindow):
 
     def show_keys(self) -> None:
         """Every key."""
-        KeysDialog(keys_said(of_actions(self.actions(), every=True)), self).show()
+        KeysDialog(self.own_keys, keys_said(), self).show()
 
     def _show(self, view: View, panel: Panel) -> None:
         self.session.show(view.workspace)
