@@ -63,6 +63,12 @@ def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path)
     twin.show()
     lines = twin.copied().split("\n")
     assert [line.split("\t") for line in lines] == view.rows()[1:]
+    sides = {
+        view.rows()[0][at]: twin.table.item(0, at).textAlignment() & 0xF  # across alone
+        for at in range(twin.table.columnCount())
+    }
+    assert sides["Op"] == Qt.AlignmentFlag.AlignLeft.value
+    assert sides["Calls"] == sides["Predicted"] == Qt.AlignmentFlag.AlignRight.value
     twin.table.selectRow(1)
     assert twin.copied() == lines[1]
     twin.close()
