@@ -32,7 +32,6 @@ class Twin(QDialog):
         heads, *rows = view.rows() or [["Nothing is drawn yet"]]
         self.table = QTableWidget(len(rows), len(heads))
         self.table.setAccessibleName(self.windowTitle())
-        self.table.setHorizontalHeaderLabels(heads)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setTabKeyNavigation(False)
@@ -46,7 +45,9 @@ class Twin(QDialog):
                 item.setTextAlignment(sides[column] | Qt.AlignmentFlag.AlignVCenter)
                 self.table.setItem(at, column, item)
         for column, side in enumerate(sides):
-            self.table.horizontalHeaderItem(column).setTextAlignment(side)
+            head = QTableWidgetItem(heads[column])
+            head.setTextAlignment(side)
+            self.table.setHorizontalHeaderItem(column, head)
         self.table.horizontalHeader().setMaximumSectionSize(_WIDEST_PX)
         column = QVBoxLayout(self)
         column.addWidget(self.table)
