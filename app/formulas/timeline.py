@@ -59,7 +59,7 @@ def host_op(p: Prediction, op: int) -> Formula | None:
     parts.append(("launch", float(found.launches[op]), p.host.launch_s))
     parts = sorted((part for part in parts if part[1]), key=lambda part: -part[1] * part[2])
     whole = sum(n * each for _, n, each in parts)
-    said = [f"{plain(n)} {name.replace('_', ' ')} × {seconds(each)}" for name, n, each in parts]
+    said = [f"{name.replace('_', ' ')} {plain(n)} × {seconds(each)}" for name, n, each in parts]
     rest = sum(n * each for _, n, each in parts[_MOST:])
     more = [f"{seconds(rest)} for others"] if rest else []
     return Formula(

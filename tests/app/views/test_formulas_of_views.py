@@ -24,6 +24,7 @@ from app.views.timeline.canvas import Spot
 from app.views.timeline.view import Timeline
 from app.views.view import Side, View
 from simulator.compare import Step
+from simulator.issued import issued
 from simulator.prediction import Prediction
 
 _NOWHERE = QPoint(-1, -1)
@@ -66,12 +67,18 @@ def test_a_kernel_is_the_longer_of_two_and_a_fixed_part(tiny_prediction: Predict
     assert before(p, 0).sum.endswith(f"= {seconds(float(p.schedule.idle_s[0]))}")
 
 
+def op_of_first(p: Prediction) -> int:
+    """The op of the first launch."""
+    return int(p.columns.op_of[0])
+
+
 def test_the_host_s_ops_add_up_to_its_work(tiny_prediction: Prediction) -> None:
     p = tiny_prediction
     found = [host_op(p, op) for op in range(len(p.trace.ops))]
     assert all(each is not None and " × " in each.sum for each in found)
-    launched = next(each for each in found if each is not None and "launch × " in each.sum)
-    assert "1 launch × " in launched.sum
+    launch = f"launch {int(issued(p.trace, p.gpu).launches[op_of_first(p)])} × "
+    first = host_op(p, op_of_first(p))
+    assert first is not None and f"{launch}{seconds(p.host.launch_s)}" in first.sum
 
 
 def test_every_building_has_one(tiny_prediction: Prediction) -> None:
