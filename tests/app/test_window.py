@@ -144,17 +144,6 @@ def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
     assert chosen.isHidden() and window.inspector.labels["Mode of torch.compile"].isHidden()
 
 
-def test_a_mode_is_left_also_where_a_what_if_chose_it(window: Window):
-    window.session.show("Lessons")
-    window.session.ask(apply(FIRST, "fusion", {"level": "compiled"}), "fusion")
-    window.inspector.mode.buttons["eager"].click()
-    assert window.session.state.scenario.whatifs == ()
-    graph = apply(replace(FIRST, mode="cuda_graph"), "fusion", {"level": "pointwise"})
-    window.session.ask(graph, "a graph of fused kernels")
-    window.inspector.mode.buttons["cuda_graph"].click()
-    assert [each.name for each in window.session.state.scenario.whatifs] == ["fusion"]
-
-
 def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
     before = window.verdict.answer
     window.session.ask(replace(FIRST, batch=0), "batch 0")
