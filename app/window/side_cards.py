@@ -96,7 +96,9 @@ class SideCard(QWidget):
         if self.shown is None:
             return
         self.box.setText(self.shown.name)
-        self.box.setGeometry(36, 6, max(60, self.width() - 46), 28)
+        left, top, high = (27, 3, 25) if self.height() == SIDE_LOW else (36, 6, 28)
+        self.box.setFixedHeight(high)
+        self.box.setGeometry(left, top, max(60, self.width() - left - 10), high)
         self.box.selectAll()
         self.box.show()
         self.box.setFocus()

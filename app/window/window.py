@@ -32,6 +32,7 @@ from app.window.layout import Layout
 from app.window.leaving import Leaving
 from app.window.menus import Menus
 from app.window.opening import Opening
+from app.window.own_keys import OwnKeys
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
 from app.window.panel import Panel
 from app.window.side_strip import SideStrip
@@ -78,7 +79,10 @@ class Window(QMainWindow):
         self.dropping = Dropping(self, theme)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
-        self.head = Head(Menus(self), self.buttons)
+        menus = Menus(self)
+        self.own_keys = OwnKeys(self.actions(), self.files.remembered)
+        both = (self.own_keys.actions[name] for name in ("Undo", "Redo"))
+        self.head = Head(menus, self.buttons, *both)
         self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
@@ -223,7 +227,7 @@ class Window(QMainWindow):
 
     def show_keys(self) -> None:
         """Every key."""
-        KeysDialog(keys_said(of_actions(self.actions(), every=True)), self).show()
+        KeysDialog(self.own_keys, keys_said(), self).show()
 
     def _show(self, offered: Offered) -> None:
         self.session.show(offered.workspace)

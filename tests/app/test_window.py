@@ -32,6 +32,7 @@ from app.views.view import View
 from app.window.leaving import Leaving
 from app.window.panel import export
 from app.window.window import Window
+from simulator.modes import MODES
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply, tracing_ask
 from tests.app.waiting import wait
@@ -134,6 +135,16 @@ def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
     wait(window.worker)
     assert window.verdict.answer is not None
     assert window.verdict.answer.prediction.mode == "reduce-overhead"
+    chosen = window.inspector.compiler
+    assert chosen.currentData() == "reduce-overhead" and not chosen.isHidden()
+    assert {*window.inspector.mode.buttons} | {
+        chosen.itemData(at) for at in range(chosen.count())
+    } == {*MODES}
+    chosen.activated.emit(chosen.findData("max-autotune-no-cudagraphs"))
+    assert window.session.state.scenario.mode == "max-autotune-no-cudagraphs"
+    assert window.session.state.scenario.whatifs == ()
+    buttons["eager"].click()
+    assert chosen.isHidden() and window.inspector.labels["Mode of torch.compile"].isHidden()
 
 
 def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
