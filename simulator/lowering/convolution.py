@@ -197,7 +197,7 @@ def _implicit(c: Product) -> Iterator[Work]:
 def _nhwc(c: Product) -> Iterator[Work]:
     """No conversions, but padding of channels that no load divides, and of thin groups.
 
-    A plain product needs none, nor do float16 kernels of a first layer's few channels.
+    A plain product needs none, nor do most kernels of a first layer's few channels.
     """
     d = c.work.dims
     if c.unit and not c.strided and d["groups"] == 1:
@@ -206,7 +206,7 @@ def _nhwc(c: Product) -> Iterator[Work]:
             yield summed(c.target, c.parts)
         return
     thin = d["groups"] > 1 and min(d["cin"], d["cout"]) // d["groups"] <= 16
-    free = c.few and c.work.dtype != "bfloat16" and c.direction == "fwd"
+    free = c.few and c.direction == "fwd" and not _pads_first(c)
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
         if thin or (padded(tensor, is_weight, d["groups"]) and not free):
@@ -214,6 +214,13 @@ def _nhwc(c: Product) -> Iterator[Work]:
     yield from _main(c)
     if thin or padded(c.target, c.direction == "wgrad", d["groups"]):
         yield spread(c.target, generic=thin)
+
+
+def _pads_first(c: Product) -> bool:
+    """Is a first layer in NHWC padded? For tensor-core tiles of 64 channels in bfloat16, and for
+    the float16 kernel that is made for images."""
+    whole = c.work.dims["cout"] % 64 == 0 and c.adds > 1e6
+    return c.image or (c.work.dtype == "bfloat16" and whole)
 
 
 def _main(c: Product) -> Iterator[Work]:

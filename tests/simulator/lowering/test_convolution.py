@@ -184,10 +184,17 @@ def test_a_plain_product_knows_what_its_loads_divide() -> None:
 
 
 def test_few_channels_are_multiplied_as_the_eight_they_are_padded_to() -> None:
-    *_, main, _ = kernels(conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
+    *_, main, _ = kernels(conv("bfloat16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
     # 8·7·7; but the FLOPs that count are those of 3 channels: 2 · 32·112·112 · 64 · 147
     assert (main.dims["variant"], main.dims["depth"]) == ("fwd_first", 392)
     assert main.flops == 7_552_892_928
+
+
+def test_a_kernel_is_made_for_images_in_half_precision() -> None:
+    *_, main, _ = kernels(conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
+    assert (main.dims["variant"], main.dims["depth"]) == ("fwd_image", 196)  # 4·7·7
+    *_, other, _ = kernels(conv("float16", (32, 3, 224, 224), (64, 3, 5, 5), 112, stride=2))
+    assert (other.dims["variant"], other.dims["depth"]) == ("fwd_first", 200)  # 8·5·5
 
 
 def test_one_group_has_its_part_of_everything() -> None:
