@@ -1,7 +1,7 @@
 """Ops with a result that torch's partitioner may take apart, taken apart as Inductor's
 decompositions do it (torch/_inductor/decomposition.py, torch/_decomp/decompositions.py): a
-log-softmax is its row sums and a loop, of which the loop runs again; a batch norm in training the
-same with its moments; the backward of a ReLU reads where it was zero, that of a clamp compares in
+softmax is its rows' largest and sums and loops, of which the loops run again; a batch norm in
+training the same with its moments; the backward of a ReLU reads where it was zero, that of a clamp compares in
 full precision.
 """
 
@@ -69,7 +69,9 @@ def taken_apart(trace: Trace) -> Apart:
     relus: dict[Value, int] = {}
     pools: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
-        if op.name == "aten._log_softmax.default" and op.phase == "forward":
+        if op.name == "aten._softmax.default" and op.phase == "forward":
+            taking.parts[index] = _softmax(taking, op)
+        elif op.name == "aten._log_softmax.default" and op.phase == "forward":
             taking.parts[index] = _log_softmax(taking, op)
         elif op.name in ("aten.relu.default", "aten.relu_.default") and op.phase == "forward":
             relus[flow.makes[index][0]] = index
@@ -98,18 +100,48 @@ def taken_apart(trace: Trace) -> Apart:
     return _put_together(taking)
 
 
-def _log_softmax(taking: Taking, op: Op) -> tuple[Op, Op]:
-    """log(sum(exp(x))) of each row, and x minus it."""
-    source, out = op.inputs[0], op.outputs[0]
-    dim = int(op.signature.arg("dim", -1)) % len(source.shape)
+def _largest_and_sum(taking: Taking, op: Op) -> tuple[Op, tuple[_Operand, _Operand]]:
+    """The largest of each row and the sum of exp(x − that), in full precision, as
+    `prepare_softmax_online` of torch/_inductor/fx_passes/post_grad.py finds both at once."""
+    source = op.inputs[0]
+    dim = int(op.signature.arg("dim", -1)) % max(len(source.shape), 1)
     shape = tuple(1 if d == dim else size for d, size in enumerate(source.shape))
-    rows = Tensor(shape, out.dtype, row_major(shape), out.device)
-    held = taking.storage(rows)
-    given = ("self", source, op.storages[0])
-    sums = taking.op(op, "aten.logsumexp.default", [given], (rows, held),
-                     dim=[dim], keepdim=True)  # fmt: skip
-    minus = taking.op(op, "aten.sub.Tensor", [given, ("other", rows, held)], (out, op.storages[1]))
-    return sums, minus
+    rows = Tensor(shape, "float32", row_major(shape), source.device)
+    largest, sums = taking.storage(rows), taking.storage(rows)
+    found = taking.op(op, "prims.prepare_softmax_online.default",
+                      [("self", source, op.storages[0])], (rows, largest), (rows, sums),
+                      dim=dim)  # fmt: skip
+    return found, (("other", rows, largest), ("other", rows, sums))
+
+
+def _softmax(taking: Taking, op: Op) -> tuple[Op, ...]:
+    """exp(x − largest) / sum: what is kept may be x, from which all else is computed again."""
+    found, (largest, sums) = _largest_and_sum(taking, op)
+    wide = replace(op.outputs[0], dtype="float32")
+    moved, grown = taking.storage(wide), taking.storage(wide)
+    given = ("self", op.inputs[0], op.storages[0])
+    return (
+        found,
+        taking.op(op, "aten.sub.Tensor", [given, largest], (wide, moved)),
+        taking.op(op, "aten.exp.default", [("self", wide, moved)], (wide, grown)),
+        taking.op(op, "aten.div.Tensor", [("self", wide, grown), sums],
+                  (op.outputs[0], op.storages[1])),
+    )  # fmt: skip
+
+
+def _log_softmax(taking: Taking, op: Op) -> tuple[Op, ...]:
+    """x − largest − log(sum)."""
+    found, (largest, sums) = _largest_and_sum(taking, op)
+    wide = replace(op.outputs[0], dtype="float32")
+    moved, held = taking.storage(wide), taking.storage(sums[1])
+    given = ("self", op.inputs[0], op.storages[0])
+    return (
+        found,
+        taking.op(op, "aten.log.default", [("self", *sums[1:])], (sums[1], held)),
+        taking.op(op, "aten.sub.Tensor", [given, largest], (wide, moved)),
+        taking.op(op, "aten.sub.Tensor", [("self", wide, moved), ("other", sums[1], held)],
+                  (op.outputs[0], op.storages[1])),
+    )  # fmt: skip
 
 
 def _batch_norm(taking: Taking, op: Op) -> tuple[Op, Op]:
