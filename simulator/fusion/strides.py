@@ -5,6 +5,7 @@ dimensions across the gap is given a copy."""
 from __future__ import annotations
 
 from simulator.fusion.dataflow import Dataflow, Value
+from simulator.fusion.graphs import Graph, graphs
 from simulator.records import Tensor, Trace
 
 _ALIGNED_BYTES = 128  # config.padding_alignment_bytes
@@ -15,17 +16,19 @@ _ANEW = ("aten.var_mean.", "aten.sum.", "aten.mean.", "aten.prod.", "aten.any.",
 
 
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:
-    """Values that stay without gaps: a convolution comes of them before a reduction does, or they
-    are what an inference returns."""
+    """Values that stay without gaps: in the graph that makes them a convolution comes of them
+    before a reduction does, or they are what an inference returns."""
     found: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
-    wanted: set[Value] = set()
+    of = graphs(trace).of
+    wanted: dict[Value, Graph] = {}
     for index in range(len(trace.ops) - 1, -1, -1):
-        name = trace.ops[index].name
-        makes = flow.makes[index]
-        dense = any(part in name for part in _WHOLE) or wanted.intersection(makes)
+        name, graph = trace.ops[index].name, of[index]
+        own = [value for value in flow.makes[index] if wanted.get(value) == graph]
+        found.update(own)
+        dense = any(part in name for part in _WHOLE) or own
         if dense and not name.startswith(_ANEW):
-            wanted.update(flow.reads[index])
-    return found | wanted
+            wanted |= dict.fromkeys(flow.reads[index], graph)
+    return found
 
 
 def padded(made: Tensor) -> tuple[int, ...]:
