@@ -125,13 +125,6 @@ def log_softmax(op: Signature) -> tuple[Work, ...]:
     return softmax_like(op, (5, 15), (1, 10))
 
 
-@cost("prims.prepare_softmax_online.default")
-def prepare_softmax_online(op: Signature) -> tuple[Work, ...]:
-    """The largest of each row and the sum of exp(x − that), which torch.compile finds at once
-    (torch/_inductor/inductor_prims.py): max, subtract, exp, add. No kernel of eager mode."""
-    return softmax_like(op, (4, 11), (0, 0))
-
-
 @cost("aten._softmax_backward_data.default", "aten._masked_softmax_backward.default")
 def softmax_backward(op: Signature) -> tuple[Work, ...]:
     """g·y first, in a kernel of its own (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),

@@ -41,7 +41,7 @@ ROWS: dict[str, tuple[int, int]] = {
     # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
     # along, each maximum so far costs two more exps and choices between, and the exp comes anew
     "_softmax": (20, 50), "_log_softmax": (14, 50),
-    "logsumexp": (11, 32), "prepare_softmax_online": (11, 32),
+    "logsumexp": (11, 32),
     "_softmax_backward_data": (4, 6), "_log_softmax_backward_data": (12, 14),
     # two sums, then (x − mean)·scale·weight + bias; walking along Welford's step has a division
     "native_layer_norm": (9, 24), "native_group_norm": (9, 24), "_fused_rms_norm": (6, 7),

@@ -33,8 +33,6 @@ def decompose(made: Lowering, index: int, op: Op) -> None:
         _moments(made, index, op)
     elif "batch_norm" in name:
         _batch_norm(made, index, op)
-    elif name == "prepare_softmax_online":
-        _largest_and_sum(made, index, op)
     elif "softmax" in name:
         _softmax(made, index, op)
     elif name == "cumsum":
@@ -168,26 +166,13 @@ def _batch_norm_backward(made: Lowering, index: int, op: Op) -> None:
     made.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
 
 
-def _rows_along(op: Op) -> tuple[int, int, bool]:
-    """Rows along dimension `dim`, elements of one, and whether these lie beside each other."""
+def _softmax(made: Lowering, index: int, op: Op) -> None:
+    reads = made.inputs(index, op)
     source = op.inputs[0]
     dim = op.signature.arg("dim", -1)
     cols = source.shape[dim] if source.shape else 1
-    return source.numel // max(cols, 1), cols, dim in (-1, len(source.shape) - 1)
-
-
-def _largest_and_sum(made: Lowering, index: int, op: Op) -> None:
-    """The largest of each row, and the sum of its exponentials."""
-    reads = made.inputs(index, op)
-    rows, cols, inner = _rows_along(op)
-    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
-    work = arithmetic(op.signature, made.in_registers(rows, inner, reads))
-    reduce(made, index, rows, cols, inner, reads, results, work)
-
-
-def _softmax(made: Lowering, index: int, op: Op) -> None:
-    reads = made.inputs(index, op)
-    rows, cols, inner = _rows_along(op)
+    rows = source.numel // max(cols, 1)
+    inner = dim in (-1, len(source.shape) - 1)
     width = 2 if "backward" not in op.name else 1
     sums = [(next(made.number), rows * 4) for _ in range(width)]
     flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, reads))

@@ -26,6 +26,7 @@ class Apart:
     source: Sequence[int]
 
 
+_SOFTMAXES = ("aten._softmax.default", "aten._log_softmax.default")
 _WIDENING = (
     "aten.native_batch_norm_backward.default", "aten.native_layer_norm_backward.default",
     "aten._fused_rms_norm_backward.default", "aten.native_group_norm_backward.default",
@@ -69,10 +70,8 @@ def taken_apart(trace: Trace) -> Apart:
     relus: dict[Value, int] = {}
     pools: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
-        if op.name == "aten._softmax.default" and op.phase == "forward":
+        if op.name in _SOFTMAXES and op.phase == "forward":
             taking.parts[index] = _softmax(taking, op)
-        elif op.name == "aten._log_softmax.default" and op.phase == "forward":
-            taking.parts[index] = _log_softmax(taking, op)
         elif op.name in ("aten.relu.default", "aten.relu_.default") and op.phase == "forward":
             relus[flow.makes[index][0]] = index
         elif op.name == "aten.threshold_backward.default" and not op.signature.arg("threshold", 0):
@@ -100,48 +99,53 @@ def taken_apart(trace: Trace) -> Apart:
     return _put_together(taking)
 
 
-def _largest_and_sum(taking: Taking, op: Op) -> tuple[Op, tuple[_Operand, _Operand]]:
-    """The largest of each row and the sum of exp(x − that), in full precision, as
-    `prepare_softmax_online` of torch/_inductor/fx_passes/post_grad.py finds both at once."""
-    source = op.inputs[0]
-    dim = int(op.signature.arg("dim", -1)) % max(len(source.shape), 1)
-    shape = tuple(1 if d == dim else size for d, size in enumerate(source.shape))
-    rows = Tensor(shape, "float32", row_major(shape), source.device)
-    largest, sums = taking.storage(rows), taking.storage(rows)
-    found = taking.op(op, "prims.prepare_softmax_online.default",
-                      [("self", source, op.storages[0])], (rows, largest), (rows, sums),
-                      dim=dim)  # fmt: skip
-    return found, (("other", rows, largest), ("other", rows, sums))
+class _Along:
+    """Ops of one softmax, each of what the one before made; `given` are a name, a tensor and its
+    storage. All is in full precision."""
+
+    def __init__(self, taking: Taking, op: Op) -> None:
+        self.taking, self.op = taking, op
+        source = op.inputs[0]
+        dim = int(op.signature.arg("dim", -1)) % max(len(source.shape), 1)
+        shape = tuple(1 if d == dim else size for d, size in enumerate(source.shape))
+        self.over = {"dim": [dim], "keepdim": True}
+        self.rows = Tensor(shape, "float32", row_major(shape), source.device)
+        self.wide = replace(op.outputs[0], dtype="float32")
+        self.given: _Operand = ("self", source, op.storages[0])
+        self.parts: list[Op] = []
+
+    def make(self, name: str, like: Tensor, *inputs: _Operand, **args: object) -> _Operand:
+        place = self.taking.storage(like)
+        self.parts.append(self.taking.op(self.op, name, inputs, (like, place), **args))
+        return "self", like, place
+
+    def minus(self, one: _Operand, other: _Operand) -> _Operand:
+        return self.make("aten.sub.Tensor", self.wide, one, ("other", *other[1:]))
+
+    def done(self, last: _Operand) -> tuple[Op, ...]:
+        """Its result is that of the last op, or the cast of that."""
+        name, tensor, _ = last
+        result = self.op.outputs[0], self.op.storages[1]
+        if result[0].dtype == tensor.dtype:
+            made = self.parts[-1]
+            self.taking.fresh.pop()
+            self.parts[-1] = replace(made, storages=(*made.storages[:-1], result[1]))
+        else:
+            self.parts.append(self.taking.op(self.op, "aten._to_copy.default", [last], result,
+                                             dtype=result[0].dtype))  # fmt: skip
+        return tuple(self.parts)
 
 
 def _softmax(taking: Taking, op: Op) -> tuple[Op, ...]:
-    """exp(x − largest) / sum: what is kept may be x, from which all else is computed again."""
-    found, (largest, sums) = _largest_and_sum(taking, op)
-    wide = replace(op.outputs[0], dtype="float32")
-    moved, grown = taking.storage(wide), taking.storage(wide)
-    given = ("self", op.inputs[0], op.storages[0])
-    return (
-        found,
-        taking.op(op, "aten.sub.Tensor", [given, largest], (wide, moved)),
-        taking.op(op, "aten.exp.default", [("self", wide, moved)], (wide, grown)),
-        taking.op(op, "aten.div.Tensor", [("self", wide, grown), sums],
-                  (op.outputs[0], op.storages[1])),
-    )  # fmt: skip
-
-
-def _log_softmax(taking: Taking, op: Op) -> tuple[Op, ...]:
-    """x − largest − log(sum)."""
-    found, (largest, sums) = _largest_and_sum(taking, op)
-    wide = replace(op.outputs[0], dtype="float32")
-    moved, held = taking.storage(wide), taking.storage(sums[1])
-    given = ("self", op.inputs[0], op.storages[0])
-    return (
-        found,
-        taking.op(op, "aten.log.default", [("self", *sums[1:])], (sums[1], held)),
-        taking.op(op, "aten.sub.Tensor", [given, largest], (wide, moved)),
-        taking.op(op, "aten.sub.Tensor", [("self", wide, moved), ("other", sums[1], held)],
-                  (op.outputs[0], op.storages[1])),
-    )  # fmt: skip
+    """exp(x − largest) / sum, or x − largest − log(sum): what is kept may be x with the two numbers
+    of each row, from which all else is computed again."""
+    a = _Along(taking, op)
+    moved = a.minus(a.given, a.make("aten.amax.default", a.rows, a.given, **a.over))
+    grown = a.make("aten.exp.default", a.wide, moved)
+    sums = a.make("aten.sum.dim_IntList", a.rows, grown, **a.over)
+    if "_log_" in op.name:
+        return a.done(a.minus(moved, a.make("aten.log.default", a.rows, sums)))
+    return a.done(a.make("aten.div.Tensor", a.wide, grown, ("other", *sums[1:])))
 
 
 def _batch_norm(taking: Taking, op: Op) -> tuple[Op, Op]:
