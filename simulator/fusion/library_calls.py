@@ -15,7 +15,7 @@ from simulator.fusion.layouts import channels_last, needs_copy, relaid
 from simulator.fusion.node import Key, Node
 from simulator.fusion.padding import Seconds, padded
 from simulator.fusion.reducing import reduce
-from simulator.fusion.strides import joins, whole
+from simulator.fusion.strides import crosses, joins, whole
 from simulator.records import Op, Signature, Tensor
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class LibraryCalls:
         self.channels_last = made.inductor and channels_last(made.trace)
         self.relaid: dict[int, Signature] = {}
         self.turned: dict[Key, Key] = {}
+        self.across: dict[object, Key] = {}
         self.beside_zeros: set[Value] = set()
         self.whole = whole(made.trace, made.flow) if made.inductor else set[Value]()
 
@@ -102,9 +103,19 @@ class LibraryCalls:
         return key
 
     def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
-        """The value, or a copy of it where it lies in padded lines that the call cannot skip."""
+        """The value, or a copy of it where it lies in padded lines that the call cannot skip, or is
+        an image's gradient, row by row in the backward graph (which has no convolution to lay it
+        channels last for), and the call looks across."""
         made = self.made.made.get(value)
-        if made is None or value in self.whole or not tensor.contiguous or not joins(made, tensor):
+        if made is None:
+            return value
+        backward = self.made.trace.ops[index].phase == "backward"
+        if self.channels_last and backward and crosses(made, tensor):
+            seen = value, frozenset(zip(tensor.stride, tensor.shape, strict=True))
+            if seen not in self.across:
+                self.across[seen] = self._copy(index, value, tensor)
+            return self.across[seen]
+        if value in self.whole or not tensor.contiguous or not joins(made, tensor):
             return value
         return self._copy(index, value, tensor)
 

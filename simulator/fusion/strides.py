@@ -4,9 +4,11 @@ dimensions across the gap is given a copy."""
 
 from __future__ import annotations
 
+from math import gcd
+
 from simulator.fusion.dataflow import Dataflow, Value
 from simulator.fusion.graphs import Graph, graphs
-from simulator.records import Tensor, Trace
+from simulator.records import Tensor, Trace, row_major
 
 _ALIGNED_BYTES = 128  # config.padding_alignment_bytes
 _STEP = 1024  # elements: shorter lines stay (config.padding_stride_threshold)
@@ -65,4 +67,29 @@ def joins(made: Tensor, view: Tensor) -> bool:
         runs[0] //= size
         if runs[0] == 1:
             runs.pop(0)
+    return False
+
+
+def crosses(made: Tensor, view: Tensor) -> bool:
+    """Is a view of all of an eager buffer, whose dimensions lie in another order, no view of the
+    same buffer laid row by row (`convert_to_reinterpret_view` of torch/_inductor/ir.py, which
+    freezes the layout of what a view looks at)?"""
+    plain = row_major(made.shape)
+    if made.stride == plain or not made.dense or view.numel != made.numel:
+        return False
+    lying = sorted(zip(made.stride, made.shape, plain, strict=True))
+    left = [[size, step] for _, size, step in lying if size > 1]  # from what lies closest
+    for _, size in sorted(zip(view.stride, view.shape, strict=True)):
+        following = 0
+        while size > 1:
+            run = left[0]
+            if following and run[1] != following:
+                return True
+            taken = gcd(size, run[0])
+            if taken == 1:
+                return True
+            size, following = size // taken, run[1] * taken
+            run[0], run[1] = run[0] // taken, following
+            if run[0] == 1:
+                left.pop(0)
     return False
