@@ -46,6 +46,7 @@ class Taking:
         self.fresh: list[Storage] = []
         self.parts: dict[int, Sequence[Op]] = {}
         self.signatures: dict[str, Signature] = {}
+        self.wide: dict[tuple[Value, Tensor], int] = {}
 
     def storage(self, tensor: Tensor) -> int:
         self.fresh.append(Storage(tensor.nbytes, 0, 0, "activation"))
@@ -83,7 +84,7 @@ def taken_apart(trace: Trace) -> Apart:
         elif op.name == "aten.hardtanh_backward.default":
             taking.parts[index] = _hardtanh(taking, op)
         elif op.name in _WIDENING and op.inputs[0].itemsize < _WIDE_BYTES:
-            taking.parts[index] = _widened(taking, op)
+            taking.parts[index] = _widened(taking, op, flow.reads[index][0])
         elif op.name == "aten.max_pool2d_with_indices_backward.default":
             made = flow.reads[index][op.signature.names.index("indices")]
             if made in pools and _low_memory(trace.ops[pools[made]]):
@@ -183,17 +184,21 @@ def _hardtanh(taking: Taking, op: Op) -> tuple[Op, ...]:
     return (*parts, masked)
 
 
-def _widened(taking: Taking, op: Op) -> tuple[Op, Op]:
-    """The gradient in full precision, which each part of a norm's backward reads."""
+def _widened(taking: Taking, op: Op, value: Value) -> tuple[Op, ...]:
+    """The gradient in full precision, which each part of a norm's backward reads; of one gradient
+    that several norms read it is one."""
     gradient = op.inputs[0]
     wide = replace(gradient, dtype="float32")
-    place = taking.storage(wide)
-    cast = taking.op(op, "aten._to_copy.default", [("self", gradient, op.storages[0])],
-                     (wide, place), dtype="float32")  # fmt: skip
+    parts: list[Op] = []
+    place = taking.wide.get((value, wide))
+    if place is None:
+        place = taking.wide[value, wide] = taking.storage(wide)
+        parts = [taking.op(op, "aten._to_copy.default", [("self", gradient, op.storages[0])],
+                           (wide, place), dtype="float32")]  # fmt: skip
     key = "wide", id(op.signature)
     made = replace(op.signature, inputs=(wide, *op.inputs[1:]), aliases=())
     made = taking.signatures.setdefault(repr(key), made)
-    return cast, replace(op, signature=made, storages=(place, *op.storages[1:]))
+    return *parts, replace(op, signature=made, storages=(place, *op.storages[1:]))
 
 
 def _low_memory(pool: Op) -> bool:
