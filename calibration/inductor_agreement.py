@@ -77,8 +77,8 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
 
 
 def _side(found: Fused) -> Side:
-    """Without the copies that autograd makes once the compiled code has returned, which are in no
-    schedule (`simulator.fusion.gradients`)."""
+    """Without the copies that ATen makes of convolutions' gradients, within the call or once the
+    compiled code has returned: they are in no schedule."""
     launches = [
         (frozenset(op for node in group.nodes for op in node.ops), launch)
         for group, launch in zip(found.groups, found.trace.ops, strict=False)

@@ -1,8 +1,8 @@
 """Ops with a result that torch's partitioner may take apart, taken apart as Inductor's
 decompositions do it (torch/_inductor/decomposition.py, torch/_decomp/decompositions.py): a
 softmax is its rows' largest and sums and loops, of which the loops run again; a batch norm in
-training the same with its moments; the backward of a ReLU reads where it was zero, that of a clamp compares in
-full precision.
+training the same with its moments; the backward of a ReLU reads where it was zero, that of a clamp
+compares in full precision.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Along:
 
     def done(self, last: _Operand) -> tuple[Op, ...]:
         """Its result is that of the last op, or the cast of that."""
-        name, tensor, _ = last
+        tensor = last[1]
         result = self.op.outputs[0], self.op.storages[1]
         if result[0].dtype == tensor.dtype:
             made = self.parts[-1]
