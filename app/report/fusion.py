@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from app.quantities import data, seconds
-from app.report.tables import cut, numbers, table, words
+from app.quantities import cut, data, seconds
+from app.report.tables import numbers, table, words
 from simulator.fusion.explain import Explanation, explain
 from simulator.prediction import Prediction
 

@@ -19,6 +19,7 @@ _LOAD_BYTES = 16
 _TAPS = 32
 """A kernel's taps that Hopper's bulk loads of patches mask with one word; beyond, forwards and
 weight gradients are left to older kernels."""
+_AMPERE = (8, 0)
 _CHANNELS = 64  # of a tile's depth: no wider multiple loads better
 
 
@@ -27,7 +28,8 @@ class Product:
     """One direction: `rows` × `depth` with `depth` × `columns`, for each group.
 
     `blocks` counts tiles of 128 × 128, in units of the GPU that the rules were read off: a GPU
-    with half the units fills up with half the tiles.
+    with half the units fills up with half the tiles. `planar` kernels, Volta's and Turing's, write
+    NCHW themselves.
     """
 
     work: Work
@@ -40,6 +42,7 @@ class Product:
     blocks: float
     half: bool
     hopper: bool
+    planar: bool
     unit: bool
     strided: bool
     few: bool
@@ -165,6 +168,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
         blocks=blocks * UNITS_SEEN / (gpu.units or UNITS_SEEN),
         half=work.dtype in ("float16", "bfloat16"),
         hopper=(gpu.compute_capability or (0, 0)) >= (9, 0),
+        planar=(gpu.compute_capability or _AMPERE) < _AMPERE,
         unit=taps == 1,
         strided=prod(d["stride"]) > 1,
         few=d["cin"] < _FEW,
