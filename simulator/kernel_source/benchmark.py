@@ -13,9 +13,11 @@ def filled(kind, shape, stride, dtype, limit=0):
 
 
 def wide(op, **given):
-    """An op that a CPU has in fp32 alone: it rounds to halves afterwards there."""
-    halves = {t.dtype for t in given.values() if isinstance(t, torch.Tensor) and t.itemsize == 2}
-    if DEVICE == "cuda" or not halves:
+    """An op that a CPU has in fp32 alone, and a GPU where its first operand was left in fp32: it
+    rounds to halves afterwards there."""
+    tensors = [t for t in given.values() if isinstance(t, torch.Tensor)]
+    halves = {t.dtype for t in tensors if t.itemsize == 2}
+    if not halves or (DEVICE == "cuda" and tensors[0].dtype in halves):
         return op(**given)
     given = {n: t.float() if isinstance(t, torch.Tensor) else t for n, t in given.items()}
     half, = halves
