@@ -1,5 +1,5 @@
 """The child process: `python -m simulator.inductor FILE` reads a question from its standard input,
-tells what it does on its standard output, and writes the schedule to FILE."""
+tells what it does on its standard output, and writes the answer to FILE."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main() -> None:
     try:
         found = _answer(question, lambda step: tell(Message(step=step)))
     except RefusalError as refusal:
-        tell(Message(refused=str(refusal), pieces=list(refusal.pieces)))
+        tell(Message(refused=str(refusal)))
     except Exception as error:
         tell(Message(refused=otherwise(error)))
     else:
