@@ -147,7 +147,7 @@ def predict_exactly(
         made = exact(setting(scenario), found.trace, progress)
     except RefusalError as refusal:
         p = predict(scenario, found, progress)
-        why = f"the real compiler could not be asked: {refusal}"
+        why = f"the real compiler gave no answer, the rules do: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
     return predicted(made.trace, setting(scenario))

@@ -54,7 +54,9 @@ def captured(
             try:
                 run(*args, **kwargs)
             except Exception as error:
-                raise compiling.refusal or error from error
+                if compiling.refusal is None:
+                    raise
+                raise compiling.refusal from error
     compiling.seconds["in all"] = time.perf_counter() - began
     if not compiling.graphs:
         raise RefusalError("the compiler found nothing to compile")

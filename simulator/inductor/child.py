@@ -92,7 +92,7 @@ class Child:
                 if self._cancelled:
                     raise RefusalError("it was cancelled")
                 if time.monotonic() - self._began > self._limit_s:
-                    raise RefusalError(f"it took over {self._limit_s:.0f} s")
+                    raise RefusalError(f"it took over {self._limit_s:.0f} s; try fewer layers")
                 ended = self._process.poll() is not None
                 if not waiting.select(_WAIT_S):
                     if ended:  # and said no more, though copies of it may hold the pipe
@@ -123,7 +123,7 @@ class Child:
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         if code == -signal.SIGKILL:
-            return "its process was killed, as when memory runs out"
+            return "its process was killed, as when memory runs out; free some and ask again"
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         last = f": {lines[-1].strip()[-_TAIL:]}" if lines else ""
         return f"its process ended with {how}{last}"
