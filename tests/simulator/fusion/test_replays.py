@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from simulator import predict_trace, trace
+from simulator.fusion.compiled_host import HostCosts, ReplayCosts
 from simulator.fusion.explain import explain
-from simulator.fusion.host_costs import HostCosts
-from simulator.fusion.replay_costs import ReplayCosts, replaying
+from simulator.fusion.replay_costs import replaying
 from simulator.fusion.replays import Replays, replayed
 from simulator.hardware import gpu
 from simulator.hosts import host
@@ -93,7 +93,7 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
     driver = host()
     costs = HostCosts(100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 1.0, 0.0, driver.seconds["op"])
     launched, clock = replaying(
-        issued(made, H200), driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 3e-6, 0.0)
+        issued(made, H200), driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 3e-6, 0.0, 0.0)
     )
     # The call 100, an input 1, four weights 2 each; the copy is an op, a launch, and 3 a tensor
     first = 109e-6 + driver.seconds["op"] + driver.launch_s + 3e-6
