@@ -1,24 +1,27 @@
-"""What a break of a compiled step's graph costs, measured beside its prediction: `python -m
-calibration.graph_breaks` on a machine with a GPU.
+"""What a break of a compiled step's graph costs.
 
-Blocks of a small network with a break after each; the slope over the number of breaks is what one
-more graph takes. It prints a line of JSON for each step, then the slopes in seconds a graph.
+`python -m calibration.graph_breaks FILE` measures it on a machine with a GPU; without FILE, the
+predictions are held against the packaged measurement. Blocks of a small network with a break after
+each: the slope over the number of breaks is what one more graph takes.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from calibration.device import find, versions
+from calibration.host_index import suite
 from calibration.timing import period
-from simulator import predict_trace
-from simulator import trace as traced
 
+FILE = Path(__file__).parent / "measurements" / "h200_sxm" / "graph_breaks.json"
 BREAKS = (0, 4, 16, 48)
 BLOCKS = 48
 WIDTH = 64
@@ -84,8 +87,24 @@ def measured_s(breaks: int, training: bool) -> float:
     return period(step).median_s
 
 
+def measure(path: Path) -> None:
+    """Time every step, in inference and in training, and write them beside the host's speed."""
+    machine = {"gpu": find().name, **versions()}
+    steps: list[dict[str, Any]] = []
+    for training in (False, True):
+        for breaks in BREAKS:
+            seconds = measured_s(breaks, training)
+            steps.append({"breaks": breaks, "training": training, "measured_s": seconds})
+            print(json.dumps(steps[-1]), flush=True)
+    found = {"machine": machine, "host_index": suite(gpu=True), "steps": steps}
+    path.write_text(json.dumps(found, indent=1) + "\n")
+
+
 def predicted_s(breaks: int, training: bool) -> float:
-    """The same, as level 2 predicts it."""
+    """The same step, as the partition rules predict it beside the reference host."""
+    from simulator import predict_trace
+    from simulator import trace as traced
+
     step = traced(
         Broken(breaks), (torch.zeros(4, WIDTH),), phase="training" if training else "inference",
         optimizer=None,
@@ -93,17 +112,22 @@ def predicted_s(breaks: int, training: bool) -> float:
     return predict_trace(step, mode="compiled").period_s
 
 
-def main() -> None:
-    """Measure, and print slopes."""
+def validate() -> None:
+    """Print each step's period, then the seconds that one more graph takes."""
+    steps = json.loads(FILE.read_text())["steps"]
     for training in (False, True):
-        rows = [(n, measured_s(n, training), predicted_s(n, training)) for n in BREAKS]
+        rows = [
+            (each["breaks"], each["measured_s"], predicted_s(each["breaks"], training))
+            for each in steps
+            if each["training"] == training
+        ]
+        print("training" if training else "inference")
         for breaks, was, said in rows:
-            print(json.dumps({"breaks": breaks, "training": training, "measured_s": was,
-                              "predicted_s": said}), flush=True)  # fmt: skip
-        counts, was, said = np.array(rows[1:]).T
-        slopes = [float(np.polyfit(counts, each, 1)[0]) for each in (was, said)]
-        print(json.dumps({"training": training, "graph_s": slopes[0], "predicted": slopes[1]}))
+            print(f"{breaks:4} breaks: {was * 1e3:.3f} ms measured, {said * 1e3:.3f} ms predicted")
+        counts, *times = np.array(rows[1:]).T
+        was, said = (float(np.polyfit(counts, each, 1)[0]) for each in times)
+        print(f"one more: {was * 1e6:.0f} us measured, {said * 1e6:.0f} us predicted")
 
 
 if __name__ == "__main__":
-    main()
+    measure(Path(sys.argv[1])) if len(sys.argv) > 1 else validate()

@@ -40,6 +40,12 @@ _SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
 """A failed capture leaves the process's generator broken, so these are not captured at all."""
 
 
+REFERENCE = "linears"
+"""The fixed work of a round, one of the host suite's on the CPU."""
+
+ROUNDS = 15
+
+
 class OpLog(TorchDispatchMode):
     """Writes down each dispatched op and marks its range for the profiler."""
 
@@ -172,18 +178,28 @@ def record(case: Case, watch: Watch, whole: bool) -> dict[str, Any]:
         kernels = [e for e in events if e.get("cat") in _GPU_EVENTS]
         kernels.sort(key=lambda k: k["ts"])
         result["launches"] = [[k["name"][:160], round(k["dur"] * 1000)] for k in kernels]
-        result["eager"] = _eager_twin(case)
+        result |= _beside_eager(case, step)
     return result
 
 
-def _eager_twin(case: Case) -> dict[str, Any]:
-    """The same step as eager PyTorch runs it, on the same machine a moment later."""
+def _beside_eager(case: Case, compiled: Step) -> dict[str, Any]:
+    """The same step as eager PyTorch runs it; and rounds in which both alternate, each round with
+    what the host took over fixed work just before: neighbours on its CPU slow it for seconds."""
     step = Step(replace(case, mode="eager"), "cuda")
     for _ in range(3):
         step()
     timing = {"period": asdict(period(step, 0.4)), "latency": asdict(latency(step, 0.2))}
     seconds, count = busy_s(gpu_events(step))
-    return timing | {"gpu_busy_s": seconds, "kernels": count}
+    work = Step(Case(REFERENCE, "fp32", "inference", 4), "cpu")
+    rounds = [
+        [
+            period(work, 0.01, 1, "cpu").median_s,
+            period(compiled, 0.12, 1).median_s,
+            period(step, 0.12, 1).median_s,
+        ]
+        for _ in range(ROUNDS)
+    ]
+    return {"eager": timing | {"gpu_busy_s": seconds, "kernels": count}, "rounds": rounds}
 
 
 def _ops(step: Step) -> dict[str, Any]:
