@@ -20,11 +20,18 @@ from scipy.optimize import nnls
 
 from calibration.fidelity import retrace
 from calibration.fit_replays import fitted
+from calibration.graph_breaks import slopes
 from calibration.host_index import index
 from calibration.recordings import MEASUREMENTS
 from simulator import predict_trace
 from simulator.fusion import fused
-from simulator.fusion.compiled_host import FOLDER, CompiledHost, Error, HostCosts
+from simulator.fusion.compiled_host import (
+    FOLDER,
+    CompiledHost,
+    Error,
+    HostCosts,
+    compiled_host,
+)
 from simulator.fusion.host_costs import tabled
 from simulator.hardware import gpu as find_gpu
 from simulator.hosts import Host
@@ -95,9 +102,9 @@ def main() -> None:
     costs = fit(counts, rest, seconds)
     for row, ratio in zip(steps, (counts @ costs + rest) / seconds, strict=True):
         print(f"{ratio:5.2f}  {row['case']['name']}")
-    launched = HostCosts(
-        **dict(zip(COSTS, costs.tolist(), strict=True)), reference_op_s=host.seconds["op"]
-    )
+    resumed_s, node_s = further_graph_s()
+    launched = HostCosts(**dict(zip(COSTS, costs.tolist(), strict=True)), resumed_s=resumed_s,
+                         node_s=node_s, reference_op_s=host.seconds["op"])  # fmt: skip
     replayed, again = fitted(host, launched)
     made = CompiledHost(SOURCE, launched, _error((counts @ costs + rest) / seconds), replayed,
                         _error(again))  # fmt: skip
@@ -105,6 +112,16 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{host.id}.json").write_bytes(text + b"\n")
     print(text.decode())
+
+
+def further_graph_s() -> tuple[float, float]:
+    """What a graph behind a break takes beyond its call, and its autograd function: what the costs
+    of now leave over of the measured slopes."""
+    now = compiled_host().launched
+    inference, training = (was - said for was, said in map(slopes, (False, True)))
+    found = now.resumed_s + inference, now.node_s + training - inference
+    resumed_s, node_s = (float(f"{each:.3g}") for each in found)
+    return resumed_s, node_s
 
 
 def _error(ratio: NDArray[np.float64]) -> Error:

@@ -28,6 +28,7 @@ from simulator.records import Trace
 from simulator.simulate import as_run
 
 FILES = ("compiled_host", "compiled_modes")
+FURTHER = MEASUREMENTS / "h200_sxm" / "further_modes.jsonl.gz"
 _RULES = 1.25
 """Of the GPU's busy time: a step this long is ruled by its host."""
 _NAMES = tuple(field.name for field in fields(ReplayCosts))
@@ -35,10 +36,11 @@ _NAMES = tuple(field.name for field in fields(ReplayCosts))
 
 @dataclass(frozen=True)
 class Measured:
-    """A step that was replayed: its case, seconds, and how many times as long as the reference's
-    its host takes."""
+    """A step that was replayed, its seconds, and how many times as long as the reference's its host
+    takes."""
 
-    case: dict[str, Any]
+    name: str
+    trace: Trace
     period_s: float
     slower: float
 
@@ -51,14 +53,31 @@ def measured(host: Host) -> Iterator[Measured]:
         machine: dict[str, float] = {}
         for row in rows:
             machine = row.get("host_index", machine)
-            if row.get("case", {}).get("mode") != "compiled_graphs" or "failed" in row:
-                continue
-            period_s = row["period"]["median_s"]
-            if period_s > _RULES * row["gpu_busy_s"]:
-                trace = retrace({**row["case"], "mode": "eager"})
-                own = row["eager"]["period"]["median_s"] / predict_trace(trace, host=host).period_s
-                slower = sqrt(index(machine, host.reference) * own)
-                yield Measured(row["case"], period_s, slower)
+            if row.get("case", {}).get("mode") == "compiled_graphs" and "failed" not in row:
+                period_s, eager_s = (each["period"]["median_s"] for each in (row, row["eager"]))
+                if period_s > _RULES * row["gpu_busy_s"]:
+                    yield _beside(row["case"], period_s, eager_s, machine, host)
+
+
+def further(host: Host) -> Iterator[Measured]:
+    """Those of `calibration.further_modes`, but for those with breaks: of these no eager twin says
+    how fast the host was, and each graph behind a break is a call of its own."""
+    with gzip.open(FURTHER, "rt") as lines:
+        rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    machine = next(row["host_index"] for row in rows if row["what"] == "host_index")
+    for row in rows:
+        if row["what"] == "timed" and row["case"]["mode"] == "compiled_graphs":
+            times = (row["found"][mode]["period_s"] for mode in ("compiled_graphs", "eager"))
+            yield _beside(row["case"], *times, machine, host)
+
+
+def _beside(
+    case: dict[str, Any], period_s: float, eager_s: float, machine: dict[str, float], host: Host
+) -> Measured:
+    """A host is as slow as both its index and the step's eager twin say."""
+    own = eager_s / predict_trace(retrace({**case, "mode": "eager"}), host=host).period_s
+    slower = sqrt(index(machine, host.reference) * own)
+    return Measured(case["name"], retrace(case), period_s, slower)
 
 
 def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.float64], float]:
@@ -70,7 +89,7 @@ def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.floa
         launches, _ = replaying(found, host, known, costs, replay)
         return float(launches.host_s.sum() + launches.tail_s)
 
-    free = ReplayCosts(0.0, 0.0, 0.0, 0.0, 0.0)
+    free = ReplayCosts(0.0, 0.0, 0.0, 0.0)
     rest = host_s(free)
     each = [host_s(ReplayCosts(**{**vars(free), name: 1.0})) - rest for name in _NAMES]
     return np.array(each), rest
@@ -79,13 +98,13 @@ def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.floa
 def fitted(host: Host, costs: HostCosts) -> tuple[ReplayCosts, NDArray[np.float64]]:
     """Non-negative least squares on relative errors over the recorded steps; and each step's
     predicted over measured time, printed beside its name."""
-    steps = list(measured(host))
-    found = [counted(retrace(step.case), host, costs) for step in steps]
+    steps = [*measured(host), *further(host)]
+    found = [counted(step.trace, host, costs) for step in steps]
     counts, rest = np.array([each for each, _ in found]), np.array([r for _, r in found])
     seconds = np.array([step.period_s / step.slower for step in steps])
     replay, _ = nnls(counts / seconds[:, None], (seconds - rest) / seconds)
     replay = [float(f"{value:.3g}") for value in replay]
     ratio = (counts @ replay + rest) / seconds
     for step, each in zip(steps, ratio, strict=True):
-        print(f"{each:5.2f}  {step.case['name']}")
+        print(f"{each:5.2f} {step.slower:5.2f} {step.name}")
     return ReplayCosts(*replay), ratio

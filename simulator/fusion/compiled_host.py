@@ -23,6 +23,8 @@ class HostCosts:
     triton_s         launching a generated kernel, its result's allocation included
     library_share    of an eager op's time that a library call takes from the wrapper
     tabled_s         more of a convolution's backward, called through Python's table of operators
+    resumed_s        more of a graph behind a break: the function that goes on there is a call
+    node_s           and of its autograd function, which is Python, forward and backward
     """
 
     call_s: float
@@ -33,6 +35,8 @@ class HostCosts:
     triton_s: float
     library_share: float
     tabled_s: float
+    resumed_s: float
+    node_s: float
     reference_op_s: float
 
 
@@ -41,15 +45,13 @@ class ReplayCosts:
     """Seconds on the host of `HostCosts.reference_op_s`, where CUDA graph trees run the step.
 
     graph_s     the tree finds the graph that may follow, and hands its results over
-    held_s      a tensor that a graph finds or leaves in place: its address is compared
-    copied_s    a tensor that is copied, beside the one op over all of them
+    held_s      a tensor that a graph finds in its place, a copy too, or hands over
     gradient_s  a gradient given to its weight, and cleared: no result is allocated for it
     backward_s  the backward's node, and the way into its graph
     """
 
     graph_s: float
     held_s: float
-    copied_s: float
     gradient_s: float
     backward_s: float
 

@@ -82,7 +82,8 @@ def _further_graphs_s(
     trace: Trace, parts: Graphs, host: Host, costs: HostCosts
 ) -> NDArray[np.float64]:
     """What each graph but the first of its pass adds, at its first op: the way in and out, each
-    tensor that another stretch made for it, and backward autograd's node. [ops]"""
+    tensor that another stretch made for it, backward autograd's node and what its function takes in
+    both passes. [ops]"""
     speed = host.seconds["op"] / costs.reference_op_s
     made_in: dict[int, Graph] = {}
     first: dict[Graph, int] = {}
@@ -101,7 +102,9 @@ def _further_graphs_s(
         passes.setdefault(graph[0], graph)
     for graph, index in first.items():
         if graph != passes[graph[0]]:
-            found[index] = (costs.call_s + costs.input_s * len(handed[graph])) * speed
+            entered_s = costs.node_s if graph[0] == "backward" else costs.resumed_s
+            entered_s += costs.call_s + costs.input_s * len(handed[graph])
+            found[index] = entered_s * speed
             if graph[0] == "backward":
                 found[index] += host.seconds["backward_node"]
     return found

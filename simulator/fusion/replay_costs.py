@@ -33,8 +33,7 @@ def replaying(
     speed = host.seconds["op"] / costs.reference_op_s
     work = np.where(captured, 0.0, ops_s(found, host, costs))
     for place in kept.copies:
-        each_s = len(found.trace.ops[place].inputs) // 2 * replay.copied_s * speed
-        work[place] = host.seconds["op"] + host.launch_s + each_s
+        work[place] = host.seconds["op"] + host.launch_s
     heads = _heads(kept.piece, found.launches)
     for head, held in zip(heads, _held(found, kept.piece, heads), strict=True):
         work[head] += profile.graph_launch_s + (replay.graph_s + replay.held_s * held) * speed
@@ -57,8 +56,8 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
 
 
 def _held(found: Issued, piece: np.ndarray, heads: list[int]) -> list[int]:
-    """For each graph the tensors that others made or read: weights, and what is kept for the
-    backward pass."""
+    """For each graph the tensors that it hands over, or is handed: what is kept for the backward
+    pass, and copies of inputs. Weights are told by their addresses at once."""
     ops = found.trace.ops
     touched: dict[int, set[int]] = {}
     by: dict[int, set[int]] = {}
@@ -69,6 +68,6 @@ def _held(found: Issued, piece: np.ndarray, heads: list[int]) -> list[int]:
     storages = found.trace.storages
 
     def crosses(storage: int) -> bool:
-        return len(by[storage]) > 1 or storages[storage].role != "activation"
+        return len(by[storage]) > 1 and storages[storage].role == "activation"
 
     return [sum(map(crosses, touched[int(piece[head])])) for head in heads]
