@@ -67,8 +67,8 @@ def further(host: Host) -> Iterator[Measured]:
     machine = next(row["host_index"] for row in rows if row["what"] == "host_index")
     for row in rows:
         if row["what"] == "timed" and row["case"]["mode"] == "compiled_graphs":
-            times = (row["found"][mode]["period_s"] for mode in ("compiled_graphs", "eager"))
-            yield _beside(row["case"], *times, machine, host)
+            own_s, eager_s = (row["found"][m]["period_s"] for m in ("compiled_graphs", "eager"))
+            yield _beside(row["case"], own_s, eager_s, machine, host)
 
 
 def _beside(

@@ -40,8 +40,9 @@ def memory(trace: Trace) -> Memory:
     if not pooled:
         return found
     pool = _over_time([trace.storages[n] for n in sorted(pooled)], len(trace.ops))
-    roles = sorted({*found.at_peak, *pool.at_peak})
-    at_peak = {role: sum(each.at_peak.get(role, 0) for each in (found, pool)) for role in roles}
+    at_peak = dict(found.at_peak)
+    for role, nbytes in pool.at_peak.items():
+        at_peak[role] = at_peak.get(role, 0) + nbytes
     return Memory(found.bytes_at + pool.peak_bytes, found.peak_bytes + pool.peak_bytes,
                   found.peak_op, at_peak)  # fmt: skip
 
