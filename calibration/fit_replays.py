@@ -7,7 +7,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from calibration.fidelity import retrace
-from calibration.host_index import index
 from calibration.recordings import MEASUREMENTS
 from simulator import predict_trace
 from simulator.fusion.compiled_host import HostCosts, ReplayCosts
@@ -46,38 +45,38 @@ class Measured:
 
 
 def measured(host: Host) -> Iterator[Measured]:
-    """Those that their host rules."""
+    """Those that their host rules, of each file beside its own host."""
     for file in FILES:
-        with gzip.open(MEASUREMENTS / "h200_sxm" / f"{file}.jsonl.gz", "rt") as lines:
-            rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
-        machine: dict[str, float] = {}
-        for row in rows:
-            machine = row.get("host_index", machine)
-            if row.get("case", {}).get("mode") == "compiled_graphs" and "failed" not in row:
-                period_s, eager_s = (each["period"]["median_s"] for each in (row, row["eager"]))
-                if period_s > _RULES * row["gpu_busy_s"]:
-                    yield _beside(row["case"], period_s, eager_s, machine, host)
+        rows = _rows(MEASUREMENTS / "h200_sxm" / f"{file}.jsonl.gz")
+        yield from _beside(host, [
+            (row["case"], row["period"]["median_s"], row["eager"]["period"]["median_s"])
+            for row in rows
+            if row.get("case", {}).get("mode") == "compiled_graphs" and "failed" not in row
+            and row["period"]["median_s"] > _RULES * row["gpu_busy_s"]
+        ])  # fmt: skip
 
 
 def further(host: Host) -> Iterator[Measured]:
     """Those of `calibration.further_modes`, but for those with breaks: of these no eager twin says
     how fast the host was, and each graph behind a break is a call of its own."""
-    with gzip.open(FURTHER, "rt") as lines:
-        rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    machine = next(row["host_index"] for row in rows if row["what"] == "host_index")
-    for row in rows:
-        if row["what"] == "timed" and row["case"]["mode"] == "compiled_graphs":
-            own_s, eager_s = (row["found"][m]["period_s"] for m in ("compiled_graphs", "eager"))
-            yield _beside(row["case"], own_s, eager_s, machine, host)
+    rows = _rows(FURTHER)
+    yield from _beside(host, [
+        (row["case"], *(row["found"][m]["period_s"] for m in ("compiled_graphs", "eager")))
+        for row in rows if row["what"] == "timed" and row["case"]["mode"] == "compiled_graphs"
+    ])  # fmt: skip
 
 
-def _beside(
-    case: dict[str, Any], period_s: float, eager_s: float, machine: dict[str, float], host: Host
-) -> Measured:
-    """A host is as slow as both its index and the step's eager twin say."""
-    own = eager_s / predict_trace(retrace({**case, "mode": "eager"}), host=host).period_s
-    slower = sqrt(index(machine, host.reference) * own)
-    return Measured(case["name"], retrace(case), period_s, slower)
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _beside(host: Host, steps: list[tuple[dict[str, Any], float, float]]) -> Iterator[Measured]:
+    """Steps with their seconds, and those of their eager twins, which say how slow the host was:
+    what is asked of a mode is how much faster it makes a step."""
+    for case, period_s, eager_s in steps:
+        twin = predict_trace(retrace({**case, "mode": "eager"}), host=host)
+        yield Measured(case["name"], retrace(case), period_s, eager_s / twin.period_s)
 
 
 def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.float64], float]:
