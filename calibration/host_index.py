@@ -24,6 +24,9 @@ ON_CPU = (
     "views", "transposes", "adds", "addsinplace", "scales", "products", "linears", "norms",
     "softmaxes", "sums", "identities", "pythoncalls",
 )  # fmt: skip
+REFERENCE = "linears"
+"""The case whose CPU twin says how fast the host is just now, between other measurements."""
+
 CASE_S = 0.25
 """Seconds a case: 19 of them take about 5."""
 

@@ -26,7 +26,7 @@ FITTED = ("recordings",)
 def steps(gpu: str) -> Iterator[MeasuredStep]:
     """Every step of a GPU that was timed, those of graphs too."""
     for suite in RECORDED:
-        slower = _slower(suite, gpu)
+        slower = index(host_index(suite, gpu), find_host().reference)
         for found in recordings(suite, gpu):
             yield _step(found.case, found.period_s, found.gpu_busy_s, suite, slower)
             if found.graph and "period" in found.graph:
@@ -34,14 +34,9 @@ def steps(gpu: str) -> Iterator[MeasuredStep]:
                 yield _step(case, found.graph["period"]["median_s"], None, suite, slower)
     for suite in TIMED:
         if (MEASUREMENTS / gpu / f"{suite}.jsonl.gz").is_file():
-            slower = _slower(suite, gpu)
             for step in timed(suite, gpu):
+                slower = index(step.host_index, find_host().reference)
                 yield _step(step.case, step.period_s, step.gpu_busy_s, suite, slower)
-
-
-def _slower(suite: str, gpu: str) -> float:
-    host = find_host()
-    return index(host_index(suite, gpu), host.reference)
 
 
 def _step(case: dict[str, Any], period_s: float, busy_s: float | None, suite: str,

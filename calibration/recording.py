@@ -27,7 +27,7 @@ from torch.utils._pytree import tree_leaves
 
 from calibration.case import Case, Step
 from calibration.device import Watch, find, versions
-from calibration.host_index import suite
+from calibration.host_index import REFERENCE, suite
 from calibration.suites import SUITES
 from calibration.timing import latency, period
 
@@ -39,9 +39,6 @@ _WHOLE = ("recordings", "host", "validation")
 _SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
 """A failed capture leaves the process's generator broken, so these are not captured at all."""
 
-
-REFERENCE = "linears"
-"""The fixed work of a round, one of the host suite's on the CPU."""
 
 ROUNDS = 15
 

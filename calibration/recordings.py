@@ -43,7 +43,8 @@ class Recording(msgspec.Struct, frozen=True):
 
 class Timed(msgspec.Struct, frozen=True):
     """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` the
-    period of its eager twin in the same process, of a compiled step."""
+    period of its eager twin in the same process, of a compiled step. `host_index` is what the fixed
+    host suite took in that process; `rounds` are (fixed host work, compiled, eager), in seconds."""
 
     case: dict[str, Any]
     period_s: float
@@ -52,7 +53,9 @@ class Timed(msgspec.Struct, frozen=True):
     kernel_count: int
     peak_bytes: int
     launches: list[tuple[str, int]]
+    host_index: dict[str, float]
     eager_s: float | None = None
+    rounds: list[tuple[float, float, float]] = []
 
     @property
     def name(self) -> str:
@@ -61,13 +64,16 @@ class Timed(msgspec.Struct, frozen=True):
 
 def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
     """Every case of a suite that was timed without its ops."""
+    host: dict[str, float] = {}
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         for row in map(json.loads, lines):
+            host = row.get("host_index", host)  # each process says so before its cases
             if "period" in row:
                 yield Timed(
                     row["case"], row["period"]["median_s"], row["latency"]["median_s"],
                     row["gpu_busy_s"], row["kernels"], row["peak_bytes"], row.get("launches", []),
-                    row["eager"]["period"]["median_s"] if "eager" in row else None,
+                    host, row["eager"]["period"]["median_s"] if "eager" in row else None,
+                    row.get("rounds", []),
                 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from calibration import leaving_overhead, single_ops
 from calibration.case import COMPILED_OPTIMIZER, TORCH_MODES
 from calibration.fidelity import retrace
-from calibration.host_index import index
+from calibration.host_index import REFERENCE, index
 from calibration.outcome import Outcome, Summary, summarised, summary, table
 from calibration.recordings import Recording, host_index, recordings, timed
 from calibration.swept import Swept, swept
@@ -91,13 +91,14 @@ def _peak_ratio(recording: Recording, traced: Trace) -> float:
 def compiled(suite: str = "compiled_validation") -> list[Outcome]:
     """Every figure of every step that was timed in a mode of `torch.compile`, and its speed-up over
     the eager twin that was timed beside it."""
-    host = host_of(suite)
     found: list[Outcome] = []
     for step in timed(suite):
         traced = retrace(step.case)
         mode = TORCH_MODES[step.case["mode"]] or "compiled"
         whole = (step.case["optimizer"] or "").endswith(COMPILED_OPTIMIZER)
-        p = predict_trace(CompiledUpdate()(traced) if whole else traced, mode=mode, host=host)
+        updated = CompiledUpdate()(traced) if whole else traced
+        speed = index(step.host_index, find_host().reference)
+        p = predict_trace(updated, mode=mode, host=find_host().slower(speed))
         low, high = p.interval_s
         group = f"{step.case['phase']}, {mode}"
         period = p.period_s / step.period_s
@@ -109,9 +110,32 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
             Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
         ]  # fmt: skip
         if step.eager_s is not None:
-            gain = predict_trace(traced, host=host).period_s / p.period_s
+            gain = predict_trace(traced, host=find_host().slower(speed)).period_s / p.period_s
             ratio = gain / (step.eager_s / step.period_s)
             found.append(Outcome(step.name, group, "speed-up", ratio))
+    return found
+
+
+def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
+    """The period and the speed-up of steps that were timed by turns, compiled and eager, on a busy
+    host: each round against the prediction for a host as fast as it was in that round, the median
+    of the rounds."""
+    host = find_host()
+    found: list[Outcome] = []
+    for step in timed(suite):
+        traced = retrace(step.case)
+        ratios: list[tuple[float, float]] = []
+        for work_s, compiled_s, eager_s in step.rounds:
+            then = host.slower(work_s / host.reference[f"{REFERENCE}/fp32/inference/b4s0@cpu"])
+            p = predict_trace(traced, mode="compiled", host=then).period_s
+            gain = predict_trace(traced, host=then).period_s / p
+            ratios.append((p / compiled_s, gain / (eager_s / compiled_s)))
+        period, gain = np.median(ratios, axis=0).tolist()
+        group = f"{step.case['phase']}, compiled, by turns"
+        found += [
+            Outcome(step.name, group, "period", period),
+            Outcome(step.name, group, "speed-up", gain),
+        ]
     return found
 
 
@@ -176,7 +200,7 @@ def main() -> None:
     options = parser.parse_args()
     steps = validate()
     reach = interval(steps)
-    steps += compiled()
+    steps += [*compiled(), *by_turns()]
     ops = calls(swept(find_gpu("h200"), held_out=True))
     lines = table(summaries(steps, ops))
     if options.readme:

@@ -8,16 +8,19 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from calibration import validation
 from calibration.fidelity import retrace
 from calibration.log import read
 from calibration.outcome import Outcome, summary, table
-from calibration.recordings import MEASUREMENTS, recordings
+from calibration.recordings import MEASUREMENTS, Timed, recordings
 from calibration.single_ops import ratios
 from calibration.sweeps import Point, points
 from calibration.swept import Swept, lowered
-from calibration.validation import README, calls, host_of, interval, outcomes, put
+from calibration.validation import README, by_turns, calls, host_of, interval, outcomes, put
+from simulator import predict_trace
 from simulator.costs import Work
 from simulator.hardware import gpu as find_gpu
+from simulator.hosts import host as find_host
 from simulator.profiles import profile
 from simulator.roofline import roofs
 from simulator.tracing import trace_call
@@ -61,6 +64,26 @@ def _some() -> Iterator[Swept]:
     measured = read(MEASUREMENTS / card.id / "samples.jsonl.gz").samples
     for point in [p for p in _launching() if p.held_out][::20]:
         yield lowered(point, trace_call(point.make), measured[point.name], card)
+
+
+def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step twice as fast as predicted, whatever its host did, gaining 1.5 times as much."""
+    case = {"network": "mlp-tiny", "precision": "fp32", "phase": "inference", "batch": 64, "seq": 0,
+            "optimizer": None, "sizes": {}, "mode": "compiled", "name": "made"}  # fmt: skip
+    traced, host = retrace(case), find_host()
+    rounds: list[tuple[float, float, float]] = []
+    for slower in (1.0, 2.0, 3.0):
+        then = host.slower(slower)
+        fused, eager = (
+            predict_trace(traced, mode=m, host=then).period_s for m in ("compiled", "eager")
+        )
+        work_s = slower * host.reference["linears/fp32/inference/b4s0@cpu"]
+        rounds.append((work_s, fused / 2, eager / 2 / 1.5))
+    step = Timed(case, 1.0, 1.0, 1.0, 1, 1, [], {}, None, rounds)
+    monkeypatch.setattr(validation, "timed", lambda suite: [step])
+    period, gain = by_turns()
+    assert (period.figure, period.ratio) == ("period", pytest.approx(2))
+    assert (gain.figure, gain.ratio) == ("speed-up", pytest.approx(1.5))
 
 
 def test_single_calls_by_hand() -> None:
