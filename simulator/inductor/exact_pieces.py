@@ -36,7 +36,8 @@ def exact_pieces(answer: Answer, ruled: Fused) -> Fused:
         found.trace.kept["fusion"] = found
         return found
     some = next(iter(schedules.values()))
-    by = (f"each graph compiled by Inductor of torch {some.torch_version} itself (triton "
+    which = "some graphs" if notes else "each graph"
+    by = (f"{which} compiled by Inductor of torch {some.torch_version} itself (triton "
           f"{some.triton_version}), up to source code; the optimizer stays eager")  # fmt: skip
     return _Assembling(ruled, schedules, cuts).made((by, *notes))
 
@@ -48,14 +49,33 @@ def _of_stretches(answer: Answer, origin: Trace) -> tuple[dict[int, Schedule], l
     for stretch, numbers in by_stretch(origin, answer.pieces).items():
         known = [answer.schedules[number] for number in numbers]
         if len(known) == 1 and isinstance(known[0], Schedule):
-            found[stretch] = known[0]
+            if _sized(known[0], origin, stretch):
+                found[stretch] = known[0]
+            else:
+                lacking["sizes that depend on data are taken otherwise there"] += 1
         else:
             lacking[next((why for why in known if isinstance(why, str)),
                          "its ops cannot be told from the next one's")] += 1  # fmt: skip
     return found, [
-        f"the rules answer for {many} graph{'s' * (many > 1)}, which Inductor cannot schedule: "
+        f"the rules answer for {many} graph{'s' * (many > 1)}, which Inductor does not schedule: "
         f"{why}" for why, many in lacking.items()
     ]  # fmt: skip
+
+
+def _sized(schedule: Schedule, origin: Trace, stretch: int) -> bool:
+    """Are its loops and library calls over as many elements as tensors of its eager ops have? Where
+    sizes depend on data, the trace and the compiler may have taken other ones."""
+    if not origin.assumptions:
+        return True
+    there = {
+        tensor.numel for op, graph in zip(origin.ops, graphs(origin).of, strict=True)
+        if graph == ("forward", stretch) for tensor in (*op.inputs, *op.outputs)
+    }  # fmt: skip
+    over = {
+        launch.call.outputs[0].numel if launch.call and launch.call.outputs else launch.elements
+        for launch in schedule.launches if launch.phase == "forward"
+    }  # fmt: skip
+    return over - {0} <= there
 
 
 @dataclass

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from simulator import trace
 from simulator.fusion import Fused, fused
@@ -95,9 +96,9 @@ def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
         "mm", "reduction", "_local_scalar_dense", "mm", "pointwise"
     ]  # fmt: skip
     assert found.notes == (
-        "each graph compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source code; "
+        "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source code; "
         "the optimizer stays eager",
-        "the rules answer for 1 graph, which Inductor cannot schedule: NotImplementedError: no "
+        "the rules answer for 1 graph, which Inductor does not schedule: NotImplementedError: no "
         "loop",
     )
 
@@ -139,3 +140,15 @@ def test_eager_ops_between_graphs_are_named(network: type[breaking.Two], said: s
     module = network()
     own = trace(module, module.example_inputs(8, 0), phase="inference")
     assert told(own)[1].endswith(said)
+
+
+def test_a_schedule_of_other_sizes_is_not_taken() -> None:
+    """A trace with an assumption, and a product over 4 rows instead of 8."""
+    other = Tensor((4, 64), "float32", (64, 1))
+    small = replace(PRODUCT, call=replace(MM, inputs=(other, SQUARE), outputs=(other,)))
+    found = item(replace(FIRST, launches=[small, *FIRST.launches[1:]]))
+    assert found.origin.assumptions
+    assert found.notes[-1] == (
+        "the rules answer for 1 graph, which Inductor does not schedule: sizes that depend on data "
+        "are taken otherwise there"
+    )
