@@ -119,3 +119,8 @@ def faster(before: float, after: float) -> str:
     if ratio < 1:
         return f"{number(1 / ratio)} times slower"
     return f"{number(ratio)} times faster"
+
+
+def cut(text: str, width: int) -> str:
+    """A text of at most this many characters."""
+    return text if len(text) <= width else text[: width - 1] + "…"

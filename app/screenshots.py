@@ -74,7 +74,7 @@ def _prepare(window: Window, workspace: str) -> None:
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
-    for view in window.views:
+    for view in window.panels.views.values():
         if workspace == "Fusion" and isinstance(view, FusionView):
             _join(window, view)
         if workspace == "Lessons" and isinstance(view, Lessons):

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 from calibration.residual_fit import fit_residual
 from calibration.samples import Sample
 from simulator.hardware import GPU
-from simulator.physics import physics
+from simulator.physics import physics, slower_together, smooth
 from simulator.profiles import Profile, Tiles, Traffic
 from simulator.roofline import ALL_HOT
 from simulator.work_group import Group, group
@@ -45,7 +45,10 @@ class Measured:
         """log(physics / measured) of each sample."""
         compute, cold, hot, fixed, latency, back = physics(self.group, self.name, gpu, profile).T
         held = (cold + back * self.dirty) * (1 - self.hot) + hot * self.hot
-        total = np.maximum(compute, held) + fixed + latency * (self.hot < ALL_HOT)
+        total = np.maximum(compute, held)
+        if smooth(self.name):
+            total = total * slower_together(compute, held)
+        total = total + fixed + latency * (self.hot < ALL_HOT)
         return np.log(total / self.seconds)
 
 

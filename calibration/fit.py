@@ -53,6 +53,7 @@ _COPY_SHAPES = [  # of kernels that load through asynchronous copies, or without
     (16, 16), (32, 32), (32, 64), (64, 32), (64, 64), (64, 128), (128, 64), (128, 128), (64, 256),
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
+_FIRST_SHAPES = ((128, 64), (256, 64))  # of few channels in: their patches are gathered
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
 
 
@@ -148,11 +149,12 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
         narrow=40.0,
     )
     conv = Tiles(tuple(_TENSOR_SHAPES), 0.75, 30.0, 1e-6, 3e-6, 0.8, 0.4, 3e-6)
+    first = msgspec.structs.replace(conv, shapes=_FIRST_SHAPES)
     return Profile(
         version=VERSION,
         id="h200",
         gpu="h200_sxm",
-        source="16,458 calls, 824 compiled functions, 900 convolutions and 67 networks measured on "
+        source="16,458 calls, 878 compiled functions, 900 convolutions and 67 networks measured on "
         "an NVIDIA H200 with torch 2.11, CUDA 13.0, cuDNN 9.19; graph launch and gaps from replays "
         "of networks",
         traffic={"pointwise": Traffic(14.0, 0.5, 0.5, 1.5e-6)},
@@ -162,6 +164,8 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
             "gemm_vector": vector,
             "attention": heads,
             "conv_fwd": conv,
+            "conv_fwd_first": first,
+            "conv_fwd_image": first,
             "conv_dgrad": conv,
             "conv_wgrad": conv,
         },

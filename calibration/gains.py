@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +23,10 @@ from calibration.sweeps import OPERATIONS, Point
 from calibration.swept import Swept, kept, lowered
 from simulator.costs import Work, works
 from simulator.costs.softmaxes import divided
+from simulator.fusion import by_hand
 from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.contraction import contracted
+from simulator.fusion.dataflow import dataflow
 from simulator.fusion.kinds import kind
 from simulator.fusion.work import dims
 from simulator.hardware import GPU
@@ -30,8 +35,7 @@ from simulator.records import Trace
 from simulator.roofline import roofs
 from simulator.tracing import trace_call
 
-_IN_REGISTERS = 16384
-"""Elements of a row that the variants keep in registers; their softmaxes all do."""
+_LOGS = ("fused.jsonl.gz", "samples.jsonl.gz")
 
 
 @dataclass(frozen=True)
@@ -47,32 +51,42 @@ class Gain:
     chain_s: float
 
 
-def fused(chain: Trace, traffic: Traffic, operands: Sequence[int], reach_bytes: float) -> Work:
-    """A chain as one launch: what it must move, and every instruction of it. `operands` are bytes
-    of what it reads and writes, those of one number an element too. L2 finds what was used up to
-    `reach_bytes` before: a smaller operand than the result, which is the last, comes from DRAM each
-    time that it is read again where more lies between."""
+def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_bytes: float) -> Work:
+    """A chain as one launch: what it must move, and every instruction of it. `operands` are what it
+    reads and, last, its result. L2 finds what was used up to `reach_bytes` before: a smaller
+    operand than the result comes from DRAM each time that it is read again where more lies
+    between."""
     ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
-    slots = sum(arithmetic(op, _IN_REGISTERS)[1] for op in ops)
-    sums = [op for op in ops if kind(op) == "reduction"]
-    every = [work for op in sums for work in works(op) or ()]
+    reducing = [op for op in ops if kind(op) == "reduction"]
+    every = [work for op in reducing for work in works(op) or ()]
     rows = max((work.dims.get("rows", 0) for work in every), default=0)
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
-    slots += len(operands) * elements
-    how = "reduction" if sums else "pointwise"
     cols = elements // rows if rows else 0
+    loaded = sum(each.elements != rows for each in operands)  # a number a row counts for nothing
+    flow = dataflow(chain)
+    makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
+    less = sum(
+        contracted(chain, flow, i, lambda v: makers.get(v, -1)) for i in range(len(chain.ops))
+    )
+    computed = sum(arithmetic(op, by_hand=True)[1] for op in ops) - less
+    slots = by_hand.slots(computed, loaded, elements, rows, cols)
+    how = "reduction" if reducing else "pointwise"
     found = dims(how, slots, rows, cols, elements, len(operands))
-    moved = traffic.moved_bytes
-    for size in operands:
-        times = operands[-1] // max(size, 1)
-        if times > 1 and moved / times > reach_bytes:
-            moved += size * (times - 1)
+    moved, again = traffic.moved_bytes, 0
+    for each in operands:
+        if each.passes > 1 and moved / each.passes > reach_bytes:
+            moved += each.nbytes * (each.passes - 1)
+        elif each.nbytes > by_hand.IN_L1:
+            again += each.nbytes * (each.passes - 1)
+    found |= {**by_hand.cut(slots, elements, rows, cols, by_hand.sums(ops)), "again": again / moved}
     return Work("fused", traffic.flops, moved, instructions=slots, dims=found)
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
-    """Every measured point of the variants that are no matrix products."""
-    measured = read(path or MEASUREMENTS / gpu.id / "samples.jsonl.gz").samples
+    """Every measured point of the variants that are no matrix products; of those that were measured
+    again the first time."""
+    logs = [path] if path else [MEASUREMENTS / gpu.id / name for name in _LOGS]
+    measured = {name: row for log in logs for name, row in read(log).samples.items()}
     for name, variant in VARIANTS.items():
         if variant.matrix:
             continue
@@ -86,7 +100,7 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
             reach = L2_REACH * (gpu.l2_bytes or 0)
             work = fused(trace, variant.traffic(**point.params), external(trace), reach)
             yield Gain(
-                name, point, work, kept(work.bytes / (gpu.l2_bytes or 1)),
+                name, point, work, kept((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
                 sum(s for _, s, _ in one["kernels"]), chain,
                 sum(s for _, s, _ in many["kernels"]),
             )  # fmt: skip
@@ -101,14 +115,44 @@ def hiding(chain: Swept, zeros: int) -> Swept:
     return replace(chain, launches=launches)
 
 
-def external(trace: Trace) -> list[int]:
-    """Bytes of what a call was given, and of its result."""
-    sizes: dict[int, int] = {}
+class Operand(NamedTuple):
+    """Something that a kernel reads or writes: a storage, and how often all of it is passed."""
+
+    elements: int
+    nbytes: int
+    passes: int = 1
+
+
+def external(trace: Trace) -> list[Operand]:
+    """What a call was given, and its result."""
+    found: dict[int, Operand] = {}
     for op in trace.ops:
+        result = op.outputs[0].shape if kind(op.signature) != "none" else ()
         for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
-            sizes[storage] = max(sizes.get(storage, 0), tensor.nbytes)
-    given = [size for s, size in sizes.items() if trace.storages[s].born < 0]
-    return [*given, trace.ops[-1].outputs[0].nbytes]
+            each = Operand(tensor.numel, tensor.nbytes, passes(tensor.shape, result))
+            found[storage] = max(found.get(storage, each), each)
+    given = [each for s, each in found.items() if trace.storages[s].born < 0]
+    out = trace.ops[-1].outputs[0]
+    return [*given, Operand(out.numel, out.nbytes)]
+
+
+def passes(shape: Sequence[int], result: Sequence[int]) -> int:
+    """How often a loop over the result passes an operand that is broadcast to it, from its begin to
+    its end: once for each place along the axes outside of its own."""
+    lead = len(result) - len(shape)
+    own = next((d for d, size in enumerate(shape) if size > 1), len(shape))
+    return prod(result[: lead + own]) if lead >= 0 else 1
+
+
+def in_place(trace: Trace) -> int:
+    """Bytes of what a call was given and writes: they are moved twice, but lie in L2 once."""
+    written = {
+        storage: tensor.nbytes
+        for op in trace.ops if kind(op.signature) != "none"
+        for storage, tensor in zip(op.storages[len(op.inputs) :], op.outputs, strict=True)
+        if trace.storages[storage].born < 0
+    }  # fmt: skip
+    return sum(written.values())
 
 
 def samples(found: Iterable[Gain]) -> list[Sample]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from calibration.inductor_schedules import FOLDER, Case, Row, file_of, rows
+from simulator.fusion.fused_trace import Fused
 from simulator.fusion.partition import fused
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule
@@ -68,17 +69,22 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
     found = setting(case.scenario)
     origin = traced(found)
     exact, fast = exact_trace(schedule, origin), fused(origin, found.gpu, profile=learned("h200"))
-    real, rules = (
-        Side(
-            [frozenset(op for node in group.nodes for op in node.ops) for group in each.groups],
-            each.trace.ops[: len(each.groups)],
-        )
-        for each in (exact, fast)
-    )
+    real, rules = map(_side, (exact, fast))
     pairs = matched(real.ops, rules.ops)
     both = frozenset().union(*real.ops) & frozenset().union(*rules.ops)
     same = frozenset().union(*(real.ops[a] & rules.ops[b] for a, b in pairs.items()))
     return Agreement(case, real, rules, pairs, len(same), len(both), origin)
+
+
+def _side(found: Fused) -> Side:
+    """Without the copies that ATen makes of convolutions' gradients, within the call or once the
+    compiled code has returned: they are in no schedule."""
+    launches = [
+        (frozenset(op for node in group.nodes for op in node.ops), launch)
+        for group, launch in zip(found.groups, found.trace.ops, strict=False)
+        if not (group.library and group.nodes[0].call and launch.name == "aten.clone.default")
+    ]
+    return Side([ops for ops, _ in launches], [launch for _, launch in launches])
 
 
 def matched(real: Sequence[Ops], rules: Sequence[Ops]) -> dict[int, int]:

@@ -54,13 +54,14 @@ def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
 
 def peak_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:
     """Peak of the engine that PyTorch would use: without tensor cores for a dtype (bfloat16
-    before Ampere, TF32 before Ampere) the vector units compute it in fp32."""
+    before Ampere, TF32 before Ampere, float16 before Volta) the vector units compute it in fp32."""
     short = _SHORT.get(dtype, "fp32")
     if engine == "tensor":
         peak = gpu.peak("tensor", short)
         if peak:
             return peak
-    for candidate in (short, "fp32", "fp16", "bf16"):
+    halves = engine == "tensor" and short in ("fp16", "bf16")
+    for candidate in ("fp32", short, "fp16", "bf16") if halves else (short, "fp32", "fp16", "bf16"):
         peak = gpu.peak("vector", candidate) or gpu.peak("tensor", candidate)
         if peak:
             return peak

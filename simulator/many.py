@@ -17,6 +17,7 @@ from simulator.engines import l2_kept_bytes
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hosts import Host
+from simulator.intervals import interval
 from simulator.issued import Issued, issued
 from simulator.memory import memory
 from simulator.modes import check_mode
@@ -59,10 +60,12 @@ def simulated(
     steps: Sequence[Step], counted: Callable[[int], None] = lambda done: None
 ) -> tuple[Floats, dict[int, str]]:
     """A row of COLUMNS for each step, NaN (regime −1) where it has no answer, and why by row.
-    `counted` is told how many are done."""
-    steps = [
-        step._replace(trace=as_run(step.trace, step.gpu, step.mode, step.profile)) for step in steps
-    ]
+    `counted` is told how many are done, of none again and again while steps are partitioned."""
+    asked, steps = steps, list[Step]()
+    for step in asked:
+        counted(0)
+        trace = as_run(step.trace, step.gpu, step.mode, step.profile)
+        steps.append(step._replace(trace=trace))
     table = np.full((len(steps), len(COLUMNS)), np.nan)
     table[:, -1] = -1
     refused: dict[int, str] = {}
@@ -150,7 +153,11 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
         run.step()
         alone = run.gpu_s[:, 0]
     part = shares(settled.period_s.T)
-    reach = np.array([r.step.profile.interval_on(r.step.gpu.id, r.step.mode) for r in alike])
+    busy, on_host = np.array([r.busy_s for r in alike]), host.sum(axis=-1) + tail
+    ends = [
+        interval(r.step.profile, r.step.gpu, r.step.host, r.step.mode, *seconds)
+        for r, *seconds in zip(alike, period, busy, on_host, strict=True)
+    ]
     samples = np.array([r.step.trace.samples for r in alike], float)
     peak = np.array([_peak_bytes(r.step.trace) for r in alike], float)
     need = peak + [workspace_bytes(r.on_gpu.lowered.works, r.step.gpu) for r in alike]
@@ -159,9 +166,8 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
         rate = np.where(period > 0, samples / period, np.nan)
     table[[r.row for r in alike]] = np.column_stack(
         [
-            period, alone + sync, [r.busy_s for r in alike], host.sum(axis=-1) + tail,
-            period * reach[:, 0], period * reach[:, 1], *part, rate, peak, need <= room,
-            part.argmax(axis=0),
+            period, alone + sync, busy, on_host, *np.array(ends).T, *part, rate, peak,
+            need <= room, part.argmax(axis=0),
         ]
     )  # fmt: skip
 

@@ -18,9 +18,10 @@ from simulator.engines import l2_kept_bytes
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hosts import Host
+from simulator.intervals import interval
 from simulator.issued import Issued
 from simulator.lowering import Lowered as Kernels
-from simulator.modes import check_mode, compiles
+from simulator.modes import check_mode
 from simulator.prediction import REGIMES, Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.roofline import Roofs
@@ -67,9 +68,8 @@ def at_points(
     drives: Sequence[Drive],
 ) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
     """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
-    point. The points must be of the family. What is compiled is partitioned point by point."""
-    if any(compiles(drive.mode) for drive in drives):
-        return _with_compiled(family, batches, seqs, gpu, profile, drives)
+    point. The points must be of the family; what is compiled is partitioned point by point, by
+    `simulator.many`."""
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     known = grid(family, sizes)
     kind = known.on(gpu)
@@ -97,54 +97,40 @@ def at_points(
 
     table = known.roofs(gpu, profile, warm)
     for alike, kernels in patterns:
-        ways: list[tuple[Floats, tuple[Launches, Clock]]] = []
+        ways: list[tuple[Floats, tuple[Launches, Clock], Drive]] = []
         for (figures, refused), drive in zip(found, drives, strict=True):
             try:
                 check_mode(drive.mode)
-                ways.append((figures, driven(kernels.issued, drive.host, profile, drive.mode)))
+                how = driven(kernels.issued, drive.host, profile, drive.mode)
+                ways.append((figures, how, drive))
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
         for places in _parts(alike, kernels):
             row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
             times, busy = _timed(kernels, row, hot, table)
             fits = peak[places] + workspace[places] <= gpu.memory_bytes
-            for figures, how in ways:
+            for figures, how, drive in ways:
+                launched = how[0]
+                periods, latency = _scheduled(kernels, times, *how)
+                host_s = float(launched.host_s.sum() + launched.tail_s)
+                ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
                 figures[places] = _row(
-                    *_scheduled(kernels, times, *how), busy, how[0], profile.interval_on(gpu.id),
-                    samples[places], peak[places], fits,
-                )  # fmt: skip
+                    periods, latency, busy, host_s, ends, samples[places], peak[places], fits
+                )
     return found
 
 
-def _with_compiled(
-    family: Family, batches: Sequence[int], seqs: Sequence[int], gpu: GPU, profile: Profile,
-    drives: Sequence[Drive],
-) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
-    """The compiled drives from a trace a point, the others as ever."""
-    from simulator.many import Step, simulated
-
-    traces = [family.at(*point) for point in zip(batches, seqs, strict=True)]
-    others = [drive for drive in drives if not compiles(drive.mode)]
-    found = iter(at_points(family, batches, seqs, gpu, profile, others) if others else ())
-    return [
-        simulated([Step(trace, gpu, drive.host, profile, drive.mode) for trace in traces])
-        if compiles(drive.mode) else next(found)
-        for drive in drives
-    ]  # fmt: skip
-
-
 def _row(
-    periods: Floats, latency: Floats, busy: Floats, launches: Launches,
-    reach: tuple[float, float], samples: Floats, peak: Ints, fits: NDArray[np.bool_],
+    periods: Floats, latency: Floats, busy: Floats, on_host_s: float,
+    ends: tuple[Floats, Floats], samples: Floats, peak: Ints, fits: NDArray[np.bool_],
 ) -> Floats:  # fmt: skip
     period, part = periods[0], shares(periods)
-    host_s = np.full_like(period, launches.host_s.sum() + launches.tail_s)
+    host_s = np.full_like(period, on_host_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(period > 0, samples / period, np.nan)
     return np.column_stack(
         [
-            period, latency, busy, host_s, period * reach[0], period * reach[1], *part, rate,
-            peak, fits, part.argmax(axis=0),
+            period, latency, busy, host_s, *ends, *part, rate, peak, fits, part.argmax(axis=0),
         ]
     ).astype(float)  # fmt: skip
 

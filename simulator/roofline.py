@@ -13,7 +13,7 @@ from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
 from simulator.engines import peak_flops_per_s
 from simulator.hardware import GPU
-from simulator.physics import physics
+from simulator.physics import physics, slower_together, smooth
 from simulator.profiles import Profile
 from simulator.residuals import Residual
 from simulator.transfer import measured_on
@@ -31,7 +31,7 @@ class Roofs:
     `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
     `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
     logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
-    the work's own.
+    the work's own. `smooth` is 1 where computing and moving data hold each other up.
     """
 
     compute_s: Floats
@@ -44,6 +44,7 @@ class Roofs:
     hot_log: Floats
     bytes: Floats
     write_bytes: Floats
+    smooth: Floats
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
         """How full of written lines L2 is in steps of these kernels, each so many times, [...]
@@ -57,7 +58,8 @@ class Roofs:
         held = (self.cold_s + self.written_back_s * dirty) * (1 - hot) + self.hot_s * hot
         fixed = self.fixed_s + self.latency_s * (hot < ALL_HOT)
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
-        return self.compute_s * over, held * over, fixed * over
+        together = slower_together(self.compute_s, held) ** self.smooth
+        return self.compute_s * over * together, held * over * together, fixed * over
 
     def of(self, rows: NDArray[np.int64]) -> Roofs:
         """The roofs of these works, in this order."""
@@ -99,10 +101,11 @@ def roofs_of(
         found[row, :6] = times = physics(of, name, gpu, profile)
         found[row, 8] = of.bytes
         found[row, 9] = stacked([work.write_bytes for work in works], many)
+        found[row, 10] = smooth(name)
         residual = profile.residuals.get(name)
         if residual and alike:
             some = None if warm is None else warm[row]
-            found[row, 6:8] = _measured(of, times, gpu, profile, residual, some)
+            found[row, 6:8] = _measured(of, name, times, gpu, profile, residual, some)
     return Roofs(*found.T)
 
 
@@ -112,14 +115,18 @@ def _architecture(gpu: GPU | None) -> int:
 
 
 def _measured(
-    of: Group, times: Floats, gpu: GPU, profile: Profile, residual: Residual,
+    of: Group, curve: str, times: Floats, gpu: GPU, profile: Profile, residual: Residual,
     warm: NDArray[np.bool_] | None,
 ) -> Floats:  # fmt: skip
     """Columns `cold_log` and `hot_log`. No residual makes a kernel faster than its
     engine's peak, or slower from L2 than from DRAM."""
     compute, cold, hot, fixed, latency, _ = times.T
-    from_dram = np.maximum(compute, cold) + fixed + latency
-    from_l2 = np.maximum(compute, hot) + fixed
+    from_dram = np.maximum(compute, cold)
+    from_l2 = np.maximum(compute, hot)
+    if smooth(curve):
+        from_dram *= slower_together(compute, cold)
+        from_l2 *= slower_together(compute, hot)
+    from_dram, from_l2 = from_dram + fixed + latency, from_l2 + fixed
     units = gpu.units or profile.units
     cold_log, hot_log = residual.of(of.works, units, of.counts, warm).T
     floor = stacked([_floor_s(work, gpu) for work in of.works], of.counts)

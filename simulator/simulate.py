@@ -20,6 +20,7 @@ from simulator.fusion.replays import Replays, replayed
 from simulator.fusion.rules import level_of
 from simulator.hardware import GPU
 from simulator.hosts import Host, syncs
+from simulator.intervals import interval
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
 from simulator.modes import check_mode, compiles, replays
@@ -52,7 +53,9 @@ def simulate(
     alone = schedule(replace(launched, duration_s=columns.duration_s), clock)
     settled = steady(replace(launched, duration_s=nudged(columns)), clock)
     period_s, after_sync_s = float(settled.period_s[0]), float(settled.after_sync_s[0])
-    low, high = profile.interval_on(gpu.id, mode)
+    busy_s = float(columns.duration_s.sum())
+    host_s = float(launched.host_s.sum() + launched.tail_s)
+    low_s, high_s = interval(profile, gpu, host, mode, period_s, busy_s, host_s)
     return Prediction(
         trace=trace,
         gpu=gpu,
@@ -61,9 +64,9 @@ def simulate(
         profile=profile.id,
         period_s=period_s,
         latency_s=(float(alone.end_s[-1]) if alone.end_s.size else alone.host_end_s) + host.sync_s,
-        gpu_busy_s=float(columns.duration_s.sum()),
-        host_s=float(launched.host_s.sum() + launched.tail_s),
-        interval_s=(period_s * low, period_s * high),
+        gpu_busy_s=busy_s,
+        host_s=host_s,
+        interval_s=(float(low_s), float(high_s)),
         shares=dict(zip(REGIMES, map(float, shares(settled.period_s)), strict=True)),
         idle=Idle(float(settled.idle_s[0]) - after_sync_s, after_sync_s),
         unmodelled=dict(Counter(trace.ops[i].name for i in found.lowered.unmodelled)),

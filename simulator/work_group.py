@@ -37,6 +37,9 @@ class Group:
     read_bytes: Floats
     instructions: Floats
     rows: Floats
+    programs: Floats
+    again: Floats
+    trips: Floats
     runs: Floats
     steps: Floats
     product: Floats
@@ -72,7 +75,10 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         bytes=column([w.bytes for w in works]),
         read_bytes=column([w.read_bytes for w in works]),
         instructions=column([w.instructions for w in works]),
-        rows=column([d.get("rows", 0) for d in dims]),
+        rows=column([d.get("programs", d.get("rows", 0)) for d in dims]),
+        programs=column([d.get("programs", 0) for d in dims]),
+        again=column([d.get("again", 0.0) for d in dims]),
+        trips=column([d.get("trips", 1) for d in dims]),
         runs=column([d.get("runs", 0) for d in dims]),
         steps=column([d.get("steps", 0) for d in dims]),
         product=columns(tiled, 4),
@@ -89,12 +95,19 @@ def _whole(
     """Has each result of a product one part? In a batch; and a bias is added once, but by kernels
     of bulk loads."""
     products = [w.family == "gemm" for w in works]
-    batched = column([w.dims["b"] if w.family == "gemm" else 0 for w in works]) > 1
+    batched = column([_batch(w) for w in works]) > 1
     biased = column(
         [p and bool(w.dims.get("epilogue")) for p, w in zip(products, works, strict=True)]
     )
     once = column([w.engine == "vector" or w.dtype in ("tf32", "int8", "uint8") for w in works])
     return batched | ((biased > 0) & ((once > 0) | (align_bytes < 16)))
+
+
+def _batch(work: Work) -> int:
+    """Of products; those of Winograd's algorithm are such."""
+    if work.family == "gemm":
+        return work.dims["b"]
+    return work.dims.get("batch", 0) if work.dims.get("variant") == "vector" else 0
 
 
 def _product(work: Work) -> tuple[float, float, float, float]:

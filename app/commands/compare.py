@@ -167,6 +167,7 @@ def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], t
     from rich.text import Text
 
     from app.report import sides as shown
+    from app.report.compared import ratio
     from app.report.figures import title
 
     console = Console(highlight=False)
@@ -184,7 +185,7 @@ def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], t
         console.print()
     for letter, fall in zip(letters[1:], found.waterfalls, strict=True):
         names = ("A", letter)
-        console.print(Text(f"From A to {letter}: {shown.ratio(fall.a, fall.b)}", "bold"))
+        console.print(Text(f"From A to {letter}: {ratio(fall.a, fall.b)}", "bold"))
         if not fall.steps:
             console.print(Text("they ask the same", "dim"))
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,7 @@ def export_kernel(
             "-o", "--output", metavar="FILE|-", help="Where to.", show_default="kernel.py"
         ),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
     top: Top = 12,
 ) -> None:
     """A fused group as a Triton kernel, with a torch reference, a check and a benchmark."""
@@ -39,6 +41,11 @@ def export_kernel(
         )
     if group is not None:
         outputs.check("--output", target)
+        if not force and target != outputs.STDOUT and Path(target).exists():
+            raise InputError(
+                f"--output {target}: there is such a file, which may have been worked on: expected "
+                "a new name; choose another, or add --force to write over it"
+            )
     wanted = asked.scenario
     if wanted.mode == "eager" and not setting(wanted).fusion:
         wanted = replace(wanted, mode="compiled")  # nothing else is fused

@@ -83,7 +83,21 @@ Gpu = Annotated[
 Host = Annotated[str | None, typer.Option(help="A host (`ridgepoint hosts`).")]
 Batch = Annotated[int | None, typer.Option(help="Samples a step.", show_default="the network's")]
 Seq = Annotated[int | None, typer.Option(help="Tokens a sample.", show_default="the network's")]
-Precision = Annotated[Dtype | None, typer.Option("--dtype", show_default="fp32")]
+
+
+def dtype_of(text: str) -> Dtype:
+    """A precision by its name. BadParameter for another, which says where tf32 is asked for."""
+    if text in list(Dtype):
+        return Dtype(text)
+    known = ", ".join(Dtype)
+    hint = "; tf32 is a what-if on fp32: write +precision=tf32" if text == "tf32" else ""
+    raise typer.BadParameter(f"{text!r}: expected one of {known}{hint}")
+
+
+Precision = Annotated[
+    Dtype | None,
+    typer.Option("--dtype", parser=dtype_of, metavar=f"[{'|'.join(Dtype)}]", show_default="fp32"),
+]
 Train = Annotated[
     bool | None, typer.Option("--train/--no-train", help="Training or inference.",
                               show_default="no-train"),

@@ -95,6 +95,7 @@ def _show(
     from rich.text import Text
 
     from app.quantities import seconds
+    from app.report.compared import ratio
     from app.report.figures import notes, title
     from app.report.render import note_list
     from app.report.sides import (
@@ -102,7 +103,6 @@ def _show(
         WORSE,
         flipped_table,
         moved_table,
-        ratio,
         sides,
         steps_table,
     )

@@ -173,8 +173,9 @@ class AdvicePanel(QWidget):
     def restyle(self, theme: Theme) -> None:
         """Another theme."""
         self.theme = theme
-        if self.found is not None:
-            self.show_found(self.found)
+        for gain in self.findChildren(Gain):
+            gain.theme = theme
+            gain.update()
 
     def _offer_more(self, missing: int) -> None:
         self.more.setVisible(missing > 0)

@@ -30,7 +30,7 @@ from app.window.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
 from simulator.hardware import GPU, gpus
 from simulator.hosts import hosts
-from simulator.modes import compiles
+from simulator.modes import Mode, compiles
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario import Scenario
 from simulator.whatif.setting import Setting, setting
@@ -43,6 +43,12 @@ _PRECISION_TIPS = {
     "autocast-fp16": "autocast-fp16: fp32 weights, products in fp16",
 }  # fmt: skip
 _MODES = {"eager": "eager", "cuda_graph": "CUDA graph", "compiled": "compiled"}
+_COMPILER_MODES: dict[Mode, str] = {
+    "compiled": "default", "reduce-overhead": "reduce-overhead: in CUDA graphs",
+    "max-autotune": "max-autotune: templates, in graphs",
+    "max-autotune-no-cudagraphs": "max-autotune, no CUDA graphs",
+}  # fmt: skip
+"""torch.compile's own modes, each with its words."""
 _PHASES = {"inference": "inference", "training": "training"}
 
 
@@ -52,6 +58,7 @@ class Inspector(QScrollArea):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self.theme = session, theme
+        self.labels: dict[str, QLabel] = {}
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(INSPECTOR_WIDTH - 2)
@@ -71,6 +78,9 @@ class Inspector(QScrollArea):
             self.column.addWidget(control)
         self.precision = self._segments("Precision", _PRECISIONS, _PRECISION_TIPS, "dtype")
         self.mode = self._segments("Mode", _MODES, {}, "mode")
+        self.compiler = self._choice("Mode of torch.compile", [], lambda v: self._field("mode", v))
+        for value, words in _COMPILER_MODES.items():
+            self.compiler.addItem(words, value)
         self.phase = self._segments("Step", _PHASES, {}, "training")
         self.edit_gpu = QToolButton()
         self.edit_gpu.setText("Edit …")
@@ -107,7 +117,12 @@ class Inspector(QScrollArea):
             entry is not None and not entry.trains) else {}  # fmt: skip
         every = dict.fromkeys
         self.precision.put(found.ask.dtype, every(_PRECISIONS, fixed) if saved else {})
-        self.mode.put("compiled" if compiles(found.mode) else found.mode)
+        compiled = compiles(found.mode)
+        self.mode.put("compiled" if compiled else found.mode)
+        for shown in (self.compiler, self.labels["Mode of torch.compile"]):
+            shown.setVisible(compiled)
+        if compiled:
+            self._select(self.compiler, found.mode, found.mode)
         self.phase.put("training" if found.ask.training else "inference",
                        every(_PHASES, fixed) if saved else refused)  # fmt: skip
         self._select(self.network, found.ask.network, found.ask.network)
@@ -136,7 +151,7 @@ class Inspector(QScrollArea):
         for control in (self.batch, self.seq):
             control.slider.theme = theme
             control.slider.update()
-        for choice in (self.network, self.gpu, self.host):
+        for choice in (self.network, self.compiler, self.gpu, self.host):
             choice.theme = theme
             choice.update()
         self.applied.restyle(theme)
@@ -174,6 +189,9 @@ class Inspector(QScrollArea):
     def _choice(self, name: str, values: list[str], chosen: Any,
                 beside: QWidget | None = None) -> Choice:  # fmt: skip
         made = Choice(self.theme, name)
+        policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        made.setSizeAdjustPolicy(policy)  # long names are cut, and widen no panel
+        made.setMinimumContentsLength(8)
         for value in values:
             made.addItem(value, value)
         made.activated.connect(lambda index: chosen(made.itemData(index)))
@@ -183,7 +201,7 @@ class Inspector(QScrollArea):
     def _labelled(self, name: str, control: QWidget, beside: QWidget | None = None) -> None:
         column = QVBoxLayout()
         column.setSpacing(4)
-        label = QLabel(name)
+        label = self.labels[name] = QLabel(name)
         label.setBuddy(control)
         head = QHBoxLayout()
         head.addWidget(label, 1)

@@ -6,12 +6,17 @@ from importlib import import_module
 
 from simulator.errors import InputError
 
+QT = ("PySide6.QtWidgets", "PySide6.QtSvg")
+PICTURES = (*QT, "pyqtgraph")
+"""What windows need, and what pictures do."""
 
-def need_qt(what: str = "pictures need", instead: str = "") -> None:
-    """InputError where Qt or pyqtgraph is not installed, or does not run here: `what` needs it, and
+
+def need_qt(what: str = "pictures need", instead: str = "",
+            modules: tuple[str, ...] = PICTURES) -> None:  # fmt: skip
+    """InputError where one of these is not installed, or does not run here: `what` needs it, and
     `instead` is what can be done without."""
     try:
-        for name in ("PySide6.QtWidgets", "PySide6.QtSvg", "pyqtgraph"):
+        for name in modules:
             import_module(name)
     except ImportError as error:
         raise InputError(

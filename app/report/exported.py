@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from app.quantities import seconds
-from app.report.tables import cut, numbers, table
+from app.quantities import cut, seconds
+from app.report.tables import numbers, table
 from app.scenario import Progress, Subject, heading_of, predict, subject
 from simulator.errors import InputError
 from simulator.fusion import Fused

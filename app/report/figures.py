@@ -70,7 +70,10 @@ def _missing(p: Prediction) -> str:
     """What the verdict leaves out, as a part of it."""
     count = sum(p.unmodelled.values())
     if not count:
-        return ""
+        if p.kernel_count:
+            return ""
+        calls = "calls no op" if not p.trace.ops else "has no op that runs a kernel"
+        return f"; the step {calls}, so that only its host's work is predicted"
     names = sorted(p.unmodelled, key=lambda name: -p.unmodelled[name])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     ops = "ops is" if count == 1 else "ops are"

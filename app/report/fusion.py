@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.quantities import data, scaled, seconds
-from app.report.tables import cut, numbers, table, words
+from app.quantities import cut, data, scaled, seconds
+from app.report.tables import numbers, table, words
 from app.views.launches import starred
 from simulator.fusion.explain import Again, Explanation, explain
 from simulator.prediction import Prediction

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-
-from app.quantities import change, number, percent, seconds
+from app.quantities import change, cut, number, percent, seconds
 from app.report.groups import shape_of
-from app.report.tables import cut, numbers, table
 from simulator.overlay import Overlay, Pair
 from simulator.prediction import Regime
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,10 @@ def groups(found: Overlay) -> list[Alike]:
 
 def show(console: Console, found: Overlay, top: int) -> None:
     """Print it, from 80 columns up."""
+    from rich.text import Text
+
+    from app.report.tables import numbers, table
+
     width = min(console.width, 120)
     console.print(Text(sentence(found) + "\n"), width=width)
     shown = table("Predicted against measured, the largest differences first")

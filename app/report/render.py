@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from app.quantities import count_of, data, percent, scaled, seconds
+from app.quantities import count_of, cut, data, percent, scaled, seconds
 from app.report.figures import (
     Totals,
     idle_sentence,
@@ -19,7 +19,7 @@ from app.report.figures import (
     verdict,
 )
 from app.report.groups import kernel_groups, module_groups
-from app.report.tables import COLOURS, cut, legend, numbers, shares_bar, table
+from app.report.tables import COLOURS, legend, numbers, shares_bar, table
 from app.scenario import Subject
 from simulator.prediction import Prediction
 

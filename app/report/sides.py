@@ -12,31 +12,22 @@ from app.quantities import (
     between,
     change,
     count_of,
+    cut,
     data,
-    number,
     percent,
     scaled,
     seconds,
     signed_seconds,
 )
+from app.report.compared import dram_bytes, per_sample, sample_s
 from app.report.figures import causes
-from app.report.tables import COLOURS, cut, numbers, regime_text, table, words
+from app.report.tables import COLOURS, numbers, regime_text, table, words
 from simulator.compare import Moved, Part, Waterfall
 from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"
 LETTERS = "ABCD"
 _ROOMY = 3  # scenarios beside each other whose figures have room for their units
-
-
-def per_sample(predictions: Sequence[Prediction]) -> bool:
-    """True where the scenarios do not hold equally many samples: then times compare by sample."""
-    return len({p.trace.samples for p in predictions}) > 1
-
-
-def sample_s(p: Prediction) -> float:
-    """Seconds a sample, steps back to back."""
-    return p.period_s / max(p.trace.samples, 1)
 
 
 def moved_text(before: float, after: float) -> Text:
@@ -108,12 +99,6 @@ def _figures(
         missing = [sum(p.unmodelled.values()) for p in found]
         add("ops not modelled", [Text(f"{n:,}", WORSE if n else "") for n in missing])
     return rows
-
-
-def dram_bytes(p: Prediction) -> float:
-    """Bytes that the step's kernels read and write."""
-    each = [float(w.bytes) for w in p.works]
-    return float(sum(each[row] for row in p.columns.work_of.tolist()))
 
 
 def steps_table(fall: Waterfall, before: str, after: str) -> Table:
@@ -211,20 +196,3 @@ def step_row(fall: Waterfall, index: int) -> dict[str, Any]:
         "period_s": step.period_s, "change_s": step.change_s, "alone_s": step.alone_s,
         "low_s": step.interval_s[0], "high_s": step.interval_s[1],
     }  # fmt: skip
-
-
-def ratio(one: Prediction, other: Prediction) -> str:
-    """ "1.92 times faster (intervals apart)", per sample where batches differ."""
-    by_sample = per_sample((one, other))
-    before, after = (
-        (sample_s(one), sample_s(other)) if by_sample else (one.period_s, other.period_s)
-    )
-    if abs(after / before - 1) < 0.0005 if before else True:
-        return "as fast"
-    times = before / after
-    text = f"{number(times)} times faster" if times > 1 else f"{number(1 / times)} times slower"
-    text += " per sample" if by_sample else ""
-    scale = 1 / max(one.trace.samples, 1), 1 / max(other.trace.samples, 1)
-    a, b = (tuple(v * s for v in p.interval_s) for p, s in zip((one, other), scale, strict=True))
-    apart = a[0] > b[1] or b[0] > a[1]
-    return f"{text}, 80% intervals {'apart' if apart else 'overlap'}"

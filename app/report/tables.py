@@ -58,8 +58,3 @@ def legend(shares: Shares | None = None) -> Text:
         text.append(regime if shares is None else f"{regime} {percent(shares[regime])}")
         text.append("" if regime == REGIMES[-1] else "   ")
     return text
-
-
-def cut(text: str, width: int) -> str:
-    """A text of at most this many characters."""
-    return text if len(text) <= width else text[: width - 1] + "…"

@@ -6,18 +6,34 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario import Scenario
 from simulator.whatif import apply
+from simulator.whatif.setting import setting
 
 _OVER = {"dtype": ("precision",), "mode": ("mode", "cuda_graph"), "training": ("training",)}
 """What-ifs that say the same as a field, where they are not called like it."""
 
 
 def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
-    """A field's new value; what-ifs that said the same are gone."""
-    names = _OVER.get(name, (name,))
-    kept = tuple(each for each in scenario.whatifs if each.name not in names)
+    """A field's new value; what-ifs that said the same, or would not let it be, are gone."""
+    changed = _with(scenario, name, value, _OVER.get(name, (name,)))
+    if name == "mode" and _mode_of(changed) not in (None, value):
+        changed = _with(changed, name, value, ("fusion",))
+    return changed
+
+
+def _mode_of(scenario: Scenario) -> str | None:
+    """How a scenario is run; None where it comes to nothing."""
+    try:
+        return setting(scenario).mode
+    except InputError:
+        return None
+
+
+def _with(scenario: Scenario, name: str, value: Any, without: tuple[str, ...]) -> Scenario:
+    kept = tuple(each for each in scenario.whatifs if each.name not in without)
     fields: dict[str, Any] = {name: value, "whatifs": kept}
     if name == "training" and not value:
         fields["optimizer"] = None

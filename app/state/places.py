@@ -27,6 +27,8 @@ class Remembered(msgspec.Struct, forbid_unknown_fields=True):
     recent: list[str] = []
     theme: ThemeChoice = "system"
     docks: dict[str, str] = {}
+    keys: dict[str, str] = {}
+    """Keys of the user's own, by the name of what they do."""
 
     @staticmethod
     def read() -> Remembered:

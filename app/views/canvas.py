@@ -13,7 +13,7 @@ from app.theme import BODY_PX, LABEL_PX, Theme
 from app.views.paint import Paint, width
 from simulator.prediction import Regime
 
-_LINE, _PAD = 18.0, 12.0
+CARD_LINE, _PAD = 18.0, 12.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Card:
             + width(self.head, BODY_PX, 600)
             + (16 + width(self.note, LABEL_PX, 600) if self.note else 0)
         )
-        return max(rows, head) + 2 * _PAD, 26 + _LINE * len(self.rows) + _PAD
+        return max(rows, head) + 2 * _PAD, 26 + CARD_LINE * len(self.rows) + _PAD
 
     def paint(self, paint: Paint, at: QPointF, inside: QRectF) -> QRectF:
         """Beside a point, inside an area where it fits."""
@@ -58,7 +58,7 @@ class Card:
             ink = theme.regime(self.regime).ink if self.regime else theme.ink2
             paint.text(box.right() - _PAD, middle, self.note, ink, LABEL_PX, 600, 1.0)
         for index, (name, value) in enumerate(self.rows):
-            y = top + 26 + _LINE * index + _LINE / 2 + 4
+            y = top + 26 + CARD_LINE * index + CARD_LINE / 2 + 4
             paint.text(left + _PAD, y, name, theme.ink3)
             paint.text(box.right() - _PAD, y, value, theme.ink, align=1.0)
         return box

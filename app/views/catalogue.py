@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from app.views.combinations.view import Combinations
-from app.views.compare.view import Compare
-from app.views.factory.view import Factory
-from app.views.fusion.view import FusionView
-from app.views.lessons.view import Lessons
-from app.views.measured import MeasuredView
-from app.views.memory import MemoryView
-from app.views.modules.view import WhereTimeGoes
-from app.views.ops.view import OpTable
-from app.views.regime_map.view import RegimeMap
-from app.views.roofline.view import Roofline
-from app.views.sweep.view import Sweep
-from app.views.timeline.view import Timeline
+from dataclasses import dataclass
+from importlib import import_module
+
 from app.views.view import View
 
-VIEWS: tuple[type[View], ...] = (
-    Roofline, Sweep, Timeline, WhereTimeGoes, OpTable, MemoryView, MeasuredView, RegimeMap,
-    Combinations, Compare, FusionView, Factory, Lessons,
-)  # fmt: skip
+
+@dataclass(frozen=True)
+class Offered:
+    """A view by title and workspace, before there is one: its class, `name` in a module of
+    `app.views`, is imported when it is first seen."""
+
+    title: str
+    workspace: str
+    module: str
+    name: str
+
+    def kind(self) -> type[View]:
+        """The class."""
+        return getattr(import_module(f"app.views.{self.module}"), self.name)
+
+
+VIEWS = (
+    Offered("Roofline", "Explore", "roofline.view", "Roofline"),
+    Offered("Sweep", "Explore", "sweep.view", "Sweep"),
+    Offered("Timeline", "Explore", "timeline.view", "Timeline"),
+    Offered("Where time goes", "Explore", "modules.view", "WhereTimeGoes"),
+    Offered("Ops", "Explore", "ops.view", "OpTable"),
+    Offered("Memory", "Explore", "memory", "MemoryView"),
+    Offered("Measured", "Explore", "measured", "MeasuredView"),
+    Offered("Regime map", "Map", "regime_map.view", "RegimeMap"),
+    Offered("Combinations", "Explore", "combinations.view", "Combinations"),
+    Offered("From A to B", "Compare", "compare.view", "Compare"),
+    Offered("Fusion", "Fusion", "fusion.view", "FusionView"),
+    Offered("The factory", "Factory", "factory.view", "Factory"),
+    Offered("Lessons", "Lessons", "lessons.view", "Lessons"),
+)

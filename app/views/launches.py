@@ -95,7 +95,7 @@ def _alike(p: Prediction, key: tuple[str, str, str, str], rows: NDArray[np.int64
         "overhead": float(c.fixed_s[rows].sum()),
     }  # fmt: skip
     total = float(duration[rows].sum())
-    ops = np.unique(c.op_of[rows]).tolist()
+    ops = sorted(set(c.op_of[rows].tolist()))
     modules = tuple(dict.fromkeys(starred(p.trace.ops[op].module) for op in ops))
     peak = peak_flops_per_s(p.gpu, work.engine, work.dtype)
     at_peak = work.flops / peak

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.formulas.changes import against_measured
+from app.formulas.formula import Formula
 from app.quantities import seconds
 from app.report.measured import Alike, groups, ratio, sentence, unmatched
 from app.theme import CURVE_WIDTH, Theme
@@ -152,6 +154,16 @@ class MeasuredView(View):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
+
+    def formula(self, at: QPoint) -> Formula | None:
+        if self.laid is None:
+            return None
+        over, found = self.canvas.over, self.canvas.found
+        if over is not None and over < len(found):
+            g = found[over]
+            return against_measured(g.op, g.predicted_s, g.measured_s)
+        p, step = self.laid.prediction, self.laid.step
+        return against_measured("GPU busy", p.gpu_busy_s, step.gpu_busy_s)
 
     def subtitle(self) -> str:
         if self.laid is None:

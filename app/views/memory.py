@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
-from app.quantities import data, percent
+from app.plots.scale import linear_ticks
+from app.quantities import data, percent, trimmed
 from app.report.figures import memory_parts
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.canvas import Canvas, Card
@@ -48,11 +49,12 @@ class MemoryCanvas(Canvas):
         self._parts(paint, p)
         theme, area = self.theme, self.plot
         x, y = self.scales(p)
-        for part in (0.0, 0.25, 0.5, 0.75, 1.0):
-            value = part * y.high / 1.12
+        most = max(2, int(area.height() / 24))
+        unit = 1024.0 ** max(0, int(np.log2(max(1.0, 0.5 * y.high)) // 10))
+        for value in (unit * each for each in linear_ticks(0.0, y.high / unit, most)):
             at = y.at(value)
             paint.line([(area.left(), at), (area.right(), at)], theme.grid)
-            paint.text(area.left() - 8, at, data(value), theme.ink3, align=1.0)
+            paint.text(area.left() - 8, at, trimmed(data(value)), theme.ink3, align=1.0)
         if not p.fits:  # below the curve, so that the excess stays visible
             at = y.at(p.gpu.memory_bytes)
             paint.area(QRectF(area.left(), area.top(), area.width(), at - area.top()), "refused")

@@ -20,7 +20,7 @@ from app.plots.faces import font
 from app.theme import LABEL_PX, Theme
 from app.views.choice import Choice
 from app.views.paint import Paint, width
-from simulator.prediction import REGIMES, Shares
+from simulator.prediction import REGIMES, Regime, Shares
 
 HEIGHT_PX = 30
 
@@ -67,11 +67,12 @@ class Strip(QWidget):
         self.row.addWidget(found)
         return found
 
-    def field(self, name: str, changed: Callable[[str], None]) -> QLineEdit:
-        """A field to search by."""
+    def field(self, name: str, changed: Callable[[str], None], hint: str = "") -> QLineEdit:
+        """A field to search by; `hint` is its name in short."""
         found = QLineEdit()
         found.setAccessibleName(name)
-        found.setPlaceholderText(name)
+        found.setToolTip(name)
+        found.setPlaceholderText(hint or name)
         found.setClearButtonEnabled(True)
         found.setMinimumWidth(90)
         found.textChanged.connect(changed)
@@ -129,12 +130,13 @@ class Strip(QWidget):
 
 
 class Legend(QWidget):
-    """Mark, name and share of each regime; where it is narrow, mark and share."""
+    """Mark, name and share (or count) of each regime; where it is narrow, mark and share."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.theme = theme
         self.shares: Shares | None = None
+        self.counts: dict[Regime, int] | None = None
         self.setAccessibleName("Regimes")
         self.setMinimumWidth(150)
 
@@ -144,8 +146,16 @@ class Legend(QWidget):
         self.updateGeometry()
         self.update()
 
+    def show_counts(self, counts: dict[Regime, int]) -> None:
+        """So many things of each regime."""
+        self.counts = counts
+        self.updateGeometry()
+        self.update()
+
     def words(self) -> list[str]:
         """What stands beside each mark."""
+        if self.counts is not None:
+            return [f"{self.counts[r]:,} {r}" for r in REGIMES]
         if self.shares is None:
             return list(REGIMES)
         return [f"{100 * self.shares[r]:.0f}% {r}" for r in REGIMES]

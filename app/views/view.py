@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QPoint, QRect, Signal
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.formulas.formula import Formula
 from app.theme import Theme
@@ -54,6 +55,18 @@ class View(QWidget):
         super().__init__(parent)
         self.theme = theme
         self.setAccessibleName(self.title)
+
+    def event(self, event: QEvent) -> bool:
+        """Rest on a picture, and the formula of its figure stands below it, where it hides no
+        card; a control in it has a tooltip of its own."""
+        if event.type() != QEvent.Type.ToolTip or not isinstance(event, QHelpEvent):
+            return super().event(event)
+        formula = self.formula(event.globalPos())
+        if formula is not None:
+            foot = self.mapToGlobal(QPoint(8, self.height() - 12))
+            still = QRect(event.pos() - QPoint(4, 4), event.pos() + QPoint(4, 4))
+            QToolTip.showText(foot, formula.text, self, still)
+        return True
 
     def restyle(self, theme: Theme) -> None:
         """Show the same in another theme. A view that keeps colours elsewhere overrides this."""

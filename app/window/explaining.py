@@ -11,7 +11,6 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.formulas.formula import Formula, title_of
-from app.views.lessons.view import Lessons
 from app.views.view import View
 from app.window.verdict import VerdictBar
 
@@ -85,9 +84,14 @@ class Explaining:
     def teach(self, lesson: str) -> None:
         """Go to a lesson."""
         window = self.window
-        view = next(view for view in window.views if isinstance(view, Lessons))
+        from app.views.lessons.view import Lessons  # not before it is seen: it takes a while
+
         window.session.show(Lessons.workspace)
-        view.turn_to_lesson(lesson)
+        for offered in window.panels.panels:
+            if offered.workspace == Lessons.workspace:
+                view = window.panels.view(offered)
+                assert isinstance(view, Lessons)
+                view.turn_to_lesson(lesson)
 
 
 def _kept_together(words: str) -> str:

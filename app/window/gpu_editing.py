@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.gpu_editor.editor import Editor
 from app.state.changes import gpu_of, with_field
 from simulator.whatif.setting import gpu_of as found
 
 if TYPE_CHECKING:
+    from app.gpu_editor.editor import Editor
     from app.window.window import Window
 
 
@@ -26,6 +26,8 @@ class GpuEditing:
 
     def _open(self) -> None:
         if self.editor is None:
+            from app.gpu_editor.editor import Editor
+
             window = self.window
             card = found(gpu_of(window.session.state.scenario))
             self.editor = Editor(window.theme, card, self.use, self.keep, window)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.window.history_button import HistoryButton
 from app.window.labels import Elided
 
 
@@ -50,9 +52,11 @@ class WorkspaceButtons(QWidget):
 
 
 class Head(QWidget):
-    """The window's first row. `asked` says what is predicted."""
+    """The window's first row. `asked` says what is predicted; the arrows are of the actions `back`
+    and `forth`."""
 
-    def __init__(self, menus: QMenuBar, workspaces: WorkspaceButtons) -> None:
+    def __init__(self, menus: QMenuBar, workspaces: WorkspaceButtons, back: QAction,
+                 forth: QAction) -> None:  # fmt: skip
         super().__init__()
         self.setProperty("look", "plain")
         row = QHBoxLayout(self)
@@ -65,9 +69,15 @@ class Head(QWidget):
         menus.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         row.addWidget(name)
         row.addWidget(menus)
-        row.addSpacing(16)
+        row.addSpacing(8)
         row.addWidget(workspaces)
         row.addWidget(self.asked, 1)
+        arrows = QHBoxLayout()
+        arrows.setSpacing(0)
+        self.undo, self.redo = HistoryButton(back, False), HistoryButton(forth, True)
+        for arrow in (self.undo, self.redo):
+            arrows.addWidget(arrow)
+        row.addLayout(arrows)
         self.commands = QToolButton()
         self.commands.setText("Commands")
         self.commands.setProperty("look", "button")

@@ -48,9 +48,12 @@ class Menus(QMenuBar):
     def _edit(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey
         history = window.session.history
-        for action, key in ((history.createUndoAction(window, "Undo"), keys.Undo),
-                            (history.createRedoAction(window, "Redo"), keys.Redo)):  # fmt: skip
+        for name, action, key in (
+            ("Undo", history.createUndoAction(window, "Undo"), keys.Undo),
+            ("Redo", history.createRedoAction(window, "Redo"), keys.Redo),
+        ):
             action.setShortcut(key)
+            action.setObjectName(name)
             menu.addAction(action)
             window.addAction(action)
 
@@ -61,12 +64,13 @@ class Menus(QMenuBar):
                 self._add(menu, f"Go to {name}", lambda name=name: window.session.show(name),
                           f"Ctrl+{number}")  # fmt: skip
         menu.addSeparator()
-        for panel in (*window.views.values(), *window.beside):
+        for panel in (*window.panels.panels.values(), *window.beside):
             menu.addAction(panel.toggleViewAction())
         menu.addSeparator()
         self._add(menu, "Panels as at first", window.layout_.arrange)
         self._add(menu, "Picture as a table", window.panels.show_twin, "Ctrl+T")
         self._add(menu, "Light or dark", window.toggle_theme, "Ctrl+Shift+L")
+        self._add(menu, "Theme of the system", lambda: window.session.paint("system"))
 
     def _scenario(self, menu: QMenu) -> None:
         window, strip = self.window_, self.window_.strip
@@ -90,6 +94,7 @@ class Menus(QMenuBar):
     def _add(self, menu: QMenu, words: str, done: Callable[[], Any],
              keys: Keys | None = None) -> QAction:  # fmt: skip
         action = QAction(words, self.window_)
+        action.setObjectName(words)
         if keys is not None:
             action.setShortcut(QKeySequence(keys))
         action.triggered.connect(lambda: done())

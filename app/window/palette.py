@@ -6,15 +6,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QDialog,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 _MOST = 60
+DONE = "Do"
+"""The place of what is simply done: an action."""
 KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"), ("Views", "F", "fit the timeline"),
     ("Views", ". and ,", "next and previous kernel"), ("Views", "arrows", "move the cursor"),
-    ("Views", "Menu", "what-ifs of the module under the cursor"),
+    ("Views", "Menu", "what-ifs of the module or row under the cursor"),
+    ("Views", "Shift+arrows", "move an axis of the combinations"),
     ("Shelf", "Enter", "apply a card to the current scenario"),
     ("Shelf", "Menu", "apply a card to another scenario"),
     ("Scenarios", "F2", "rename"), ("Scenarios", "Del", "remove"),
@@ -37,14 +50,14 @@ class Command:
         return f"{self.place}: {self.name}"
 
 
-def of_actions(actions: Iterable[QAction], every: bool = False) -> list[Command]:
-    """The actions that can be done now, or every one, each once."""
+def of_actions(actions: Iterable[QAction]) -> list[Command]:
+    """The actions that can be done now, each once."""
     found: dict[str, Command] = {}
     for action in actions:
         name = action.text().replace("&", "")
-        if name and (every or action.isEnabled()) and not action.menu():
+        if name and action.isEnabled() and not action.menu():
             key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            found.setdefault(name, Command("Do", name, key, action.trigger))
+            found.setdefault(name, Command(DONE, name, key, action.trigger))
     return list(found.values())
 
 
@@ -60,6 +73,34 @@ def score(words: str, typed: str) -> float | None:
         found += 0.0 if near == at + 1 and at >= 0 else 0.5 if begins else 2.0 + 0.02 * near
         at = near
     return found + 0.01 * len(words)
+
+
+class CommandRows(QStyledItemDelegate):
+    """A command's name, where it belongs if that is not plain, and its key at the right."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem,
+              index: QModelIndex | QPersistentModelIndex) -> None:  # fmt: skip
+        command: Command = index.data(Qt.ItemDataRole.UserRole)
+        self.initStyleOption(option, index)
+        option.text = ""  # pyright: ignore
+        widget: QWidget = option.widget  # pyright: ignore
+        widget.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
+        box: QRect = option.rect.adjusted(12, 0, -12, 0)  # pyright: ignore
+        inks = widget.palette()
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.save()
+        painter.setPen(inks.color(QPalette.ColorRole.PlaceholderText))
+        painter.drawText(box, int(middle | Qt.AlignmentFlag.AlignRight), command.key)
+        left = box.left()
+        if command.place != DONE:
+            painter.drawText(box, int(middle), command.place)
+            left += painter.fontMetrics().horizontalAdvance(command.place) + 8
+        painter.setPen(inks.color(QPalette.ColorRole.Text))
+        keys = painter.fontMetrics().horizontalAdvance(command.key)
+        room = box.right() - left - keys - 12
+        words = painter.fontMetrics().elidedText(command.name, Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(box.adjusted(left - box.left(), 0, 0, 0), int(middle), words)
+        painter.restore()
 
 
 class CommandPalette(QDialog):
@@ -84,6 +125,7 @@ class CommandPalette(QDialog):
         self.list = QListWidget()
         self.list.setAccessibleName("Commands found")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setItemDelegate(CommandRows(self.list))
         self.list.itemClicked.connect(lambda _: self.do())
         column.addWidget(self.line)
         column.addWidget(self.list)
@@ -120,12 +162,12 @@ class CommandPalette(QDialog):
         self.list.clear()
         for command in self._shown:
             said = f"{command.words}    {command.key}" if command.key else command.words
-            self.list.addItem(QListWidgetItem(said))
+            item = QListWidgetItem(said)  # what is read out; CommandRows paint it
+            item.setData(Qt.ItemDataRole.UserRole, command)
+            self.list.addItem(item)
         self.list.setCurrentRow(0)
 
 
-def keys_said(commands: list[Command]) -> list[tuple[str, str]]:
-    """Every key and what it does, those of actions first."""
-    return [(c.key, c.name) for c in commands if c.key] + [
-        (key, f"{name} ({place.lower()})") for place, key, name in KEYS
-    ]
+def keys_said() -> list[tuple[str, str]]:
+    """Every key that is no action's, and what it does."""
+    return [(key, f"{name} ({place.lower()})") for place, key, name in KEYS]

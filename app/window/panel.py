@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QPoint, QRect, QRectF, QSize, Qt
@@ -22,18 +23,19 @@ PIXEL_RATIO = 2
 
 
 class Panel(QDockWidget):
-    """One widget in a frame. `menu` is behind the three dots."""
+    """One widget in a frame, which may come later. `menu` is behind the three dots."""
 
-    def __init__(self, title: str, inside: QWidget, theme: Theme) -> None:
+    def __init__(self, title: str, inside: QWidget | None, theme: Theme) -> None:
         super().__init__(title)
         self.setObjectName(title)
-        self.inside = inside
         body = QFrame()
         body.setProperty("look", "body")
-        row = QHBoxLayout(body)
-        row.setContentsMargins(1, 4, 1, 6)
-        row.addWidget(inside)
+        self._row = QHBoxLayout(body)
+        self._row.setContentsMargins(1, 4, 1, 6)
         self.setWidget(body)
+        self.inside = inside
+        if inside is not None:
+            self._row.addWidget(inside)
 
         head = QFrame()
         head.setProperty("look", "dockhead")
@@ -68,6 +70,19 @@ class Panel(QDockWidget):
 
     def _open(self) -> None:
         self.menu.exec(self.more.mapToGlobal(QPoint(0, self.more.height())))
+
+    def fill(self, inside: QWidget) -> None:
+        """The widget that stands in the frame, where the Tab key comes to it before the head."""
+        self.inside = inside
+        steps, each = list[QWidget](), inside.nextInFocusChain()
+        while each is not None and each is not inside:
+            if each.focusPolicy() & Qt.FocusPolicy.TabFocus and each.focusProxy() is None:
+                steps.append(each)
+            each = each.nextInFocusChain()
+        self._row.addWidget(inside)
+        head = [self.float_button, self.more]
+        for before, after in pairwise([head[-1], *steps, *head]):
+            self.setTabOrder(before, after)
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
 
 from app.background.answer import Answer
 from app.quantities import between, change, number, seconds_unit
-from app.report.sides import per_sample, sample_s
+from app.report.compared import per_sample, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.views.paint import Paint, width
 from app.window.style import SIDE_HEIGHT, SIDE_LOW
@@ -96,7 +96,9 @@ class SideCard(QWidget):
         if self.shown is None:
             return
         self.box.setText(self.shown.name)
-        self.box.setGeometry(36, 6, max(60, self.width() - 46), 28)
+        left, top, high = (27, 3, 25) if self.height() == SIDE_LOW else (36, 6, 28)
+        self.box.setFixedHeight(high)
+        self.box.setGeometry(left, top, max(60, self.width() - left - 10), high)
         self.box.selectAll()
         self.box.show()
         self.box.setFocus()

@@ -19,7 +19,7 @@ from app.report.exports import csv_text
 from app.views.view import View
 from simulator.errors import InputError
 
-_WIDEST_PX = 320
+_WIDEST_PX, _AIR_PX = 320, 16
 
 
 class Twin(QDialog):
@@ -32,23 +32,33 @@ class Twin(QDialog):
         heads, *rows = view.rows() or [["Nothing is drawn yet"]]
         self.table = QTableWidget(len(rows), len(heads))
         self.table.setAccessibleName(self.windowTitle())
-        self.table.setHorizontalHeaderLabels(heads)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setTabKeyNavigation(False)
+        self.table.setStyleSheet("QTableView::item { padding: 0 8px; }")  # as the heads have
         self.table.setCornerButtonEnabled(False)
         self.table.verticalHeader().hide()
+        sides = [_side([row[column] for row in rows]) for column in range(len(heads))]
         for at, row in enumerate(rows):
             for column, words in enumerate(row):
-                self.table.setItem(at, column, QTableWidgetItem(words))
+                item = QTableWidgetItem(words)
+                item.setTextAlignment(sides[column] | Qt.AlignmentFlag.AlignVCenter)
+                self.table.setItem(at, column, item)
+        for column, side in enumerate(sides):
+            head = QTableWidgetItem(heads[column])
+            head.setTextAlignment(side)
+            self.table.setHorizontalHeaderItem(column, head)
         self.table.horizontalHeader().setMaximumSectionSize(_WIDEST_PX)
         column = QVBoxLayout(self)
         column.addWidget(self.table)
-        self.resize(760, 480)
+        self.resize(900, 520)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.table.resizeColumnsToContents()  # the faces of the style are known now
+        for column in range(self.table.columnCount()):
+            wide = self.table.columnWidth(column) + _AIR_PX
+            self.table.setColumnWidth(column, min(wide, _WIDEST_PX))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
@@ -65,6 +75,14 @@ class Twin(QDialog):
             cells = [table.item(row, column) for column in range(table.columnCount())]
             lines.append("\t".join(cell.text() if cell else "" for cell in cells))
         return "\n".join(lines)
+
+
+def _side(words: list[str]) -> Qt.AlignmentFlag:
+    """Figures stand at the right: a column of which most begin with a digit."""
+    some = [each for each in words if each]
+    figures = sum(each.lstrip("+−<").strip()[:1].isdigit() for each in some)
+    right = bool(some) and 2 * figures > len(some)
+    return Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
 
 
 def write_csv(view: View, path: Path) -> None:

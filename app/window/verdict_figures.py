@@ -41,6 +41,10 @@ def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     _shares(paint, QRectF(at, 45, room, 9), p)
     words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
     taken = sum(width(said) + 11 for said in words)
+    if taken + 2 * 10 > wide:  # the one that rules is named above
+        words = [said if r != p.regime else percent(p.shares[r])
+                 for r, said in zip(REGIMES, words, strict=True)]  # fmt: skip
+        taken = sum(width(said) + 11 for said in words)
     low = taken + 2 * 10 > room  # then the words begin below the mark
     at = x if low else at
     gap = min(14.0, max(2.0, ((wide if low else room) - taken) / 2))

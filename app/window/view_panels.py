@@ -1,4 +1,4 @@
-"""The views in their panels: drawn when they are seen, asked, and exported."""
+"""The views in their panels: made and drawn when they are seen, asked, and exported."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.background.answering import Answering
 from app.background.worker import SLOW, Worker
 from app.scenario import worded
 from app.state.session import Session
 from app.theme import Theme
-from app.views.catalogue import VIEWS
+from app.views.catalogue import VIEWS, Offered
 from app.views.view import View
 from app.window.panel import Panel, export
 from app.window.twin import Twin, write_csv
@@ -23,7 +23,8 @@ from simulator.scenario import Scenario
 
 
 class ViewPanels(QObject):
-    """Every view with its panel. A view behind another is drawn once it comes to the front."""
+    """A panel for every view that is offered. A view is made when its panel is first seen; one
+    behind another is drawn, in the theme of the day, once it comes to the front."""
 
     refused = Signal(str)
 
@@ -31,101 +32,121 @@ class ViewPanels(QObject):
                  theme: Theme) -> None:  # fmt: skip
         super().__init__()
         self.session, self.answering, self.worker = session, answering, worker
-        self.views: dict[View, Panel] = {}
-        self._stale: set[View] = set()
-        for kind in VIEWS:
-            self._add(kind, theme)
+        self.theme = theme
+        self.panels: dict[Offered, Panel] = {}
+        self.views: dict[Offered, View] = {}
+        self._stale: set[Offered] = set()
+        for offered in VIEWS:
+            self._add(offered)
 
     def draw(self) -> None:
         """There is a new answer: draw what is seen."""
-        self._stale = set(self.views)
-        for view, panel in self.views.items():
-            seen = panel.isVisible() and not view.visibleRegion().isEmpty()
-            if seen or not panel.window().isVisible():
-                self._draw(view)
+        self._stale = set(self.panels)
+        for offered in self._seen():
+            self.view(offered)
 
     def pick(self, ops: frozenset[int]) -> None:
         """Other ops are chosen."""
-        for view in self.views:
+        for view in self.views.values():
             view.pick(ops)
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""
-        for view, panel in self.views.items():
+        self.theme = theme
+        for panel in self.panels.values():
             panel.restyle(theme)
-            view.restyle(theme)
+        for offered in self._seen():
+            self.view(offered)
+
+    def view(self, offered: Offered) -> View:
+        """This view as it is now."""
+        view = self.views[offered] if offered in self.views else self._made(offered)
+        if view.theme != self.theme:
+            view.restyle(self.theme)
+        if offered in self._stale and self.answering.answer is not None:
+            self._draw(offered, view)
+        return view
 
     def show_twin(self) -> None:
         """The table of the picture that has the focus, else of the first in front."""
-        seen = [
-            v for v, p in self.views.items() if p.isVisible() and not v.visibleRegion().isEmpty()
-        ]
+        seen = [self.view(offered) for offered in self._seen()]
         focus = QApplication.focusWidget()
         holding = [view for view in seen if focus is not None and view.isAncestorOf(focus)]
         for view in [*holding, *seen][:1]:
             Twin(view).show()
 
-    def _add(self, kind: type[View], theme: Theme) -> None:
-        view = kind(theme)
-        panel = Panel(kind.title, view, theme)
-        view.picked.connect(self.session.pick)
-        view.asked.connect(lambda asked: self._asked(kind, asked))
-        view.added.connect(lambda name, asked: self._tried(lambda: self.session.add(name, asked)))
-        view.wondered.connect(lambda: self._wonder(view))
-        panel.visibilityChanged.connect(lambda shown: self._shown(view, shown))
-        panel.menu.addAction("As a table").triggered.connect(lambda: Twin(view).show())
+    def _seen(self) -> list[Offered]:
+        """Those in front."""
+        return [
+            offered for offered, panel in self.panels.items()
+            if panel.isVisible() and not panel.visibleRegion().isEmpty()
+        ]  # fmt: skip
+
+    def _add(self, offered: Offered) -> None:
+        panel = self.panels[offered] = Panel(offered.title, None, self.theme)
+        panel.visibilityChanged.connect(lambda shown: self.view(offered) if shown else None)
+        panel.menu.addAction("As a table").triggered.connect(
+            lambda: Twin(self.view(offered)).show()
+        )
         for suffix in ("png", "svg", "csv"):
             action = panel.menu.addAction(f"Export as {suffix.upper()} …")
-            action.triggered.connect(lambda _=False, s=suffix: self._export(view, s))
-        self.views[view] = panel
+            action.triggered.connect(lambda _=False, s=suffix: self._export(offered, s))
 
-    def _asked(self, kind: type[View], asked: Scenario) -> None:
+    def _made(self, offered: Offered) -> View:
+        view = self.views[offered] = offered.kind()(self.theme)
+        view.picked.connect(self.session.pick)
+        view.asked.connect(lambda asked: self._asked(offered, asked))
+        view.added.connect(lambda name, asked: self._tried(lambda: self.session.add(name, asked)))
+        view.wondered.connect(lambda: self._wonder(offered, view))
+        self.panels[offered].fill(view)
+        self._stale.add(offered)
+        return view
+
+    def _asked(self, offered: Offered, asked: Scenario) -> None:
         """Work on another scenario; what a lesson is about is looked at in Explore."""
         before = self.session.state.scenario.whatifs
         added = len(asked.whatifs) > len(before) and asked.whatifs[: len(before)] == before
-        words = worded(asked.whatifs[-1]) if added else f"change in {kind.title}"
+        words = worded(asked.whatifs[-1]) if added else f"change in {offered.title}"
         self.session.ask(asked, words)
-        if kind.workspace == "Lessons":
+        if offered.workspace == "Lessons":
             self.session.show("Explore")
 
-    def _draw(self, view: View) -> None:
-        self._stale.discard(view)
+    def _draw(self, offered: Offered, view: View) -> None:
+        self._stale.discard(offered)
         sides, current = self.answering.sides()
         view.draw(sides, current)
         view.pick(self.session.state.picked)
-        self.views[view].say(view.subtitle())
-        self._wonder(view)
+        self.panels[offered].say(view.subtitle())
+        self._wonder(offered, view)
 
-    def _wonder(self, view: View) -> None:
+    def _wonder(self, offered: Offered, view: View) -> None:
         """Ask a view's question, and give it the answer."""
         sides, current = self.answering.sides()
         known = self.answering.answer is not None
         question = view.question(sides, current) if known else None
+        key = f"view {offered.title}"
         if question is None:
-            self.worker.cancel(f"view {view.title}")
+            self.worker.cancel(key)
             return
 
         def done(found: Any) -> None:
             view.answer(found)
-            self.views[view].say(view.subtitle())
+            self.panels[offered].say(view.subtitle())
 
         def failed(error: RidgepointError) -> None:
-            self.views[view].say(str(error))
+            self.panels[offered].say(str(error))
 
-        self.worker.ask(f"view {view.title}", question, done, failed, SLOW, True)
+        self.worker.ask(key, question, done, failed, SLOW, True)
 
-    def _shown(self, view: View, shown: bool) -> None:
-        if shown and view in self._stale and self.answering.answer is not None:
-            self._draw(view)
-
-    def _export(self, view: View, suffix: str) -> None:
-        parent: QWidget = self.views[view]
+    def _export(self, offered: Offered, suffix: str) -> None:
         name, _ = QFileDialog.getSaveFileName(
-            parent, f"Export {view.title}", f"{view.title.lower()}.{suffix}", f"*.{suffix}"
-        )
+            self.panels[offered], f"Export {offered.title}", f"{offered.title.lower()}.{suffix}",
+            f"*.{suffix}",
+        )  # fmt: skip
         if name:
             write = write_csv if suffix == "csv" else export
-            self._tried(lambda: write(view, Path(name).with_suffix(f".{suffix}")))
+            path = Path(name).with_suffix(f".{suffix}")
+            self._tried(lambda: write(self.view(offered), path))
 
     def _tried(self, done: Callable[[], object]) -> None:
         try:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 from app.background.advising import Advising
 from app.background.answer import Answer
 from app.background.answering import Answering
-from app.background.worker import Worker
+from app.background.worker import Worker, later
 from app.commands.command_line import as_command
 from app.inspector.inspector import Inspector
 from app.shelf.cards import SECTIONS
@@ -21,7 +21,7 @@ from app.shelf.shelf import Shelf
 from app.state.files import Files
 from app.state.places import Remembered
 from app.state.session import LETTERS, Session, State
-from app.views.view import View
+from app.views.catalogue import Offered
 from app.window.banner import Banner
 from app.window.explaining import Explaining
 from app.window.exporting import Form, ask_and_export
@@ -32,6 +32,7 @@ from app.window.layout import Layout
 from app.window.leaving import Leaving
 from app.window.menus import Menus
 from app.window.opening import Opening
+from app.window.own_keys import OwnKeys
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
 from app.window.panel import Panel
 from app.window.side_strip import SideStrip
@@ -66,7 +67,8 @@ class Window(QMainWindow):
         self.strip.set_low(True)  # until it is known to be high, it may be as low as it can be
         self.panels = ViewPanels(session, self.answering, worker, theme)
         self.workspaces = Workspaces()
-        self.workspaces.fill(self.panels.views)
+        placed = [(offered.workspace, panel) for offered, panel in self.panels.panels.items()]
+        self.workspaces.fill(placed)
         self.beside = [Panel("Shelf", self.shelf, theme), Panel("Scenario", self.inspector, theme)]
         for part in (self.answering, self.advising, self.panels):
             part.setParent(self)  # their timers end with the window
@@ -77,7 +79,10 @@ class Window(QMainWindow):
         self.dropping = Dropping(self, theme)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
-        self.head = Head(Menus(self), self.buttons)
+        menus = Menus(self)
+        self.own_keys = OwnKeys(self.actions(), self.files.remembered)
+        both = (self.own_keys.actions[name] for name in ("Undo", "Redo"))
+        self.head = Head(menus, self.buttons, *both)
         self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
@@ -85,6 +90,7 @@ class Window(QMainWindow):
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has it before the user gives it to one
+        self._painted_anew = later(0, lambda: self.setUpdatesEnabled(True), self)
         self._connect()
         self._restyle()
         self._go(session.state.workspace)
@@ -92,11 +98,6 @@ class Window(QMainWindow):
         self.beside[0].say("drag to apply")
         self._say_side()
         self.answering.ask()
-
-    @property
-    def views(self) -> dict[View, Panel]:
-        """Every view, and its panel."""
-        return self.panels.views
 
     def _place(self) -> None:
         """The shelf, the workspace above the scenarios, and the inspector."""
@@ -208,8 +209,8 @@ class Window(QMainWindow):
     def commands(self) -> list[Command]:
         """Everything that can be done now: actions, views to go to, cards to apply."""
         found = of_actions(self.actions())
-        for view, panel in self.views.items():
-            found.append(Command("Show", view.title, "", lambda v=view, p=panel: self._show(v, p)))
+        for offered in self.panels.panels:
+            found.append(Command("Show", offered.title, "", partial(self._show, offered)))
         for widget in self.shelf.widgets:
             card = widget.card
             place = SECTIONS[card.kind].removesuffix("s")
@@ -226,10 +227,11 @@ class Window(QMainWindow):
 
     def show_keys(self) -> None:
         """Every key."""
-        KeysDialog(keys_said(of_actions(self.actions(), every=True)), self).show()
+        KeysDialog(self.own_keys, keys_said(), self).show()
 
-    def _show(self, view: View, panel: Panel) -> None:
-        self.session.show(view.workspace)
+    def _show(self, offered: Offered) -> None:
+        self.session.show(offered.workspace)
+        panel = self.panels.panels[offered]
         panel.show()
         panel.raise_()
 
@@ -278,6 +280,9 @@ class Window(QMainWindow):
         super().closeEvent(event)
 
     def _restyle(self) -> None:
+        if self.isVisible():  # what is long to style is painted in a turn of its own
+            self.setUpdatesEnabled(False)
+            self._painted_anew.start()
         theme = self.theme = themed(self.session.state.theme)
         application = QApplication.instance()
         if isinstance(application, QApplication):

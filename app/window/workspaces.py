@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
-from app.views.view import View
 from app.window.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Lessons")
-_WIDE, _NARROW, _STACKED = 62, 38, 3
+_WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 
 class Docks(QMainWindow):
@@ -52,7 +51,8 @@ class Docks(QMainWindow):
         for dock in docks[: 2 if explore else _STACKED + 1]:
             dock.raise_()
         if len(docks) > 1:
-            self.resizeDocks(docks[:2], [_WIDE, _NARROW], down if explore else across)
+            shares = [_HALF, _HALF] if explore else [_WIDE, _NARROW]
+            self.resizeDocks(docks[:2], shares, down if explore else across)
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
@@ -72,19 +72,18 @@ class Docks(QMainWindow):
 
 
 class Workspaces(QStackedWidget):
-    """All docks, by workspace, in the order of `ORDER`. A view of another workspace's name goes to
-    Explore."""
+    """All docks, by workspace, in the order of `ORDER`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.docks: dict[str, Docks] = {}
 
-    def fill(self, views: dict[View, Panel]) -> None:
-        """Place these panels, each in its view's workspace."""
-        known = {view.workspace for view in views}
+    def fill(self, placed: Sequence[tuple[str, Panel]]) -> None:
+        """Place these panels, each in the workspace beside it."""
+        known = {name for name, _ in placed}
         for name in (name for name in ORDER if name in known):
             docks = self.docks[name] = Docks(name)
-            docks.panels = [p for v, p in views.items() if v.workspace == name]
+            docks.panels = [panel for place, panel in placed if place == name]
             docks.arrange()
             self.addWidget(docks)
 

@@ -66,6 +66,11 @@ def traffic(size: int, dtype: str) -> Traffic:
         {"size": size, "dtype": dtype}
         for dtype in ("fp32", "bf16")
         for size in (768, 2**16, 768 * 768, 2**20, 2**22, 4096 * 4096, 2**27)
+    ]
+    + [
+        {"size": size, "dtype": dtype}
+        for dtype in ("fp32", "bf16")
+        for size in (2**13, 2**18, 3 * 768 * 768, 2**21, 2**23)
     ],
     irregular=[{"size": 1}, {"size": 1500}, {"size": 2049}],
 )

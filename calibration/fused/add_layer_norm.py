@@ -68,7 +68,22 @@ def traffic(rows: int, cols: int, dtype: str) -> Traffic:
         for cols in (768, 2048, 8192)
         for rows in (16, 512, 4096, 32768)
     ]
-    + [{"rows": 8192, "cols": 1024, "dtype": dtype} for dtype in ("fp32", "fp16")],
+    + [{"rows": 8192, "cols": 1024, "dtype": dtype} for dtype in ("fp32", "fp16")]
+    + [
+        {"rows": rows, "cols": cols, "dtype": dtype}
+        for rows, cols, dtype in (
+            (1, 4096, "bf16"),
+            (128, 1024, "bf16"),
+            (2048, 1024, "bf16"),
+            (128, 4096, "bf16"),
+            (2048, 4096, "bf16"),
+            (16384, 4096, "bf16"),
+            (1024, 768, "bf16"),
+            (64, 5120, "bf16"),
+            (8192, 768, "bf16"),
+            (2048, 768, "fp32"),
+        )
+    ],
     irregular=[{"rows": 1, "cols": 3}, {"rows": 37, "cols": 77}, {"rows": 3, "cols": 3001}],
 )
 def fused(

@@ -51,7 +51,22 @@ def traffic(rows: int, cols: int, dtype: str) -> Traffic:
         for cols in (1024, 3072, 14336)
         for rows, dtype in ((8, "bf16"), (512, "bf16"), (4096, "bf16"), (16384, "bf16"))
     ]
-    + [{"rows": 4096, "cols": 4096, "dtype": dtype} for dtype in ("fp32", "fp16")],
+    + [{"rows": 4096, "cols": 4096, "dtype": dtype} for dtype in ("fp32", "fp16")]
+    + [
+        {"rows": rows, "cols": cols, "dtype": dtype}
+        for rows, cols, dtype in (
+            (128, 3072, "bf16"),
+            (2048, 3072, "bf16"),
+            (1024, 4096, "bf16"),
+            (128, 4096, "bf16"),
+            (8192, 4096, "bf16"),
+            (2048, 14336, "bf16"),
+            (64, 1024, "bf16"),
+            (2048, 1024, "bf16"),
+            (512, 3072, "fp32"),
+            (2048, 4096, "fp32"),
+        )
+    ],
     irregular=[{"rows": 1, "cols": 1}, {"rows": 37, "cols": 77}, {"rows": 3, "cols": 1500}],
 )
 def fused(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:

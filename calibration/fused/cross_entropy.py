@@ -59,7 +59,16 @@ def traffic(rows: int, vocabulary: int, dtype: str) -> Traffic:
             (512, 32000), (8192, 32000), (64, 128256), (512, 128256), (4096, 128256),
         )
     ]
-    + [{"rows": 2048, "vocabulary": 50304, "dtype": dtype} for dtype in ("fp32", "fp16")],
+    + [{"rows": 2048, "vocabulary": 50304, "dtype": dtype} for dtype in ("fp32", "fp16")]
+    + [
+        {"rows": rows, "vocabulary": vocabulary, "dtype": dtype}
+        for rows, vocabulary, dtype in (
+            (16, 32000, "bf16"), (128, 32000, "bf16"), (2048, 32000, "bf16"),
+            (256, 50257, "bf16"), (1024, 50257, "bf16"), (2048, 50257, "bf16"),
+            (128, 128256, "bf16"), (2048, 128256, "bf16"), (1024, 1000, "bf16"),
+            (8192, 50304, "bf16"), (512, 32000, "fp32"),
+        )
+    ],
     irregular=[
         {"rows": 1, "vocabulary": 2},
         {"rows": 5, "vocabulary": 1001},

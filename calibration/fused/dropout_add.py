@@ -98,7 +98,20 @@ def traffic(size: int, p: float, dtype: str) -> Traffic:
     traffic=traffic,
     points=[
         {"size": 2**log2, "p": p, "dtype": dtype}
-        for log2, p in ((12, 0.1), (16, 0.1), (18, 0.5), (20, 0.1), (22, 0.1), (24, 0.5), (27, 0.1))
+        for log2, p in (
+            (12, 0.1),
+            (16, 0.1),
+            (18, 0.5),
+            (20, 0.1),
+            (22, 0.1),
+            (24, 0.5),
+            (27, 0.1),
+            (14, 0.1),
+            (19, 0.1),
+            (21, 0.5),
+            (23, 0.1),
+            (25, 0.1),
+        )
         for dtype in ("bf16", "fp32")
     ],
     irregular=[{"size": 1, "p": 0.5}, {"size": 1500, "p": 0.1}, {"size": 2049, "p": 0.9}],

@@ -66,6 +66,10 @@ def _points() -> list[dict[str, object]]:
             for log2 in (12, 18, 22, 26)
             for ops in (1, 8, 64)
         ),
+        *(
+            {"size": 2**log2, "ops": ops, "dtype": "fp32"}
+            for log2, ops in ((14, 32), (16, 16), (20, 4), (20, 32), (24, 16))
+        ),
     ]
 
 

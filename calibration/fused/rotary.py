@@ -65,6 +65,21 @@ def traffic(batch: int, seq: int, heads: int, dim: int, dtype: str) -> Traffic:
     + [
         {"batch": 2, "seq": 2048, "heads": 32, "dim": 128, "dtype": dtype}
         for dtype in ("fp32", "fp16")
+    ]
+    + [
+        {"batch": batch, "seq": seq, "heads": heads, "dim": dim, "dtype": dtype}
+        for batch, seq, heads, dim, dtype in (
+            (1, 128, 32, 128, "bf16"),
+            (8, 512, 32, 128, "bf16"),
+            (64, 1, 32, 128, "bf16"),
+            (16, 128, 12, 64, "bf16"),
+            (8, 1024, 16, 64, "bf16"),
+            (1, 2048, 8, 128, "bf16"),
+            (2, 4096, 32, 128, "bf16"),
+            (128, 1, 16, 64, "bf16"),
+            (1, 1024, 40, 128, "bf16"),
+            (1, 512, 32, 128, "fp32"),
+        )
     ],
     irregular=[
         {"batch": 1, "seq": 1, "heads": 1, "dim": 2},

@@ -68,7 +68,16 @@ def zeros(heads: int, queries: int, keys: int, dtype: str) -> int:
             (16, 4096, 4096), (4, 8192, 8192),
         )
     ]
-    + [{"heads": 32, "queries": 1024, "keys": 1024, "dtype": dtype} for dtype in ("fp32", "fp16")],
+    + [{"heads": 32, "queries": 1024, "keys": 1024, "dtype": dtype} for dtype in ("fp32", "fp16")]
+    + [
+        {"heads": heads, "queries": queries, "keys": keys, "dtype": dtype}
+        for heads, queries, keys, dtype in (
+            (384, 1, 128, "bf16"), (32, 1, 1024, "bf16"), (1024, 1, 2048, "bf16"),
+            (32, 1, 8192, "bf16"), (12, 128, 128, "bf16"), (12, 256, 256, "bf16"),
+            (64, 512, 512, "bf16"), (16, 1024, 1024, "bf16"), (4, 2048, 2048, "bf16"),
+            (12, 512, 512, "fp32"),
+        )
+    ],
     irregular=[
         {"heads": 1, "queries": 1, "keys": 1},
         {"heads": 3, "queries": 13, "keys": 77},

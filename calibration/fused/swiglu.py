@@ -49,7 +49,22 @@ def traffic(rows: int, hidden: int, dtype: str) -> Traffic:
         for hidden in (1024, 5632, 14336)
         for rows in (8, 512, 4096, 16384)
     ]
-    + [{"rows": 4096, "hidden": 4096, "dtype": dtype} for dtype in ("fp32", "fp16")],
+    + [{"rows": 4096, "hidden": 4096, "dtype": dtype} for dtype in ("fp32", "fp16")]
+    + [
+        {"rows": rows, "hidden": hidden, "dtype": dtype}
+        for rows, hidden, dtype in (
+            (16, 4096, "bf16"),
+            (128, 4096, "bf16"),
+            (2048, 4096, "bf16"),
+            (64, 11008, "bf16"),
+            (1024, 11008, "bf16"),
+            (2048, 1024, "bf16"),
+            (128, 14336, "bf16"),
+            (2048, 5632, "bf16"),
+            (8192, 5632, "bf16"),
+            (512, 4096, "fp32"),
+        )
+    ],
     irregular=[{"rows": 1, "hidden": 1}, {"rows": 37, "hidden": 77}, {"rows": 3, "hidden": 1500}],
 )
 def fused(x: torch.Tensor) -> torch.Tensor:

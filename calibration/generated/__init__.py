@@ -3,9 +3,9 @@
 Importing the package registers them all, kind "generated".
 """
 
-from calibration.generated import layouts, pointwise, rows, training
+from calibration.generated import functions, layouts, pointwise, rows, training
 
-FAMILIES = (layouts, pointwise, rows, training)
+FAMILIES = (functions, layouts, pointwise, rows, training)
 """The modules that register functions."""
 
 __all__ = ["FAMILIES"]

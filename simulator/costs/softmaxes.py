@@ -3,7 +3,8 @@
 A warp a row where rows are short, else a block a row, which keeps it in registers or shared memory
 where they hold it; another kernel where the rows lie across memory (ATen/native/cuda/SoftMax.cu,
 `host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh). `dims` are those of a
-reduction; `steps` the loads that a thread waits for one after another, `runs` the blocks.
+reduction; `steps` the loads that a thread waits for one after another, or the slots that a lane of
+a warp does, `runs` the blocks.
 """
 
 from __future__ import annotations
@@ -21,10 +22,22 @@ _THREADS = 1024
 _SHARED_BYTES = 48 * 1024
 _FRAME = 16
 """Instructions by which a thread finds its rows and leaves, about."""
-_DIVIDED = 27
+_KEPT, _WRITTEN, _DIVIDED = 22, 9, 21
+"""Slots of a warp for each element that its lanes have room for (load, maximum, exponential, sum:
+also where the row has ended), and for each that is written: a difference, or a division. On an H200
+full rows of 256 take 54 slots an element and their logarithm 39, rows of 192 take 63 and 48. In
+rows beyond 1024 what is written takes half as long again (78 for 1,902): their lanes keep so many
+registers that few other warps run meanwhile."""
+_WAITS = 66
+"""A lane's divisions follow one another, each after a check of its operands: about as long as so
+many slots. A row of 1,211 takes 5.5 µs, its logarithm 3.0."""
+_ZERO = 30
 """More instructions of a warp's division where what it divides is nothing, as behind a mask: that
 takes the way of denormal numbers. On an H200 a masked half makes 128 × 512 rows of 512 take 73 µs
-for 47, and 32 × 1,024 of 1,024 in fp16 77 for 49; T5's decoder 16 for 12, beside its encoder."""
+for 52, and 32 × 1,024 of 1,024 in fp16 77 for 49; T5's decoder 16 for 12, beside its encoder."""
+_PAIRED = 128  # elements of a row up to which a warp takes two
+_ZERO_WAITS = 200
+"""And so many slots of a lane before its next division: 12 × 64 rows of 64 take 1.9 µs for 1.4."""
 _REGISTERS = 9
 """Elements of a row that a thread keeps in registers at most."""
 
@@ -59,7 +72,11 @@ def _along(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any
     way = "backward" if backward else "forward"
     if cols <= most and cols * item <= 4 * most:
         padded = _power(cols)
-        return {"variant": f"warp_{way}", "padded": padded, "steps": -(-padded // 32)}
+        steps = -(-padded // 32)
+        if not backward:
+            own = _WRITTEN if "log" in op.name else _WAITS
+            steps = (_KEPT * steps + own * -(-cols // 32)) * (2 if padded <= _PAIRED else 1)
+        return {"variant": f"warp_{way}", "padded": padded, "steps": steps}
     wide = 16 // item
     row = {"runs": rows, "itemsize": item}
     if not backward and item == result and cols <= _REGISTERS * _THREADS:
@@ -71,12 +88,20 @@ def _along(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any
             "steps": -(-cols // (threads * wide))}  # fmt: skip
 
 
-def _slots_of_warp(padded: int, per_element: int, reductions: int) -> int:
-    """Instructions of a row's lanes, which also run where the row has ended: for each element; for
-    each halving of the lanes a shuffle and an operation; and to begin and end."""
+def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
+    """Instructions of a row's lanes: those of its elements; for each halving of the lanes a shuffle
+    and an operation; and to begin and end."""
     lanes = min(padded, 32)
     halvings = lanes.bit_length() - 1
-    return per_element * padded + lanes * (2 * reductions * halvings + _FRAME)
+    return elements + lanes * (2 * reductions * halvings + _FRAME)
+
+
+def _forward_slots(padded: int, cols: int, log: bool) -> int:
+    """Those of a row's elements: lanes run together while one of them has something to write."""
+    lanes = min(padded, 32)
+    written = -(-cols // lanes) * lanes
+    each = (_WRITTEN if log else _DIVIDED) * (1.5 if padded > 1024 else 1)
+    return _KEPT * padded + round(each * written)
 
 
 def softmax_like(
@@ -93,7 +118,11 @@ def softmax_like(
     chosen = _across(dims) if across else _along(op, cols, rows, backward)
     slots = per_element[1] * rows * cols
     if "padded" in chosen:
-        slots = rows * _slots_of_warp(chosen["padded"], per_element[1], 1 if backward else 2)
+        padded = chosen["padded"]
+        row = per_element[1] * padded
+        if not backward:
+            row = _forward_slots(padded, cols, "log" in op.name)
+        slots = rows * _slots_of_warp(padded, row, 1 if backward else 2)
     work = Work(
         "softmax",
         flops=per_element[0] * elements + per_row[0] * rows,
@@ -109,8 +138,12 @@ def softmax_like(
 def divided(work: Work, zeros: int) -> Work:
     """A forward softmax with so many elements whose exponential is nothing. Kernels of a block a
     row wait for their sums meanwhile."""
-    slow = _DIVIDED * zeros if work.dims.get("variant") == "warp_forward" else 0
-    return replace(work, instructions=work.instructions + slow)
+    if work.dims.get("variant") != "warp_forward":
+        return work
+    share = zeros / (work.dims["rows"] * work.dims["cols"])
+    more = _ZERO_WAITS * share * -(-work.dims["cols"] // 32)
+    dims = work.dims | {"steps": work.dims["steps"] + round(more)}
+    return replace(work, instructions=work.instructions + _ZERO * zeros, dims=dims)
 
 
 @cost("aten._softmax.default", "aten._masked_softmax.default")

@@ -43,13 +43,15 @@ def value_of(key: Key) -> Key:
 
 
 def region_of(key: Key) -> Key:
-    """The same for all reads that begin at one place: a value, or one with the offset behind it."""
+    """The same for all reads that begin at one place: a value, or one with the offsets behind it,
+    of the read and of what was computed on the way to it."""
     if not isinstance(key, Part):
         return key
     value = value_of(key)
-    if not key.offset:
+    offsets = [key.offset, *(each for each in key.way if isinstance(each, int))]
+    if not any(offsets):
         return value
-    return (*value, key.offset) if isinstance(value, tuple) else value
+    return (*value, *offsets) if isinstance(value, tuple) else value
 
 
 def read(key: Key, offset: int, way: Map) -> Key:

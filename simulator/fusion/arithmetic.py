@@ -1,41 +1,48 @@
 """What a generated kernel computes for an op: FLOPs as eager kernels do them, but other
 instructions, since values stay in registers and functions are Triton's.
 
-The slots were counted in the machine code that Triton's compiler and ptxas make for compute
-capability 9.0, as the difference between two and four of a function in a row. A special function
-(MUFU) keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 where that is more.
+The slots are those that chains of 4 and 16 of a function took on an H200
+(`generated_function_chain`), so that what its instructions wait for is in them; those of gradients
+were counted in the machine code that Triton's compiler and ptxas make for compute capability 9.0.
+A special function (MUFU) keeps a quarter of a unit busy for 8 clocks a warp, so it counts 8 at
+least.
 """
 
 from __future__ import annotations
+
+import sys
 
 from simulator.costs import Work
 from simulator.fusion.costed import costed
 from simulator.records import Signature
 
 SLOTS: dict[str, int] = {
-    "exp": 8, "exp2": 8, "expm1": 25, "log": 25, "log2": 25, "log1p": 29, "sin": 22, "cos": 22,
-    "sigmoid": 16, "silu": 16, "tanh": 17, "erf": 28, "erfc": 30, "gelu": 32, "softplus": 41,
-    "mish": 55, "hardswish": 5, "sqrt": 8, "rsqrt": 8, "reciprocal": 8, "div": 8,
-    "relu": 1, "where": 2, "leaky_relu": 3, "elu": 26,
-    "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 22, "gelu_backward": 41,
+    "exp": 9, "exp2": 8, "expm1": 28, "log": 26, "log2": 28, "log1p": 29, "sin": 27, "cos": 29,
+    "sigmoid": 16, "silu": 19, "tanh": 30, "erf": 34, "erfc": 36, "gelu": 37, "softplus": 36,
+    "mish": 52, "hardswish": 8, "sqrt": 11, "rsqrt": 8, "reciprocal": 8, "div": 8,
+    "relu": 5, "clamp": 10, "hardtanh": 10, "clamp_min": 5, "clamp_max": 5, "maximum": 5,
+    "minimum": 5, "where": 2, "leaky_relu": 3, "elu": 30,
+    "sigmoid_backward": 3, "tanh_backward": 3, "silu_backward": 25, "gelu_backward": 47,
     "threshold_backward": 2, "hardswish_backward": 7, "softplus_backward": 20,
     "index": 18, "gather": 18, "index_select": 18,
 }  # fmt: skip
 """An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
-A sine is counted without its path for large angles, which makes it 124. An index that is loaded is
-turned where it is negative, held against the bounds (config.assert_indirect_indexing), and made an
-address."""
+A sine is counted without its path for large angles, which makes it 124; a hyperbolic tangent with
+both its paths, which warps of ordinary numbers take one after the other (13 with one). A largest
+number is chosen after a look whether one is none. An index that is loaded is turned where it is
+negative, held against the bounds (config.assert_indirect_indexing), and made an address."""
 
-_TANH_GELU = {"gelu": 23, "gelu_backward": 33}
-_POW = 74
+_TANH_GELU = {"gelu": 29, "gelu_backward": 39}
+_POW = 81
 
 _NORMALIZED = (7, 19)
 """FLOPs and slots of an inference batch norm an element: x − mean, var + ε, square root of 8,
 reciprocal of 8, three more. Eager kernels find the channel's factors once."""
 
-_PHILOX = 80
+_PHILOX, _SHARED_PHILOX = 80, 50
 """Slots of a random number: ten rounds, 55 instructions, of which 20 wide multiplies at half the
-rate. Eager kernels share a round's four numbers among four elements."""
+rate. Eager kernels share a round's four numbers among four elements, and so does one by hand, which
+passes them on through shared memory: 35 in its machine code, and seven barriers."""
 
 ROWS: dict[str, tuple[int, int]] = {
     # max, x − max, exp of 8, sum; once more x − max, a product with the reciprocal's 8. Walking
@@ -61,17 +68,22 @@ _REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward"
              "weight_gradient", "norm_input_gradient"}  # fmt: skip
 
 
-def arithmetic(op: Signature, persistent: int = PERSISTENT) -> tuple[int, int]:
-    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted, or in
-    another that keeps rows of up to `persistent` elements in registers."""
+def arithmetic(
+    op: Signature, persistent: int = PERSISTENT, by_hand: bool = False
+) -> tuple[int, int]:
+    """FLOPs and instructions of an op in a generated kernel, loads and stores excepted, that keeps
+    rows of up to `persistent` elements in registers; or in one that is written `by_hand`, which
+    rescales its sums so far once a part of a row, not for each element."""
+    if by_hand:
+        persistent = sys.maxsize
     found = costed(op) or ()
     flops = sum(w.flops for w in found)
     name = op.name.split(".")[1]
     if name in ROWS and found:  # however many kernels it is in eager mode
-        return flops, max(_slots(op, work, persistent) for work in found)
+        return flops, max(_slots(op, work, persistent, by_hand) for work in found)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
-    return flops, sum(_slots(op, work, persistent) for work in found)
+    return flops, sum(_slots(op, work, persistent, by_hand) for work in found)
 
 
 def in_registers(rows: int, apart: bool, units: int) -> int:
@@ -93,7 +105,7 @@ def folded(op: Signature) -> int:
     return (SLOTS["div"] - 1) * op.outputs[0].numel if constant else 0
 
 
-def _slots(op: Signature, work: Work, persistent: int) -> int:
+def _slots(op: Signature, work: Work, persistent: int, by_hand: bool) -> int:
     name = op.name.split(".")[1].removesuffix("_")
     if work.family in _REDUCING:
         if name in ROWS:
@@ -101,7 +113,7 @@ def _slots(op: Signature, work: Work, persistent: int) -> int:
         return work.instructions
     elements = op.outputs[0].numel if op.outputs else 0
     if work.family == "random":
-        return (_PHILOX + 2) * elements
+        return ((_SHARED_PHILOX if by_hand else _PHILOX) + 2) * elements
     if op.arg("approximate", "none") == "tanh" and name in _TANH_GELU:
         return _TANH_GELU[name] * elements
     if name == "pow" and work.flops:

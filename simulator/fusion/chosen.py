@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from simulator.errors import InputError
+from simulator.fusion import by_hand
 from simulator.fusion.arithmetic import arithmetic
 from simulator.fusion.contraction import contracted
 from simulator.fusion.costed import costed
@@ -187,7 +188,7 @@ class Chosen:
             writes |= {value: tensor.nbytes for value, tensor in sizes}
         writes = {k: size for k, size in writes.items() if k in needed}
         loops = [index for index in members if index != product]
-        each = [arithmetic(self.trace.ops[index].signature) for index in loops]
+        each = [arithmetic(self.trace.ops[i].signature, by_hand=True) for i in loops]
         of = {value: index for index in loops for value in self.flow.makes[index]}
         less = sum(contracted(self.trace, self.flow, i, lambda v: of.get(v, -1)) for i in loops)
         work = sum(flops for flops, _ in each), sum(count for _, count in each) - less
@@ -199,7 +200,8 @@ class Chosen:
             storages = (*own.storages[: len(own.inputs)], *storages)
         else:
             sums = next((node for node in nodes if node.kind == "reduction"), None)
-            args = arguments(nodes, len(ins) + len(outs), work, names, generated=False)
+            rows = by_hand.sums(self.trace.ops[i].signature for i in loops)
+            args = arguments(nodes, len(ins) + len(outs), work, names, generated=False, sums=rows)
             signature = Signature(
                 f"fused.{'pointwise' if sums is None else 'reduction'}.default", ins, outs,
                 ("reads",) * len(ins), args,

@@ -221,6 +221,19 @@ def _reduction(made: Lowering, index: int, op: Op) -> None:
     if inner and source.stride and rank and source.stride[-1] != 1 and source.shape[-1] > 1:
         inner = False
     results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
-    reduce(
-        made, index, rows, cols, inner, made.inputs(index, op), results, arithmetic(op.signature)
-    )
+    reads, (flops, slots) = made.inputs(index, op), arithmetic(op.signature)
+    if cols > made.in_registers(rows, inner, reads) and _of_softmax(made, index):
+        slots += _ONLINE * source.numel
+    reduce(made, index, rows, cols, inner, reads, results, (flops, slots))
+
+
+_ONLINE = 21
+"""More slots of an element where a kernel that walks along its rows finds their largest and the
+sums of their exponentials at once (`prepare_softmax_online` of torch/_inductor/lowering.py): each
+maximum so far costs two more exps and choices."""
+
+
+def _of_softmax(made: Lowering, index: int) -> bool:
+    """Do the subtraction, the exponential and the sum of a softmax follow a maximum?"""
+    names = [op.name.split(".")[1] for op in made.trace.ops[index : index + 4]]
+    return names == ["amax", "sub", "exp", "sum"]

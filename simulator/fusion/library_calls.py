@@ -11,18 +11,19 @@ from msgspec.structs import replace
 from simulator.fusion.biases import without_bias, without_bias_gradient
 from simulator.fusion.dataflow import Value
 from simulator.fusion.kinds import is_pointwise
-from simulator.fusion.layouts import channels_last, needs_copy, relaid
+from simulator.fusion.layouts import channels_last, needs_copy, relaid, turned
 from simulator.fusion.node import Key, Node
 from simulator.fusion.padding import Seconds, padded
 from simulator.fusion.reducing import reduce
-from simulator.fusion.strides import joins, whole
-from simulator.records import Op, Signature, Tensor
+from simulator.fusion.strides import crosses, joins, whole
+from simulator.records import Op, Signature, Tensor, row_major
 
 if TYPE_CHECKING:
     from simulator.fusion.lowering import Lowering
 
 
 _FULL_BYTES = 4  # an element in full precision
+_CHAIN = 4  # ops from a gradient back to what it is made of
 
 
 class LibraryCalls:
@@ -35,6 +36,7 @@ class LibraryCalls:
         self.channels_last = made.inductor and channels_last(made.trace)
         self.relaid: dict[int, Signature] = {}
         self.turned: dict[Key, Key] = {}
+        self.across: dict[object, Key] = {}
         self.beside_zeros: set[Value] = set()
         self.whole = whole(made.trace, made.flow) if made.inductor else set[Value]()
 
@@ -67,11 +69,38 @@ class LibraryCalls:
                 value = self._laid(index, value, tensor)
             if turns and self._outside(value):
                 value = self._turn(index, value, tensor)
+            elif turns and place == 0 and "backward" in op.name and self._permuted(value, tensor):
+                value = self._relaid_by_cudnn(index, op, value, tensor)
             self.made.store(value)
             node.reads[self._joined(index, value, tensor)] = tensor.nbytes
         for value, tensor in zip(makes, call.outputs, strict=True):
             node.writes[value] = tensor.nbytes
         self.made.nodes.append(node)
+
+    def _permuted(self, value: Key, tensor: Tensor, ops: int = _CHAIN) -> bool:
+        """Is an image, or what loops make it of, a permuted view of lines with channels last? Such
+        a one Inductor writes in an order of its own."""
+        made = self.made.made.get(value)
+        if made is None or made.numel != tensor.numel or not ops:
+            return False
+        if sorted(made.shape) == sorted(tensor.shape) and made.shape != tensor.shape:
+            return True
+        index = self.made.maker[value]
+        operands = zip(self.made.flow.reads[index], self.made.trace.ops[index].inputs, strict=True)
+        return any(self._permuted(each, seen, ops - 1) for each, seen in operands)
+
+    def _relaid_by_cudnn(self, index: int, op: Op, value: Key, tensor: Tensor) -> Key:
+        """A gradient that lies in no order of cuDNN's: the call copies it (`convolution_backward`
+        of ATen/native/Convolution.cpp)."""
+        self.made.store(value)
+        plain = replace(tensor, stride=row_major(tensor.shape))
+        copy = Signature("aten.clone.default", (plain,), (turned(tensor),), ("self",), {})
+        key = next(self.made.number)
+        self.made.nodes.append(Node(
+            "library", 1, reads={value: tensor.nbytes}, writes={key: tensor.nbytes}, ops=(index,),
+            call=Op(copy, op.module, op.phase, (0, 0)),
+        ))  # fmt: skip
+        return key
 
     def _eager(self, index: int, op: Op) -> None:
         """An op outside all graphs, as it is."""
@@ -102,9 +131,19 @@ class LibraryCalls:
         return key
 
     def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
-        """The value, or a copy of it where it lies in padded lines that the call cannot skip."""
+        """The value, or a copy of it where it lies in padded lines that the call cannot skip, or is
+        an image's gradient, row by row in the backward graph (which has no convolution to lay it
+        channels last for), and the call looks across."""
         made = self.made.made.get(value)
-        if made is None or value in self.whole or not tensor.contiguous or not joins(made, tensor):
+        if made is None:
+            return value
+        backward = self.made.trace.ops[index].phase == "backward"
+        if self.channels_last and backward and crosses(made, tensor):
+            seen = value, frozenset(zip(tensor.stride, tensor.shape, strict=True))
+            if seen not in self.across:
+                self.across[seen] = self._copy(index, value, tensor)
+            return self.across[seen]
+        if value in self.whole or not tensor.contiguous or not joins(made, tensor):
             return value
         return self._copy(index, value, tensor)
 

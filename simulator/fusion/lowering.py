@@ -236,11 +236,10 @@ class Lowering:
         held = self.pending.pop(value, None)
         if held is None:
             return
-        storage = self.trace.storages[value[0]].nbytes
-        numel = max(storage // 2, 1)
-        slots = instructions([Node("pointwise", self.made[value].numel, anew=held.anew)])
-        self.nodes.append(Node("pointwise", numel, 1, True, dict(held.reads), {value: storage},
-                               held.ops, held.flops, slots))  # fmt: skip
+        tensor = self.made[value]
+        slots = instructions([Node("pointwise", tensor.numel, anew=held.anew)])
+        self.nodes.append(Node("pointwise", tensor.numel, 1, True, dict(held.reads),
+                               {value: tensor.nbytes}, held.ops, held.flops, slots))  # fmt: skip
 
     def hint(self, value: Value) -> None:
         """Store a value whose elements are read many times, unless that costs no more than to read

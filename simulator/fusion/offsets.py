@@ -24,8 +24,12 @@ class _View:
 
 
 def offsets(trace: Trace, computes: list[bool]) -> list[tuple[int, ...]]:
-    """Elements from the beginning of its storage to each input of each op."""
-    return [tuple(offset for offset, _ in inputs) for inputs in _places(trace, computes)]
+    """Elements from the beginning of its storage to each input of each op. `computes` is that of
+    the trace's dataflow, with which this is kept: another GPU asks for it again."""
+    if "offsets" not in trace.kept:
+        places = _places(trace, computes)
+        trace.kept["offsets"] = [tuple(offset for offset, _ in inputs) for inputs in places]
+    return trace.kept["offsets"]
 
 
 def guessed(trace: Trace, computes: list[bool]) -> list[bool]:

@@ -24,8 +24,7 @@ def scatter(made: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
     made.nodes.append(Node("pointwise", table.numel, writes={held: table.numel * item},
                            ops=(index,), instructions=table.numel))  # fmt: skip
     node = made.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-    node.writes[held] = source.numel * item
-    node.reads[held] = 0
+    node.writes[held] = node.reads[held] = source.numel * item  # it reads what it adds to
     node.atomic = True
     made.nodes.append(node)
     if wide:
@@ -41,8 +40,7 @@ def accumulate(made: Lowering, index: int, op: Op) -> None:
     first.writes[value] = out.nbytes
     node = made.node("pointwise", added.numel, 1, True, made.inputs(index, op, "indices", "values"),
                      (index,), added.numel, added.numel * 4)  # fmt: skip
-    node.writes[value] = min(added.numel * out.itemsize, out.nbytes)
-    node.reads[value] = 0
+    node.writes[value] = node.reads[value] = min(added.numel * out.itemsize, out.nbytes)
     node.atomic = True
     made.nodes += [first, node]
 

@@ -4,8 +4,11 @@ dimensions across the gap is given a copy."""
 
 from __future__ import annotations
 
+from math import gcd
+
 from simulator.fusion.dataflow import Dataflow, Value
-from simulator.records import Tensor, Trace
+from simulator.fusion.graphs import Graph, graphs
+from simulator.records import Tensor, Trace, row_major
 
 _ALIGNED_BYTES = 128  # config.padding_alignment_bytes
 _STEP = 1024  # elements: shorter lines stay (config.padding_stride_threshold)
@@ -15,17 +18,19 @@ _ANEW = ("aten.var_mean.", "aten.sum.", "aten.mean.", "aten.prod.", "aten.any.",
 
 
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:
-    """Values that stay without gaps: a convolution comes of them before a reduction does, or they
-    are what an inference returns."""
+    """Values that stay without gaps: in the graph that makes them a convolution comes of them
+    before a reduction does, or they are what an inference returns."""
     found: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
-    wanted: set[Value] = set()
+    of = graphs(trace).of
+    wanted: dict[Value, Graph] = {}
     for index in range(len(trace.ops) - 1, -1, -1):
-        name = trace.ops[index].name
-        makes = flow.makes[index]
-        dense = any(part in name for part in _WHOLE) or wanted.intersection(makes)
+        name, graph = trace.ops[index].name, of[index]
+        own = [value for value in flow.makes[index] if wanted.get(value) == graph]
+        found.update(own)
+        dense = any(part in name for part in _WHOLE) or own
         if dense and not name.startswith(_ANEW):
-            wanted.update(flow.reads[index])
-    return found | wanted
+            wanted |= dict.fromkeys(flow.reads[index], graph)
+    return found
 
 
 def padded(made: Tensor) -> tuple[int, ...]:
@@ -62,4 +67,29 @@ def joins(made: Tensor, view: Tensor) -> bool:
         runs[0] //= size
         if runs[0] == 1:
             runs.pop(0)
+    return False
+
+
+def crosses(made: Tensor, view: Tensor) -> bool:
+    """Is a view of all of an eager buffer, whose dimensions lie in another order, no view of the
+    same buffer laid row by row (`convert_to_reinterpret_view` of torch/_inductor/ir.py, which
+    freezes the layout of what a view looks at)?"""
+    plain = row_major(made.shape)
+    if made.stride == plain or not made.dense or view.numel != made.numel:
+        return False
+    lying = sorted(zip(made.stride, made.shape, plain, strict=True))
+    left = [[size, step] for _, size, step in lying if size > 1]  # from what lies closest
+    for _, size in sorted(zip(view.stride, view.shape, strict=True)):
+        following = 0
+        while size > 1:
+            run = left[0]
+            if following and run[1] != following:
+                return True
+            taken = gcd(size, run[0])
+            if taken == 1:
+                return True
+            size, following = size // taken, run[1] * taken
+            run[0], run[1] = run[0] // taken, following
+            if run[0] == 1:
+                left.pop(0)
     return False

@@ -1,8 +1,8 @@
 """Ops with a result that torch's partitioner may take apart, taken apart as Inductor's
 decompositions do it (torch/_inductor/decomposition.py, torch/_decomp/decompositions.py): a
-log-softmax is its row sums and a loop, of which the loop runs again; a batch norm in training the
-same with its moments; the backward of a ReLU reads where it was zero, that of a clamp compares in
-full precision.
+softmax is its rows' largest and sums and loops, of which the loops run again; a batch norm in
+training the same with its moments; the backward of a ReLU reads where it was zero, that of a clamp
+compares in full precision.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Apart:
     source: Sequence[int]
 
 
+_SOFTMAXES = ("aten._softmax.default", "aten._log_softmax.default")
 _WIDENING = (
     "aten.native_batch_norm_backward.default", "aten.native_layer_norm_backward.default",
     "aten._fused_rms_norm_backward.default", "aten.native_group_norm_backward.default",
@@ -45,6 +46,7 @@ class Taking:
         self.fresh: list[Storage] = []
         self.parts: dict[int, Sequence[Op]] = {}
         self.signatures: dict[str, Signature] = {}
+        self.wide: dict[tuple[Value, Tensor], int] = {}
 
     def storage(self, tensor: Tensor) -> int:
         self.fresh.append(Storage(tensor.nbytes, 0, 0, "activation"))
@@ -69,8 +71,8 @@ def taken_apart(trace: Trace) -> Apart:
     relus: dict[Value, int] = {}
     pools: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
-        if op.name == "aten._log_softmax.default" and op.phase == "forward":
-            taking.parts[index] = _log_softmax(taking, op)
+        if op.name in _SOFTMAXES and op.phase == "forward":
+            taking.parts[index] = _softmax(taking, op)
         elif op.name in ("aten.relu.default", "aten.relu_.default") and op.phase == "forward":
             relus[flow.makes[index][0]] = index
         elif op.name == "aten.threshold_backward.default" and not op.signature.arg("threshold", 0):
@@ -82,7 +84,7 @@ def taken_apart(trace: Trace) -> Apart:
         elif op.name == "aten.hardtanh_backward.default":
             taking.parts[index] = _hardtanh(taking, op)
         elif op.name in _WIDENING and op.inputs[0].itemsize < _WIDE_BYTES:
-            taking.parts[index] = _widened(taking, op)
+            taking.parts[index] = _widened(taking, op, flow.reads[index][0])
         elif op.name == "aten.max_pool2d_with_indices_backward.default":
             made = flow.reads[index][op.signature.names.index("indices")]
             if made in pools and _low_memory(trace.ops[pools[made]]):
@@ -98,18 +100,53 @@ def taken_apart(trace: Trace) -> Apart:
     return _put_together(taking)
 
 
-def _log_softmax(taking: Taking, op: Op) -> tuple[Op, Op]:
-    """log(sum(exp(x))) of each row, and x minus it."""
-    source, out = op.inputs[0], op.outputs[0]
-    dim = int(op.signature.arg("dim", -1)) % len(source.shape)
-    shape = tuple(1 if d == dim else size for d, size in enumerate(source.shape))
-    rows = Tensor(shape, out.dtype, row_major(shape), out.device)
-    held = taking.storage(rows)
-    given = ("self", source, op.storages[0])
-    sums = taking.op(op, "aten.logsumexp.default", [given], (rows, held),
-                     dim=[dim], keepdim=True)  # fmt: skip
-    minus = taking.op(op, "aten.sub.Tensor", [given, ("other", rows, held)], (out, op.storages[1]))
-    return sums, minus
+class _Along:
+    """Ops of one softmax, each of what the one before made; `given` are a name, a tensor and its
+    storage. All is in full precision."""
+
+    def __init__(self, taking: Taking, op: Op) -> None:
+        self.taking, self.op = taking, op
+        source = op.inputs[0]
+        dim = int(op.signature.arg("dim", -1)) % max(len(source.shape), 1)
+        shape = tuple(1 if d == dim else size for d, size in enumerate(source.shape))
+        self.over = {"dim": [dim], "keepdim": True}
+        self.rows = Tensor(shape, "float32", row_major(shape), source.device)
+        self.wide = replace(op.outputs[0], dtype="float32")
+        self.given: _Operand = ("self", source, op.storages[0])
+        self.parts: list[Op] = []
+
+    def make(self, name: str, like: Tensor, *inputs: _Operand, **args: object) -> _Operand:
+        place = self.taking.storage(like)
+        self.parts.append(self.taking.op(self.op, name, inputs, (like, place), **args))
+        return "self", like, place
+
+    def minus(self, one: _Operand, other: _Operand) -> _Operand:
+        return self.make("aten.sub.Tensor", self.wide, one, ("other", *other[1:]))
+
+    def done(self, last: _Operand) -> tuple[Op, ...]:
+        """Its result is that of the last op, or the cast of that."""
+        tensor = last[1]
+        result = self.op.outputs[0], self.op.storages[1]
+        if result[0].dtype == tensor.dtype:
+            made = self.parts[-1]
+            self.taking.fresh.pop()
+            self.parts[-1] = replace(made, storages=(*made.storages[:-1], result[1]))
+        else:
+            self.parts.append(self.taking.op(self.op, "aten._to_copy.default", [last], result,
+                                             dtype=result[0].dtype))  # fmt: skip
+        return tuple(self.parts)
+
+
+def _softmax(taking: Taking, op: Op) -> tuple[Op, ...]:
+    """exp(x − largest) / sum, or x − largest − log(sum): what is kept may be x with the two numbers
+    of each row, from which all else is computed again."""
+    a = _Along(taking, op)
+    moved = a.minus(a.given, a.make("aten.amax.default", a.rows, a.given, **a.over))
+    grown = a.make("aten.exp.default", a.wide, moved)
+    sums = a.make("aten.sum.dim_IntList", a.rows, grown, **a.over)
+    if "_log_" in op.name:
+        return a.done(a.minus(moved, a.make("aten.log.default", a.rows, sums)))
+    return a.done(a.make("aten.div.Tensor", a.wide, grown, ("other", *sums[1:])))
 
 
 def _batch_norm(taking: Taking, op: Op) -> tuple[Op, Op]:
@@ -147,17 +184,21 @@ def _hardtanh(taking: Taking, op: Op) -> tuple[Op, ...]:
     return (*parts, masked)
 
 
-def _widened(taking: Taking, op: Op) -> tuple[Op, Op]:
-    """The gradient in full precision, which each part of a norm's backward reads."""
+def _widened(taking: Taking, op: Op, value: Value) -> tuple[Op, ...]:
+    """The gradient in full precision, which each part of a norm's backward reads; of one gradient
+    that several norms read it is one."""
     gradient = op.inputs[0]
     wide = replace(gradient, dtype="float32")
-    place = taking.storage(wide)
-    cast = taking.op(op, "aten._to_copy.default", [("self", gradient, op.storages[0])],
-                     (wide, place), dtype="float32")  # fmt: skip
+    parts: list[Op] = []
+    place = taking.wide.get((value, wide))
+    if place is None:
+        place = taking.wide[value, wide] = taking.storage(wide)
+        parts = [taking.op(op, "aten._to_copy.default", [("self", gradient, op.storages[0])],
+                           (wide, place), dtype="float32")]  # fmt: skip
     key = "wide", id(op.signature)
     made = replace(op.signature, inputs=(wide, *op.inputs[1:]), aliases=())
     made = taking.signatures.setdefault(repr(key), made)
-    return cast, replace(op, signature=made, storages=(place, *op.storages[1:]))
+    return *parts, replace(op, signature=made, storages=(place, *op.storages[1:]))
 
 
 def _low_memory(pool: Op) -> bool:

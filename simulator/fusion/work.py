@@ -6,46 +6,63 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.costs import Work, cost
+from simulator.fusion import by_hand
 from simulator.fusion.arithmetic import PERSISTENT
 from simulator.fusion.node import Node
 from simulator.records import Signature
 
 
 def arguments(
-    nodes: Sequence[Node], operands: int, work: tuple[int, int], ops: str, generated: bool = True
+    nodes: Sequence[Node],
+    operands: int,
+    work: tuple[int, int],
+    ops: str,
+    generated: bool = True,
+    sums: int = 0,
 ) -> dict[str, Any]:
     """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic, to which
     come a load or store of each of so many `operands` for each element. A kernel is `generated` by
-    a compiler, or written by hand."""
-    sums = next((node for node in nodes if node.kind == "reduction"), None)
+    a compiler, or written by hand, where it sums its rows so often."""
+    reduced = next((node for node in nodes if node.kind == "reduction"), None)
     elements = max((node.elements for node in nodes), default=0)
+    rows = reduced.rows if reduced is not None and reduced.inner else 0
+    cols = reduced.cols if reduced is not None else 0
+    slots = work[1] + operands * elements
+    if not generated and elements:
+        slots = by_hand.slots(work[1], operands, elements, rows, cols)
     return {
         "flops": work[0],
-        "instructions": work[1] + operands * elements,
-        "rows": sums.rows if sums is not None and sums.inner else 0,
+        "instructions": slots,
+        "rows": rows,
         "ops": ops,
         "elements": elements,
-        "cols": sums.cols if sums is not None else 0,
-        "looped": sums is not None and sums.looped,
+        "cols": cols,
+        "looped": reduced is not None and reduced.looped,
         "operands": operands,
         "generated": generated,
+        "sums": sums,
     }
 
 
 @cost("fused.pointwise.default", "fused.reduction.default")
 def fused(op: Signature) -> Work:
     """One launch: each value from outside read once, each that others need written once."""
+    generated = op.arg("generated", False)
+    rows, cols, elements = (op.arg(name, 0) for name in ("rows", "cols", "elements"))
+    found = dims(
+        op.name.split(".")[1], op.arg("instructions", 0), rows, cols, elements,
+        op.arg("operands", 0), op.arg("looped"),
+    )  # fmt: skip
+    if not generated and elements:
+        found |= by_hand.cut(op.arg("instructions", 0), elements, rows, cols, op.arg("sums", 0))
     return Work(
-        "generated" if op.arg("generated", False) else "fused",
+        "generated" if generated else "fused",
         op.arg("flops", 0),
         op.read_bytes,
         op.write_bytes,
         instructions=op.arg("instructions", 0),
-        dims=dims(
-            op.name.split(".")[1], op.arg("instructions", 0), op.arg("rows", 0), op.arg("cols", 0),
-            op.arg("elements", 0), op.arg("operands", 0), op.arg("looped"),
-        ),
-    )  # fmt: skip
+        dims=found,
+    )
 
 
 def dims(

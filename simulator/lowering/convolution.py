@@ -27,10 +27,10 @@ from simulator.lowering.layouts import (
     zeros,
 )
 from simulator.lowering.registry import lowering
+from simulator.lowering.winograd import winograd
 from simulator.records import Signature
 
 _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
-_WINOGRAD = 1.4  # in the median of DeepBench's and NeuSight's on a V100 and a T4 (Apache-2.0, MIT)
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # multiply-adds
 
 
@@ -42,22 +42,16 @@ def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         kernels = depthwise(op, work, gpu)
     elif work.engine != "tensor" or short is None or not gpu.peak("tensor", short):
         vector = replace(work, engine="vector", instructions=work.flops // 2)
-        kernels = iter(
-            (vector if work.dtype == "float64" else _on_lanes(product(op, vector, gpu)),)
-        )
+        lanes = product(op, vector, gpu)
+        kernels = iter((vector,)) if work.dtype == "float64" else _on_lanes(lanes, gpu)
     else:
         kernels = _on_tensor_cores(product(op, work, gpu))
     return (*made_dense(op, work.dims), *kernels)
 
 
-def _on_lanes(c: Product) -> Work:
-    """In single precision on a card without tensor cores for it: Winograd's algorithm has 2.25
-    times fewer multiplications for 3×3 of stride 1, less what its transformations take."""
-    d = c.work.dims
-    small = prod(d["kernel"]) == 9 and d["dims"] == 2 and max(*d["stride"], *d["dilation"]) == 1
-    fewer = _WINOGRAD if small and d["groups"] == 1 and c.direction != "wgrad" else 1
-    kernel = c.kernel(variant="vector", depth=max(1, round(c.depth / fewer)))
-    return replace(kernel, dtype="float32")
+def _on_lanes(c: Product, gpu: GPU) -> Iterator[Work]:
+    """In single precision on a card without tensor cores for it."""
+    yield from list(winograd(c, gpu)) or [replace(c.kernel(variant="vector"), dtype="float32")]
 
 
 def _on_tensor_cores(c: Product) -> Iterator[Work]:
@@ -170,10 +164,16 @@ def _small_gradient(c: Product) -> bool:
 def _implicit(c: Product) -> Iterator[Work]:
     """To NHWC, the product of patches that are never stored, and back to NCHW.
 
-    A 1×1 weight lies alike in both. Channels that no load divides are padded with zeros.
+    A 1×1 weight lies alike in both. Channels that no load divides are padded with zeros. Volta's
+    and Turing's kernels of half precision (`h884cudnn_..._nhwc2nchw`) write NCHW, and take 1×1 of a
+    stride as it lies (16 images of 256 × 56² in 31 µs on a V100, DeepBench, Apache-2.0).
     """
     d = c.work.dims
     groups = d["groups"]
+    planar = c.planar and c.half
+    if planar and c.unit and not any(padded(t, i == 1, groups) for i, t in enumerate(c.sources)):
+        yield from _main(c)
+        return
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
         pads = padded(tensor, is_weight, groups)
@@ -183,7 +183,8 @@ def _implicit(c: Product) -> Iterator[Work]:
             yield zeros(tensor)
         outer = is_weight and (tensor.shape[0] // groups % loaded(tensor) or groups > 1)
         yield spread(tensor, generic=True) if pads and outer else converted(tensor)
-    if c.direction == "fwd" and not (c.half or c.few) and c.depth <= 576 and c.columns <= 64:
+    narrow = not (c.half or c.few) and c.depth <= 576 and c.columns <= 64
+    if c.direction == "fwd" and (planar or narrow):
         yield c.kernel(back=True)  # narrow TF32 tiles are written to NCHW from registers
         return
     yield from _main(c)
@@ -196,7 +197,7 @@ def _implicit(c: Product) -> Iterator[Work]:
 def _nhwc(c: Product) -> Iterator[Work]:
     """No conversions, but padding of channels that no load divides, and of thin groups.
 
-    A plain product needs none, nor do float16 kernels of a first layer's few channels.
+    A plain product needs none, nor do most kernels of a first layer's few channels.
     """
     d = c.work.dims
     if c.unit and not c.strided and d["groups"] == 1:
@@ -205,7 +206,7 @@ def _nhwc(c: Product) -> Iterator[Work]:
             yield summed(c.target, c.parts)
         return
     thin = d["groups"] > 1 and min(d["cin"], d["cout"]) // d["groups"] <= 16
-    free = c.few and c.work.dtype != "bfloat16" and c.direction == "fwd"
+    free = c.few and c.direction == "fwd" and not _pads_first(c)
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
         if thin or (padded(tensor, is_weight, d["groups"]) and not free):
@@ -213,6 +214,13 @@ def _nhwc(c: Product) -> Iterator[Work]:
     yield from _main(c)
     if thin or padded(c.target, c.direction == "wgrad", d["groups"]):
         yield spread(c.target, generic=thin)
+
+
+def _pads_first(c: Product) -> bool:
+    """Is a first layer in NHWC padded? For tensor-core tiles of 64 channels in bfloat16, and for
+    the float16 kernel that is made for images."""
+    whole = c.work.dims["cout"] % 64 == 0 and c.adds > 1e6
+    return c.image or (c.work.dtype == "bfloat16" and whole)
 
 
 def _main(c: Product) -> Iterator[Work]:

@@ -19,6 +19,7 @@ _LOAD_BYTES = 16
 _TAPS = 32
 """A kernel's taps that Hopper's bulk loads of patches mask with one word; beyond, forwards and
 weight gradients are left to older kernels."""
+_AMPERE = (8, 0)
 _CHANNELS = 64  # of a tile's depth: no wider multiple loads better
 
 
@@ -27,7 +28,8 @@ class Product:
     """One direction: `rows` × `depth` with `depth` × `columns`, for each group.
 
     `blocks` counts tiles of 128 × 128, in units of the GPU that the rules were read off: a GPU
-    with half the units fills up with half the tiles.
+    with half the units fills up with half the tiles. `planar` kernels, Volta's and Turing's, write
+    NCHW themselves.
     """
 
     work: Work
@@ -40,6 +42,7 @@ class Product:
     blocks: float
     half: bool
     hopper: bool
+    planar: bool
     unit: bool
     strided: bool
     few: bool
@@ -55,6 +58,15 @@ class Product:
         return _LOAD_BYTES // self.target.itemsize
 
     @property
+    def image(self) -> bool:
+        """Is it the first layer that cuDNN has a kernel of its own for? Its name says for which:
+        `sm90_xmma_fprop_image_first_layer_f16f16_…_k64c4r7s7_stride2x2`."""
+        d, few = self.work.dims, self.few and self.work.dims["cin"] in (3, 4)
+        made_for = (d["cout"], d["kernel"], d["stride"]) == (64, (7, 7), (2, 2))
+        half = self.work.dtype == "float16"
+        return self.hopper and half and few and made_for and self.direction == "fwd"
+
+    @property
     def pixels(self) -> int:
         """Of the larger image."""
         return prod(self.work.dims["spatial_in"])
@@ -67,13 +79,14 @@ class Product:
         if self.direction == "dgrad":  # strides leave gaps that are not multiplied
             depth = max(1, self.adds // (d["groups"] * self.rows * columns))
         if self.few and "variant" not in more:
-            wide = -(-d["cin"] // self.load) * self.load
+            load = 4 if self.image else self.load
+            wide = -(-d["cin"] // load) * load
             columns, depth = (
                 (columns, depth // d["cin"] * wide)
                 if self.direction == "fwd"
                 else (columns // d["cin"] * wide, depth)
             )
-            more["variant"] = f"{self.direction}_first"
+            more["variant"] = f"{self.direction}_{'image' if self.image else 'first'}"
         elif taps > _TAPS and self.direction != "dgrad" and "variant" not in more:
             more["variant"] = f"{self.direction}_wide"
         size = {
@@ -165,6 +178,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
         blocks=blocks * UNITS_SEEN / (gpu.units or UNITS_SEEN),
         half=work.dtype in ("float16", "bfloat16"),
         hopper=(gpu.compute_capability or (0, 0)) >= (9, 0),
+        planar=(gpu.compute_capability or _AMPERE) < _AMPERE,
         unit=taps == 1,
         strided=prod(d["stride"]) > 1,
         few=d["cin"] < _FEW,

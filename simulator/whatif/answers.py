@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.many import COLUMNS, Step, simulated
+from simulator.modes import compiles
 from simulator.points import Drive, at_points
 from simulator.prediction import Prediction
 from simulator.profiles import Profile
+from simulator.records import Trace
 from simulator.symbols.family import Family
 from simulator.whatif.answer import as_fused, learned, solved
 from simulator.whatif.lines import expecting
@@ -44,17 +46,18 @@ def answers(
             groups.setdefault(trace_key(found), []).append(row)
     profiles: dict[tuple[str, float], Profile] = {}
     grids: dict[tuple[int, ...], list[_OfFamily]] = {}
+    compiled: dict[tuple[int, tuple[int, int]], list[_OfFamily]] = {}
     waiting: list[tuple[int, Step]] = []
     ops = done = 0
 
     def flush() -> None:
         nonlocal ops, done
-        figure, why = simulated([step for _, step in waiting])
+        steps = [step for _, step in waiting]
+        figure, why = simulated(steps, lambda more: counted(done + more))
         rows = [row for row, _ in waiting]
         table[rows] = figure
         refused.update({rows[place]: reason for place, reason in why.items()})
         done += len(rows)
-        counted(done)
         waiting.clear()
         ops = 0
 
@@ -79,17 +82,27 @@ def answers(
                 if own not in profiles:
                     profiles[own] = learned(found)
                 if known is not None:
-                    key = id(known[0]), id(found.gpu), id(profiles[own])
-                    grids.setdefault(key, []).append(_OfFamily(row, found, profiles[own], *known))
+                    each = _OfFamily(row, found, profiles[own], *known)
+                    if compiles(found.mode):
+                        compiled.setdefault((id(each.family), each.point), []).append(each)
+                        continue
+                    key = id(each.family), id(found.gpu), id(profiles[own])
+                    grids.setdefault(key, []).append(each)
                     continue
                 assert trace is not None
                 try:
-                    each = as_fused(trace, found, profiles[own])
+                    made = as_fused(trace, found, profiles[own])
                 except InputError as error:
                     refused[row] = str(error)
                     continue
-                waiting.append((row, Step(each, found.gpu, found.host, profiles[own], found.mode)))
+                waiting.append((row, Step(made, found.gpu, found.host, profiles[own], found.mode)))
             ops += len(trace.ops) if trace is not None else 0
+            if ops >= _OPS_AT_ONCE:
+                flush()
+        for same in compiled.values():  # partitioned point by point, once for each GPU
+            trace = same[0].family.at(*same[0].point)
+            waiting += [(each.row, each.of(trace)) for each in same]
+            ops += len(trace.ops) * len({id(each.setting.gpu) for each in same})
             if ops >= _OPS_AT_ONCE:
                 flush()
         flush()
@@ -114,6 +127,11 @@ class _OfFamily(NamedTuple):
     profile: Profile
     family: Family
     point: tuple[int, int]
+
+    def of(self, trace: Trace) -> Step:
+        """The step at its point, of which this is the trace."""
+        found = self.setting
+        return Step(trace, found.gpu, found.host, self.profile, found.mode)
 
 
 def _answer_grid(asked: Sequence[_OfFamily], table: Table, refused: dict[int, str]) -> None:

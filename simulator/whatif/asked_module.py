@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from typing import Any
-from unittest.mock import patch
 
 from simulator.errors import InputError
 from simulator.networks.loaded import Loaded
@@ -86,6 +85,8 @@ def _casting_out(dtype: str) -> Callable[..., Any]:
 @contextmanager
 def forced_attention(backend: str) -> Generator[None]:
     """Attention by this kernel wherever it can take the inputs, as under `sdpa_kernel`."""
+    from unittest.mock import patch  # brings asyncio, and whoever only reads traces needs neither
+
     from simulator.tracing.semantics import attention
 
     usual = attention.choose
@@ -110,6 +111,8 @@ def forced_attention(backend: str) -> Generator[None]:
 def capturing() -> Generator[None]:
     """transformers is told that a graph is traced or captured: it reads no mask's data then, and
     makes a mask that it would leave out in eager mode (`is_tracing` in its masking_utils)."""
+    from unittest.mock import patch
+
     theirs = sys.modules.get("transformers.utils.import_utils")
     with (
         patch.object(theirs, "is_torchdynamo_compiling", lambda: True) if theirs else nullcontext()

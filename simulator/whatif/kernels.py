@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from simulator.errors import InputError
 from simulator.fusion.rules import LIKE
-from simulator.modes import replays
+from simulator.modes import autotunes, compiles, replays
 from simulator.whatif.fusing import Choice, FusedOps
 from simulator.whatif.module_pattern import ALL
 from simulator.whatif.parameters import Modules, Range, Unit
@@ -61,7 +61,14 @@ def fusion(
         )
     if graph:
         return replace(setting, fusion=level)
+    if level == "compiled" and compiles(setting.mode):
+        return replace(setting, fusion=None)  # the mode fuses all that it can already
     mode = "reduce-overhead" if replays(setting.mode) else "compiled"
+    if autotunes(setting.mode):
+        setting = setting.noted(
+            f"mode {setting.mode} without the templates that it would choose, which {level} fusion "
+            f"does not know: as {mode}"
+        )
     return replace(setting, mode=mode, fusion=None if level == "compiled" else level)
 
 

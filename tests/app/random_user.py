@@ -69,7 +69,7 @@ class User:
         for module in (card_widget, side_cards, panel, modules):
             patch.setattr(module, "QMenu", Menu)
         patch.setattr(card_widget, "QDrag", Drag)
-        for menu_of in window.views.values():
+        for menu_of in window.panels.panels.values():
             menu_of.more.clicked.disconnect()
             menu_of.more.clicked.connect(lambda _=False, p=menu_of: self._entry(p.menu))
 
@@ -92,7 +92,7 @@ class User:
             self.chance.choice(entries).trigger()
 
     def _action(self) -> str:
-        menus = [panel.menu for panel in self.window.views.values()]
+        menus = [panel.menu for panel in self.window.panels.panels.values()]
         every = [*self.window.actions(), *(a for menu in menus for a in menu.actions())]
         action = self.chance.choice([a for a in every if a.text() not in NEVER])
         action.trigger()

@@ -364,6 +364,26 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert "Usage" in done.stdout
 
 
+EXPLORE = """
+import sys
+import app.window.start
+from app.cli import main
+app.window.start.run = lambda *asked: 0
+try:
+    main()
+finally:
+    heavy = [name for name in ("torch", "scipy", "transformers", "pyqtgraph", "rich", "asyncio",
+             "app.views.lessons.view", "app.gpu_editor.form") if name in sys.modules]
+    print("HEAVY", heavy)
+"""
+
+
+def test_the_explorer_starts_without_what_is_seen_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    done = shell(EXPLORE, "explore", "bert-base")
+    assert (done.returncode, done.stdout) == (0, "HEAVY []\n"), done.stderr
+
+
 def test_lists_and_saved_traces_need_no_torch(saved: Path) -> None:
     for arguments in (["networks"], ["predict", saved, "--gpu", "l4"]):
         done = shell(HELP, *arguments)

@@ -31,6 +31,17 @@ def test_a_group_becomes_a_file(run: Run, tmp_path: Path) -> None:
     assert "MOVED_BYTES = 786432 " in text  # 2·32·3072 of 2 bytes, in and out
 
 
+def test_a_file_is_written_over_only_by_force(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "gelu.py"
+    target.write_text("my own")
+    asked = (*ASKED, "--group", "gelu", "-o", target)
+    refused = run(*asked)
+    assert refused.exit_code == 2 and target.read_text() == "my own"
+    assert "there is such a file, which may have been worked on: expected a new" in refused.output
+    assert "--force to write over it" in refused.output
+    assert run(*asked, "--force").exit_code == 0 and "gelu in one kernel" in target.read_text()
+
+
 def test_bad_requests(run: Run) -> None:
     unknown = run(*ASKED, "--group", "gelo")
     assert unknown.exit_code == 2 and "no group 'gelo': choose " in unknown.output

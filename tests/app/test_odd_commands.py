@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -51,3 +52,19 @@ def test_advice_that_costs_time_does_not_say_that_it_gains() -> None:
     assert "+precision=autocast: −" in said
     assert "% less to do, but the step takes " in said
     assert "+fuse=addmm+relu" in " ".join(ridgepoint("advise", "mlp-tiny", "--top", "20").split())
+
+
+def test_tf32_is_told_where_it_is_asked_for() -> None:
+    said = " ".join(ridgepoint("predict", "mlp-tiny", "--dtype", "tf32").replace("│", "").split())
+    assert "'tf32': expected one of fp32, bf16, fp16, autocast, autocast-fp16; tf32 is a" in said
+    assert "what-if on fp32: write +precision=tf32" in said
+    assert "tf32 is a" not in ridgepoint("predict", "mlp-tiny", "--dtype", "fp8")
+
+
+def test_a_network_that_does_nothing_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "nothing.py"
+    path.write_text(
+        "import torch\n\n\ndef make():\n    return torch.nn.Identity(), torch.ones(4)\n"
+    )
+    said = " ".join(ridgepoint("predict", f"{path}:make").split())
+    assert "; the step calls no op, so that only its host's work is predicted" in said

@@ -39,12 +39,11 @@ def test_enter_does_the_first_and_arrows_choose_another():
     assert done == ["A10", "A100"]
 
 
-def test_actions_that_cannot_be_done_are_left_out_and_keys_are_said():
+def test_actions_that_cannot_be_done_are_left_out():
     application()
     one, other = QAction("Undo"), QAction("Redo")
     one.setShortcut("Ctrl+Z")
     other.setEnabled(False)
     found = of_actions([one, other, one])
     assert [(c.name, c.key) for c in found] == [("Undo", "Ctrl+Z")]
-    said = keys_said(found)
-    assert said[0] == ("Ctrl+Z", "Undo") and ("F2", "rename (scenarios)") in said
+    assert ("F2", "rename (scenarios)") in keys_said()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.state.changes import with_field
 from app.state.session import Named, Session, State
 from app.state.session_file import load, save, text
 from simulator.errors import InputError
@@ -83,3 +84,12 @@ def test_a_file_that_is_none_says_why(tmp_path: Path, written: str, said: str):
     path.write_text(written, "utf-8")
     with pytest.raises(InputError, match=said):
         load(path)
+
+
+def test_a_mode_is_left_also_where_a_what_if_chose_it():
+    fused = apply(Scenario("mlp-tiny"), "fusion", {"level": "compiled"})
+    assert with_field(fused, "mode", "eager") == Scenario("mlp-tiny")
+    graph = apply(Scenario("mlp-tiny", mode="cuda_graph"), "fusion", {"level": "pointwise"})
+    assert with_field(graph, "mode", "cuda_graph") == graph  # a graph of fused kernels stays
+    broken = Scenario("mlp-tiny", gpu="no such card", whatifs=graph.whatifs)
+    assert with_field(broken, "mode", "eager").whatifs == graph.whatifs  # it is said elsewhere

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
@@ -32,6 +32,7 @@ from app.views.view import View
 from app.window.leaving import Leaving
 from app.window.panel import export
 from app.window.window import Window
+from simulator.modes import MODES
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply, tracing_ask
 from tests.app.waiting import wait
@@ -66,13 +67,16 @@ def _as_opened(window: Window):
 
 def in_front(window: Window) -> Iterator[View]:
     """Each view in turn, before the others: those behind a tab are not drawn."""
-    for view, panel in window.views.items():
-        window.session.show(view.workspace)
+    for offered, panel in window.panels.panels.items():
+        window.session.show(offered.workspace)
         panel.raise_()
         for _ in range(5):
             QCoreApplication.processEvents()
             time.sleep(0.01)
         wait(window.worker)
+        view = panel.inside
+        assert isinstance(view, View) and view.title == offered.title
+        assert view.workspace == offered.workspace and isinstance(view, offered.kind())
         yield view
 
 
@@ -131,6 +135,16 @@ def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
     wait(window.worker)
     assert window.verdict.answer is not None
     assert window.verdict.answer.prediction.mode == "reduce-overhead"
+    chosen = window.inspector.compiler
+    assert chosen.currentData() == "reduce-overhead" and not chosen.isHidden()
+    assert {*window.inspector.mode.buttons} | {
+        chosen.itemData(at) for at in range(chosen.count())
+    } == {*MODES}
+    chosen.activated.emit(chosen.findData("max-autotune-no-cudagraphs"))
+    assert window.session.state.scenario.mode == "max-autotune-no-cudagraphs"
+    assert window.session.state.scenario.whatifs == ()
+    buttons["eager"].click()
+    assert chosen.isHidden() and window.inspector.labels["Mode of torch.compile"].isHidden()
 
 
 def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
@@ -147,9 +161,10 @@ def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
 
 def test_another_theme_is_a_step_that_can_be_undone(window: Window):
     window.toggle_theme()
-    assert {view.theme.name for view in window.views} == {"light"}
-    window.session.history.undo()
-    assert {view.theme.name for view in window.views} == {"dark"}
+    assert {view.theme.name for view in in_front(window)} == {"light"}
+    while window.session.state.theme == "light":
+        window.session.history.undo()
+    assert {view.theme.name for view in in_front(window)} == {"dark"}
 
 
 def test_everything_that_can_be_used_has_a_name(window: Window):
@@ -159,6 +174,27 @@ def test_everything_that_can_be_used_has_a_name(window: Window):
     found = [w for w in found if not isinstance(w.parent(), (QMenuBar, QLineEdit))]
     assert len(found) > 20
     assert not [(w, w.parent()) for w in found if not w.accessibleName()]
+
+
+def test_the_tab_key_comes_to_a_view_before_the_head_of_its_panel(window: Window):
+    assert len(list(in_front(window))) == 13  # made one after the other, as they were seen
+    places, each = list[QWidget](), window.nextInFocusChain()
+    while each is not None and each is not window:
+        places.append(each)
+        each = each.nextInFocusChain()
+    last = 0
+    for panel in (panel for docks in window.workspaces.docks.values() for panel in docks.panels):
+        first = next(at for at, one in enumerate(places) if _takes_tab(one, panel.inside))
+        head = places.index(panel.float_button), places.index(panel.more)
+        assert last < first < head[0] < head[1]
+        last = head[1]
+    assert last < places.index(window.shelf.search)
+
+
+def _takes_tab(one: QWidget, view: QWidget | None) -> bool:
+    tab = Qt.FocusPolicy.TabFocus
+    assert view is not None
+    return view.isAncestorOf(one) and bool(one.focusPolicy() & tab) and one.focusProxy() is None
 
 
 def test_a_view_is_written_as_a_picture(window: Window, tmp_path: Path):
@@ -176,7 +212,7 @@ def docks(window: Window) -> dict[str, str]:
 
 
 def test_docks_come_back_with_the_session_as_they_were(window: Window, tmp_path: Path):
-    roofline, sweep, timeline = list(window.views.values())[:3]
+    roofline, sweep, timeline = list(window.panels.panels.values())[:3]
     sweep.close()
     timeline.raise_()
     window.beside[0].hide()
@@ -245,8 +281,8 @@ def test_a_copied_command_asks_the_same(scenario: Scenario):
 
 
 def test_a_lesson_opens_its_scenario_in_explore(window: Window):
-    view = next(view for view in window.views if view.workspace == "Lessons")
     window.session.show("Lessons")
+    view = next(v for v in window.panels.views.values() if isinstance(v, Lessons))
     asked = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
     view.asked.emit(asked)
     state = window.session.state
@@ -259,7 +295,7 @@ def test_a_figure_leads_to_the_lesson_that_teaches_it(window: Window):
     assert window.frameGeometry().contains(sheet.frameGeometry())
     sheet.findChildren(QPushButton)[0].click()
     assert window.session.state.workspace == "Lessons"
-    view = next(view for view in window.views if isinstance(view, Lessons))
+    view = next(v for v in window.panels.views.values() if isinstance(v, Lessons))
     assert view.lesson is not None and view.lesson.name == formula.lesson
 
 

@@ -26,7 +26,7 @@ def workspaces() -> Workspaces:
     running = application()
     views = [_view(f"{place} {at}", place) for place in ("Map", "Explore") for at in range(5)]
     made = Workspaces()
-    made.fill({view: Panel(view.title, view, DARK) for view in views})
+    made.fill([(view.workspace, Panel(view.title, view, DARK)) for view in views])
     made.resize(1200, 800)
     made.show()
     running.processEvents()
@@ -47,7 +47,9 @@ def test_one_is_shown_and_an_unknown_one_is_the_first(workspaces: Workspaces):
 
 
 def test_a_workspace_that_is_not_shown_needs_no_room(workspaces: Workspaces):
-    workspaces.docks["Map"].panels[0].inside.setMinimumSize(3000, 200)
+    inside = workspaces.docks["Map"].panels[0].inside
+    assert inside is not None
+    inside.setMinimumSize(3000, 200)
     workspaces.go("Explore")
     QCoreApplication.processEvents()
     assert workspaces.minimumSizeHint().width() < 2000

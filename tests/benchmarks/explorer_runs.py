@@ -183,7 +183,7 @@ def stalls() -> None:
         ("resize", lambda: window.resize(1280, 800)),
         ("pick", lambda: session.pick(frozenset({3, 4, 5}))),
     ]  # fmt: skip
-    for panel in window.views.values():
+    for panel in window.panels.panels.values():
         todo.append((f"front: {panel.windowTitle()}", panel.raise_))
     for name, done in todo:
         loop_for(50)

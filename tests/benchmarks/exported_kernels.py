@@ -34,7 +34,7 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, question in KERNELS.items():
         command = [sys.executable, "-m", "app.cli", "export-kernel", *question.split()]
-        subprocess.run([*command, "-o", str(folder / f"{name}.py")], check=False)
+        subprocess.run([*command, "--force", "-o", str(folder / f"{name}.py")], check=False)
 
 
 def run(folder: Path) -> None:

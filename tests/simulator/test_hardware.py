@@ -16,9 +16,10 @@ from simulator.hardware import PACKAGED, Engine, gpu, gpus
 from tests.simulator.own_gpu import MINE, written
 
 IDS = """
-    a10 a100_pcie_40 a100_pcie_80 a100_sxm_40 a100_sxm_80 b200_sxm gaudi3 gb200 h100_nvl h100_pcie
-    h100_sxm h200_sxm l4 l40s mi250x mi300x mi325x mi355x rtx3090 rtx4090 rtx5090 t4 tpu_v4 tpu_v5e
-    tpu_v5p tpu_v6e v100_pcie_16 v100_sxm2_16 v100_sxm2_32
+    a10 a100_pcie_40 a100_pcie_80 a100_sxm_40 a100_sxm_80 a10g a30 a40 b200_sxm gaudi3 gb200 gh200
+    h100_nvl h100_pcie h100_sxm h200_sxm l4 l40 l40s mi250x mi300x mi325x mi355x p100_pcie_16 p4 p40
+    rtx2080ti rtx3080 rtx3090 rtx4070 rtx4080 rtx4090 rtx5080 rtx5090 rtx6000_ada rtx_a6000 t4
+    tpu_v4 tpu_v5e tpu_v5p tpu_v6e v100_pcie_16 v100_pcie_32 v100_sxm2_16 v100_sxm2_32
 """.split()
 
 
@@ -36,16 +37,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_packaged_gpus() -> None:
     assert sorted(g.id for g in gpus()) == sorted(IDS)
-    assert len(IDS) == 29
+    assert len(IDS) == 45
 
 
-# 29, less the four TPUs, of which no units are published
+# 45, less the four TPUs, of which no units are published
 WITH_FORMULA = [name for name in IDS if not name.startswith("tpu")]
+PASCAL = ["p100_pcie_16", "p4", "p40"]  # without tensor cores
 
 
 def test_how_many_gpus_have_a_formula() -> None:
-    assert len(WITH_FORMULA) == 25  # 29 - 4
-    assert [name for name in IDS if gpu(name).tensor_flops_per_clock_per_unit] == WITH_FORMULA
+    assert len(WITH_FORMULA) == 41  # 45 - 4
+    tensor = [name for name in IDS if gpu(name).tensor_flops_per_clock_per_unit]
+    assert tensor == [name for name in WITH_FORMULA if name not in PASCAL]
+    assert all(gpu(name).vector_flops_per_clock_per_unit for name in PASCAL)
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
@@ -157,6 +161,10 @@ def test_ridge_point(tmp_path: Path) -> None:
         ("v100", "v100_sxm2_16"),
         ("Tesla V100-SXM2-16GB", "v100_sxm2_16"),
         ("Tesla T4", "t4"),
+        ("NVIDIA A10G", "a10g"),
+        ("NVIDIA GH200 480GB", "gh200"),
+        ("Tesla P100-PCIE-16GB", "p100_pcie_16"),
+        ("NVIDIA GeForce RTX 2080 Ti", "rtx2080ti"),
         ("H100 SXM5 80GB", "h100_sxm"),
     ],
 )
@@ -172,13 +180,16 @@ def test_aliases_are_unique() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("h20", "unknown GPU 'h20': did you mean 'h200' or 'h100'? `ridgepoint gpus` lists all 29"),
-        ("zz", "unknown GPU 'zz': `ridgepoint gpus` lists all 29"),
-        ("", "unknown GPU '': `ridgepoint gpus` lists all 29"),
         (
-            "NVIDIA A10G",
-            "unknown GPU 'NVIDIA A10G': did you mean 'NVIDIA A10' or 'NVIDIA A100-80GB'? "
-            "`ridgepoint gpus` lists all 29",
+            "h20",
+            "unknown GPU 'h20': did you mean 'h200' or 'gh200'? `ridgepoint gpus` lists all 45",
+        ),
+        ("zz", "unknown GPU 'zz': `ridgepoint gpus` lists all 45"),
+        ("", "unknown GPU '': `ridgepoint gpus` lists all 45"),
+        (
+            "NVIDIA A16",
+            "unknown GPU 'NVIDIA A16': did you mean 'NVIDIA A10' or 'NVIDIA A10G'? "
+            "`ridgepoint gpus` lists all 45",
         ),
     ],
 )
@@ -214,7 +225,7 @@ def test_an_edited_file_is_read_again(tmp_path: Path) -> None:
 def test_own_file_in_the_folder(folder: Path) -> None:
     written(folder / "my_gpu.toml", 'aliases = ["the new one"]' + MINE)
     assert gpu("MY-GPU") == gpu("the new one") == gpu("mine") == gpus()[-1]
-    assert len(gpus()) == 30
+    assert len(gpus()) == 46
 
 
 def test_own_file_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,16 +281,16 @@ def test_a_name_taken_twice(folder: Path, file: str, text: str, name: str, owner
 # Speed
 
 
-def test_reading_all_takes_less_than_50_ms() -> None:
+def test_reading_takes_less_than_2_ms_a_file() -> None:
     from simulator import hardware
 
     took_s: list[float] = []
     for _ in range(5):
         hardware._parsed.cache_clear()  # pyright: ignore[reportPrivateUsage]
-        start = time.perf_counter()
+        start = time.process_time()
         gpus()
-        took_s.append(time.perf_counter() - start)
-    assert min(took_s) < 0.050
+        took_s.append(time.process_time() - start)
+    assert min(took_s) < 0.002 * len(IDS)
 
 
 def test_an_id_reads_one_file_and_no_torch() -> None:

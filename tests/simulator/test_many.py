@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
-from simulator.hardware import gpu
+from simulator.hardware import GPU, gpu
 from simulator.lowering import launches, lower
 from simulator.many import COLUMNS
+from simulator.records import Trace
 from simulator.scenario import Scenario, predict
 from simulator.sweep import Sweep, figures, sweep, sweep_of
 from simulator.whatif import apply
@@ -78,6 +80,28 @@ def test_what_is_done_is_counted() -> None:
     told: list[int] = []
     sweep(asked("mlp-tiny"), {"bandwidth": [1.0, 2.0], "batch": [1, 2]}, counted=told.append)
     assert told[-1] == 4
+
+
+def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    partitioned: list[str] = []
+    module = import_module("simulator.fusion.partition")
+    usual = module.partition
+
+    def watched(trace: Trace, card: GPU, *rest: Any) -> Any:
+        partitioned.append(card.id)
+        return usual(trace, card, *rest)
+
+    monkeypatch.setattr(module, "partition", watched)
+    told: list[int] = []
+    base = asked("bert-base", seq=16, mode="compiled")
+    axes: dict[str, list[Any]] = {"batch": [3, 8], "gpu": ["h200", "a100"], "host_speed": [1, 2]}
+    found = sweep(base, axes, counted=told.append)
+    assert sorted(partitioned) == sorted(gpu(card).id for card in ("h200", "a100") * 2)
+    # whoever waits can give up before each of 2·2·2 steps is partitioned
+    assert told[:8] == [0] * 8 and told[-1] == 8
+    same(found, sweep(base, axes, lambda s: predict(s)))
 
 
 def test_a_row_is_a_predictions_figures() -> None:

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from simulator.engines import l2_kept_bytes
+from simulator.costs import Work
+from simulator.engines import dram_bytes_per_s, l2_kept_bytes
 from simulator.hardware import gpu
 from simulator.lowering import launches
 from simulator.profiles import profile
 from simulator.records import Signature, Tensor, row_major
 from simulator.roofline import roofs
-from simulator.transfer import dram_share, issue, l2_share, longer, tiles_of
+from simulator.transfer import dram_share, issue, l2_share, loaded_beside, longer, tiles_of
 
 H200 = gpu("h200")
 TENSOR, LANES = np.array([True]), np.array([False])
@@ -84,30 +85,92 @@ def test_l2_is_filled_alike() -> None:
 def test_integer_lanes_beside_half_the_fp32_lanes() -> None:
     assert issue(gpu("a100"), profile()) == pytest.approx(1.4)
     assert issue(gpu("rtx3090"), profile()) == 1.0  # 128 FP32 lanes a unit, as the H200
-    assert issue(gpu("t4"), profile()) == pytest.approx(1.4 * 0.48)  # and the power limit
+    assert issue(gpu("t4"), profile()) == pytest.approx(1.4 * 0.45)  # and the power limit
+
+
+def test_loads_take_half_the_turns_where_a_unit_has_half_the_lanes() -> None:
+    assert loaded_beside(H200, profile()) == 1.0
+    assert loaded_beside(gpu("rtx4090"), profile()) == 1.0  # 128 lanes a unit, as the H200
+    for half in ("v100", "t4", "a100", "p100"):  # 64
+        assert loaded_beside(gpu(half), profile()) == pytest.approx(0.5, rel=0.02)
 
 
 def test_products_before_hopper_have_fewer_tiles_and_start_each_wave() -> None:
     bulk, copying = profile().tiles["gemm_tensor_half"], profile().tiles["gemm_tensor_half_4"]
     older = tiles_of("gemm_tensor_half", gpu("a100"), profile())
-    assert older == replace(bulk, shapes=copying.shapes, wave_s=copying.wave_s)
+    assert older is not None
+    assert min(map(min, older.shapes)) == 64
+    slower = 1980 / 1410  # clocks of the H200 and the A100
+    assert older == replace(
+        bulk, shapes=older.shapes, wave_s=copying.wave_s * slower, split_s=bulk.split_s * slower,
+        feed=copying.feed, fixed_s=copying.fixed_s,
+    )  # fmt: skip
     assert tiles_of("gemm_tensor_half", gpu("b200"), profile()) == bulk
     assert tiles_of("conv_fwd", gpu("a100"), profile()) == profile().tiles["conv_fwd"]
 
 
-def test_winograd_where_single_precision_has_no_tensor_cores() -> None:
-    def depth(side: int, card: str) -> int:
-        x, w = tensor(8, 64, 32, 32), tensor(64, 64, side, side)
-        args = {"stride": [1, 1], "padding": [side // 2] * 2, "dilation": [1, 1], "groups": 1}
-        op = Signature("aten.convolution.default", (x, w), (x,), ("input", "weight"), args)
-        kernels = launches(op, gpu(card))
-        assert kernels
-        kernel = kernels[-1]
-        assert kernel.dims["variant"] == "vector"
-        return kernel.dims["depth"]
+def convolved(side: int, card: str, dtype: str = "float32", stride: int = 1) -> tuple[Work, ...]:
+    """The kernels of 8 images of 64 channels, 32 × 32, to as many channels."""
+    out = 32 // stride
+    x, w = tensor(8, 64, 32, 32, dtype=dtype), tensor(64, 64, side, side, dtype=dtype)
+    y = tensor(8, 64, out, out, dtype=dtype)
+    args = {"stride": [stride] * 2, "padding": [side // 2] * 2, "dilation": [1, 1], "groups": 1}
+    op = Signature("aten.convolution.default", (x, w), (y,), ("input", "weight"), args)
+    return launches(op, gpu(card)) or ()
 
-    assert depth(3, "v100") == 411  # 64 · 9 / 1.4 = 411.4
-    assert depth(1, "v100") == 64
+
+def test_winograd_where_single_precision_has_no_tensor_cores() -> None:
+    image, weights, product, result = convolved(3, "v100")
+    # 8 images of 8 × 8 patches of 4 × 4: 512, each 36 numbers a channel
+    assert (image.read_bytes, image.write_bytes) == (8 * 64 * 32 * 32 * 4, 36 * 512 * 64 * 4)
+    assert (weights.read_bytes, weights.write_bytes) == (64 * 64 * 9 * 4, 36 * 64 * 64 * 4)
+    assert result.write_bytes == 8 * 64 * 32 * 32 * 4
+    sizes = [product.dims[name] for name in ("batch", "positions", "columns", "depth")]
+    assert sizes == [36, 512, 64, 64]
+    # 36 · 512 · 64 · 64 multiplications, for 8 · 1024 · 64 · 576
+    assert product.instructions * 4 == 8 * 1024 * 64 * 576
+    (plain,) = convolved(1, "v100")
+    assert plain.dims["variant"] == "vector"
+    assert plain.dims["depth"] == 64
+
+
+def test_winograd_only_where_it_is_worth_its_transformations() -> None:
+    # a channel's patches are moved for 64 multiply-adds fewer of each: memory takes longer
+    x, w = tensor(8, 8, 32, 32), tensor(8, 8, 3, 3)
+    args = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
+    op = Signature("aten.convolution.default", (x, w), (x,), ("input", "weight"), args)
+    assert [kernel.dims["depth"] for kernel in launches(op, gpu("v100")) or ()] == [72]  # 8 · 9
+    assert len(convolved(3, "v100", stride=2)) == 1
+
+
+def test_volta_writes_planes_itself() -> None:
+    def families(*of: int | str) -> list[str]:
+        side, card, stride = of
+        return [k.family for k in convolved(int(side), str(card), "float16", int(stride))]
+
+    assert families(3, "v100", 1) == ["layout", "layout", "conv"]
+    assert families(3, "a100", 1) == ["layout", "layout", "conv", "layout"]
+    assert families(1, "t4", 2) == ["conv"]
+    assert families(1, "a100", 2) == ["layout", "conv", "layout"]
+
+
+def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
+    def moved(cols: int, card: str) -> float:
+        """Times that its elements go to or from DRAM."""
+        x, one = tensor(16384, cols), tensor(16384, 1)
+        args = {"normalized_shape": [cols], "eps": 1e-5}
+        op = Signature("aten.native_layer_norm.default", (x,), (x, one, one), ("input",), args)
+        held = roofs(launches(op, gpu(card)) or (), gpu(card), profile()).cold_s[0]
+        stream = profile().traffic["norm_fused"].stream
+        return held * dram_bytes_per_s(gpu(card), profile(), stream) / x.nbytes
+
+    # On a T4 320 rows are at work, read and written: 320 · 2 · 4 · cols of 0.9 · 4 MiB. Of 512
+    # columns these are 0.35 of it, of 1536 1.04 ((1.04 - 0.6) / 0.9 = 0.49), of 4096 2.8.
+    assert moved(512, "t4") == pytest.approx(2, rel=0.01)
+    assert moved(1536, "t4") == pytest.approx(2.49, rel=0.01)
+    # the H200 itself loses 1056 · 2 · 4 · 4096 / 31457280 = 1.1: (1.1 - 0.6) / 0.9 = 0.56 of them
+    assert moved(4096, "t4") == pytest.approx(2 + 1 - 0.56, rel=0.01)
+    assert moved(4096, "h200") == pytest.approx(2, rel=0.01)
 
 
 def test_an_l2_in_one_piece_keeps_more() -> None:

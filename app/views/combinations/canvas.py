@@ -5,42 +5,54 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 
-from app.theme import LABEL_PX, SUPPORT_PX, Theme, mixed
-from app.views.canvas import Canvas
+from app.theme import Theme
+from app.views.canvas import CARD_LINE, Canvas, Card
+from app.views.combinations.axis import FOOT, TOP, Brush, draw_axis, scale_of, staggered
 from app.views.combinations.lines import Lines
 from app.views.combinations.table import Column, Table
 from app.views.paint import Paint
 from app.views.scale import Floats, Scale
 
-_LEFT, _RIGHT, _TOP, _BOTTOM, _REACH = 70.0, 70.0, 40.0, 20.0, 26.0
-_TICKS = 4
-Brush = tuple[float, float]
+_LEFT, _RIGHT, _REACH, _NEAR = 74.0, 74.0, 14.0, 6.0
 
 
 class LinesCanvas(Canvas):
-    """`brushes` are kept intervals by column. Dragging along an axis brushes it, a click lets it
-    go; arrows go from axis to axis and move its brush, Delete lets go. `brushed` says so."""
+    """`brushes` are kept intervals by column; `over` is the row of the line under the pointer or
+    key. Dragging along an axis brushes it, a click lets it go, dragging its title moves it; a click
+    on a line asks for it. Arrows go from axis to axis (with Shift they move it) and move its brush,
+    Delete lets go; `.` and `,` walk through what is kept, from the fastest on, and Enter asks.
+    """
 
     brushed = Signal()
+    reordered = Signal(list)
+    """The names of the columns in their new order."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Every combination as a line through its values and figures")
         self.table: Table | None = None
         self.lines = Lines(np.zeros(0, np.int64))
         self.brushes: dict[int, Brush] = {}
+        self.fastest_first: NDArray[np.int64] = np.zeros(0, np.int64)
         self.axis = 0
         self.stale = False
         self._from: tuple[int, float] | None = None
+        self._title: tuple[int, int] | None = None
 
-    def show_table(self, table: Table) -> None:
-        """Draw these; brushes stay where the columns are the same."""
-        before = [c.name for c in self.table.columns] if self.table else []
-        if [c.name for c in table.columns] != before:
-            self.brushes, self.axis = {}, 0
+    def show_table(self, table: Table, fastest_first: NDArray[np.int64]) -> None:
+        """Draw these, whose rows are also given from the fastest on; brushes stay where the columns
+        are the same."""
+        before = self.table.columns if self.table else ()
+        kept = {before[at].name: (before[at].words, brush) for at, brush in self.brushes.items()}
+        self.brushes = {
+            at: kept[c.name][1] for at, c in enumerate(table.columns)
+            if c.name in kept and kept[c.name][0] == c.words
+        }  # fmt: skip
+        self.axis = min(self.axis, len(table.columns) - 1)
         self.table, self.lines, self.stale = table, Lines(table.regimes), False
+        self.fastest_first, self.over = fastest_first, None
         self.update()
 
     @property
@@ -54,19 +66,22 @@ class LinesCanvas(Canvas):
         return found
 
     def scale(self, column: Column) -> Scale:
-        """A column's values in pixels, up: choices evenly, figures by factors."""
-        foot, top = self.height() - _BOTTOM, _TOP
-        if column.words:
-            last = max(1, len(column.words) - 1)
-            return Scale(0, last, foot - 8, top + 8)
-        some = column.values[column.values > 0]
-        low, high = (float(some.min()), float(some.max())) if some.size else (1.0, 2.0)
-        return Scale(low / 1.05, max(high, 1.001 * low) * 1.05, foot, top, True)
+        """A column's values in pixels."""
+        return scale_of(column, self.height())
+
+    @property
+    def apart(self) -> float:
+        """The room from axis to axis."""
+        count = len(self.table.columns) if self.table else 2
+        return (self.width() - _LEFT - _RIGHT) / max(1, count - 1)
 
     def across(self, at: int) -> float:
         """Where an axis stands."""
-        count = len(self.table.columns) if self.table else 2
-        return _LEFT + at * (self.width() - _LEFT - _RIGHT) / max(1, count - 1)
+        return _LEFT + at * self.apart
+
+    def heights(self, table: Table) -> Floats:
+        """Where each row goes through each axis [rows, columns]."""
+        return np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
 
     # painting
 
@@ -77,99 +92,171 @@ class LinesCanvas(Canvas):
             paint.text(self.width() / 2, self.height() / 2, words, theme.ink3, align=0.5)
             return
         paint.painter.setOpacity(0.6 if self.stale else 1.0)
-        ys = np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
+        ys = self.heights(table)
         xs = [self.across(at) for at in range(len(table.columns))]
-        brushes = tuple(sorted(self.brushes.items()))
+        names = tuple(column.name for column in table.columns)
+        brushes = names, tuple(sorted(self.brushes.items()))
         self.lines.draw(paint, self.size(), xs, ys, self.kept, brushes)
+        if self.over is not None:
+            points = [(x, float(y)) for x, y in zip(xs, ys[int(self.over)], strict=True)]
+            paint.line(points, theme.ink, 2.4, casing=theme.bg1)
+        low = staggered(table.columns, self.apart)
         for at, column in enumerate(table.columns):
-            self._axis(paint, at, column)
+            here = at == self.axis and self.hasFocus()
+            draw_axis(paint, column, xs[at], self.height(), self.apart, low and bool(at % 2), here,
+                      self.brushes.get(at))  # fmt: skip
+        if self._title is not None and self._title[0] != self._title[1]:
+            x = self.across(self._title[1])
+            paint.line([(x, 4), (x, self.height() - FOOT)], theme.b, 2.4)
         paint.painter.setOpacity(1.0)
 
-    def _axis(self, paint: Paint, at: int, column: Column) -> None:
-        theme, x, scale = self.theme, self.across(at), self.scale(column)
-        here = at == self.axis and self.hasFocus()
-        foot = self.height() - _BOTTOM
-        paint.line([(x, _TOP), (x, foot)], theme.ink if here else theme.line2, 2.0 if here else 1.4)
-        paint.text(x, _TOP - 22, column.name, theme.ink, SUPPORT_PX, 600, 0.5)
-        places = (
-            [float(p) for p in range(len(column.words))] if column.words
-            else np.geomspace(scale.low * 1.05, scale.high / 1.05, _TICKS).tolist()
-        )  # fmt: skip
-        room = (foot - _TOP) / 13
-        step = max(1, -(-len(places) // max(1, int(room))))
-        for value in places[::step]:
-            words = column.said(value)
-            side = -7 if column.words else 7
-            paint.pill(x + side, scale.at(value), words, theme.ink2, LABEL_PX, 400,
-                       1.0 if side < 0 else 0.0)  # fmt: skip
-        if at in self.brushes:
-            low, high = self.brushes[at]
-            top, bottom = max(_TOP, scale.at(high)), min(foot, scale.at(low))
-            box = QRectF(x - 6, top - 3, 12, bottom - top + 6)
-            paint.area(box, mixed(theme.b, theme.bg1, 0.35), radius=3)
-            paint.box(box, "", theme.b, 3, wide=1.6)
+    def card(self) -> Card | None:
+        table = self.table
+        if table is None or self.over is None:
+            return None
+        row = int(self.over)
+        said = [(c.name, c.said(float(c.values[row]))) for c in table.columns]
+        rows = tuple(said[: max(3, int((self.height() - 44) / CARD_LINE))])  # all that has room
+        regime = table.regime(row)
+        return Card("One combination", rows, f"{regime}-bound", regime)
 
-    # the pointer and the keys
+    def card_at(self) -> QPointF:
+        return self.at if self.at.x() >= 0 else QPointF(self.width() / 2, TOP)
+
+    # the pointer
 
     def axis_at(self, at: QPointF) -> int | None:
         """The axis near a place."""
-        if self.table is None or not _TOP - 12 <= at.y() <= self.height() - _BOTTOM + 12:
+        if self.table is None or not TOP - 10 <= at.y() <= self.height() - FOOT + 10:
             return None
-        away = [abs(self.across(n) - at.x()) for n in range(len(self.table.columns))]
-        return int(np.argmin(away)) if min(away) < _REACH else None
+        near = self._nearest(at)
+        return near if abs(self.across(near) - at.x()) < _REACH else None
+
+    def hit(self, at: QPointF) -> int | None:
+        """The row of the kept line at a place between two axes."""
+        table = self.table
+        if (
+            table is None
+            or not len(table)
+            or len(table.columns) < 2
+            or self.axis_at(at) is not None
+        ):
+            return None
+        place = (at.x() - _LEFT) / max(1.0, self.apart)
+        left = min(max(int(place), 0), len(table.columns) - 2)
+        kept = np.flatnonzero(self.kept)
+        if not 0 <= place <= len(table.columns) - 1 or not kept.size:
+            return None
+        ends = [self.scale(c).many(c.values[kept]) for c in table.columns[left : left + 2]]
+        away = np.abs(ends[0] + (ends[1] - ends[0]) * (place - left) - at.y())
+        best = int(np.argmin(away))
+        return int(kept[best]) if away[best] < _NEAR else None
+
+    def _nearest(self, at: QPointF) -> int:
+        count = len(self.table.columns) if self.table else 1
+        return int(np.argmin([abs(self.across(n) - at.x()) for n in range(count)]))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        axis = self.axis_at(event.position())
-        if axis is not None and event.button() == Qt.MouseButton.LeftButton:
-            self.axis, self._from = axis, (axis, event.position().y())
+        at = event.position()
+        if event.button() != Qt.MouseButton.LeftButton or self.table is None:
+            return
+        axis = self.axis_at(at)
+        if at.y() < TOP - 10:
+            self.axis = self._nearest(at)
+            self._title = self.axis, self.axis
+        elif axis is not None:
+            self.axis, self._from = axis, (axis, at.y())
             self.let_go(axis)
+        elif (row := self.hit(at)) is not None:
+            self.pressed_on.emit(row)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        near = self.axis_at(event.position()) is not None
-        self.setCursor(Qt.CursorShape.SizeVerCursor if near else Qt.CursorShape.ArrowCursor)
+        at = event.position()
+        if self._title is not None:
+            self._title = self._title[0], self._nearest(at)
+            self.update()
+            return
         if self._from is None or self.table is None:
+            near, title = self.axis_at(at) is not None, at.y() < TOP - 10
+            shape = Qt.CursorShape.SizeVerCursor if near else Qt.CursorShape.ArrowCursor
+            self.setCursor(Qt.CursorShape.SizeHorCursor if title else shape)
+            super().mouseMoveEvent(event)
             return
         axis, begun = self._from
-        if abs(event.position().y() - begun) > 3:
+        if abs(at.y() - begun) > 3:
             scale = self.scale(self.table.columns[axis])
-            ends = sorted((scale.value(begun), scale.value(event.position().y())))
+            ends = sorted((scale.value(begun), scale.value(at.y())))
             self.brush(axis, ends[0], ends[1])
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._from = None
+        self._from, title, self._title = None, self._title, None
+        if title is not None:
+            self.move_axis(*title)
+
+    # what both do
 
     def brush(self, axis: int, low: float, high: float) -> None:
         """Keep what goes through an interval of an axis."""
         self.brushes[axis] = (low, high)
-        self.brushed.emit()
-        self.update()
+        self._rebrushed()
 
     def let_go(self, axis: int) -> None:
         """Keep everything of an axis."""
         if self.brushes.pop(axis, None) is not None:
-            self.brushed.emit()
+            self._rebrushed()
         self.update()
+
+    def _rebrushed(self) -> None:
+        self.over = None
+        self.brushed.emit()
+        self.update()
+
+    def move_axis(self, axis: int, to: int) -> None:
+        """Put an axis at another place."""
+        if self.table is None or not 0 <= to < len(self.table.columns) or to == axis:
+            return
+        names = [column.name for column in self.table.columns]
+        names.insert(to, names.pop(axis))
+        self.axis = to
+        self.reordered.emit(names)
+
+    # the keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         table, key = self.table, Qt.Key(event.key())
         across = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}
         up = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}
+        walk = {Qt.Key.Key_Period: 1, Qt.Key.Key_Comma: -1}
         if table is None:
             super().keyPressEvent(event)
+        elif key in across and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.move_axis(self.axis, self.axis + across[key])
         elif key in across:
             self.axis = min(max(self.axis + across[key], 0), len(table.columns) - 1)
             self.update()
         elif key in up:
             self._step(table.columns[self.axis], up[key])
+        elif key in walk:
+            self._walk(walk[key])
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             self.let_go(self.axis)
         elif key == Qt.Key.Key_Escape:
+            self.show_over(None)
             for axis in list(self.brushes):
                 self.let_go(axis)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.pressed_on.emit(None)
+            self.pressed_on.emit(self.over)
         else:
             super().keyPressEvent(event)
+
+    def _walk(self, step: int) -> None:
+        """To the next line of what is kept, the fastest first."""
+        kept = self.kept
+        rows = [row for row in self.fastest_first.tolist() if kept[row]]
+        if rows:
+            at = rows.index(self.over) + step if self.over in rows else 0
+            self.at = QPointF(-1, -1)
+            self.show_over(rows[min(max(at, 0), len(rows) - 1)])
 
     def _step(self, column: Column, step: int) -> None:
         """The brush on the next value, or the next tenth of a figure's range."""
@@ -180,8 +267,9 @@ class LinesCanvas(Canvas):
             self.brush(self.axis, at - 0.4, at + 0.4)
             return
         scale = self.scale(column)
-        ends: Floats = np.geomspace(scale.low, scale.high, 11)
+        spaced = np.geomspace if scale.log else np.linspace
+        ends: Floats = spaced(scale.low, scale.high, 11)
         low = self.brushes.get(self.axis, (ends[0] if step > 0 else ends[9], 0.0))[0]
-        place = int(np.argmin(np.abs(np.log(ends / low))))
+        place = int(np.argmin(np.abs(ends - low)))
         place = min(max(place + (step if self.axis in self.brushes else 0), 0), 9)
         self.brush(self.axis, float(ends[place]), float(ends[place + 1]))

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.commands.axes import line as line_of
-from app.quantities import count_of, data, plain, scaled, seconds
-from app.views.regime_map.axes import offered, place_on
+from app.quantities import count_of, data, percent, plain, scaled, seconds
+from app.views.combinations.axes import axes_of
 from app.views.scale import Floats
 from app.views.sweep.curves import CancelledError, axis_name, moved, value_words
 from app.views.view import Side
-from simulator.hardware import gpus
+from simulator.hardware import gpu
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario import Scenario, Value
 from simulator.sweep import sweep
-from simulator.whatif.seen import seen
-from simulator.whatif.setting import setting
-
-_MODES = ("eager", "cuda_graph")
-_SCALES: tuple[Value, ...] = (0.5, 1.0, 2.0, 4.0)
-_MOST_AXES, _MOST_CARDS = 4, 6
 
 
 @dataclass(frozen=True)
 class Column:
     """One axis of the picture: a value a row. Choices are their places in `words`; a figure of the
-    answer has none, and is written by `text`."""
+    answer has none, is written by `text`, and goes from 0 to 1 where it is a `share`, else by
+    factors."""
 
     name: str
     values: Floats
     words: tuple[str, ...] = ()
     text: Callable[[float], str] = plain
+    share: bool = False
 
     def said(self, value: float) -> str:
         """A value for people."""
@@ -65,70 +61,55 @@ class Table:
             base = moved(base, name, value)
         return base
 
+    def arranged(self, names: Sequence[str]) -> Table:
+        """With these columns alone, in this order."""
+        known = {column.name: column for column in self.columns}
+        return replace(self, columns=tuple(known[name] for name in names if name in known))
 
-def combined(side: Side, cancelled: Callable[[], bool]) -> Table:
-    """Every combination of a side's axes. CancelledError where nobody waits any more."""
+
+def _rate(value: float) -> str:
+    return count_of(value, "/s") if value < 1e6 else scaled(value, "/s")
+
+
+FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "Time": ("period_s", seconds), "Throughput": ("samples_per_s", _rate),
+    "Memory needed": ("peak_memory_bytes", data), "Step alone": ("latency_s", seconds),
+    "GPU time": ("gpu_busy_s", seconds), "Host time": ("host_s", seconds),
+    "Compute share": ("compute", percent), "Memory share": ("memory", percent),
+    "Overhead share": ("overhead", percent),
+}  # fmt: skip
+"""What is predicted of each combination, by its column in a sweep; the last three are shares."""
+USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
+
+
+def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> Table:
+    """Every combination of these axes of a side, with every figure. CancelledError where nobody
+    waits any more."""
 
     def counted(_: int) -> None:
         if cancelled():
             raise CancelledError
 
-    axes = axes_of(side)
+    axes = axes_of(side, names)
     found = sweep(side.scenario, axes, counted=counted)
     rows = [row for row in range(len(found)) if row not in found.refused]
     columns: list[Column] = []
     for name, values in axes.items():
         place = {value: at for at, value in enumerate(values)}
         at = np.array([place[found.points[row][name]] for row in rows], float)
-        columns.append(Column(axis_name(name), at, tuple(map(value_words, values))))
-    figures = (
-        ("Time", "period_s", seconds), ("Throughput", "samples_per_s", _rate),
-        ("Memory", "peak_memory_bytes", data),
-    )  # fmt: skip
-    for name, column, text in figures:
-        columns.append(Column(name, found.columns[column][rows], (), text))
+        columns.append(Column(axis_name(name), at, tuple(_said(name, v) for v in values)))
+    for name, (column, text) in FIGURES.items():
+        share = text is percent
+        columns.append(Column(name, found.columns[column][rows], (), text, share))
     settings = tuple(tuple(found.points[row].values()) for row in rows)
     regimes = found.columns["regime"][rows].astype(np.int64)
     return Table(tuple(columns), tuple(axes), settings, regimes, len(found.refused))
 
 
-def axes_of(side: Side) -> dict[str, list[Value]]:
-    """The axes of a side with their values: batch and sequence by doublings, GPUs, modes, and what
-    scales where there are too few."""
-    names = offered(side)
-    found: dict[str, list[Value]] = {}
-    for name in ("batch", "seq"):
-        here = place_on(side, name)
-        if name in names and isinstance(here, int | float):
-            found[name] = _with(list(line_of(side.scenario, name).values), int(here))
-    alike = _cards(side) if "gpu" in names else []
-    if len(alike) > 1:
-        found["gpu"] = alike
-    if side.prediction.mode in _MODES:
-        found["mode"] = list(_MODES)
-    for name in ("host_speed", "bandwidth"):
-        if len(found) < _MOST_AXES:
-            found[name] = list(_SCALES)
-    return found
-
-
-def _cards(side: Side) -> list[Value]:
-    """The GPUs on which the network runs the same ops as on the side's, so that none is traced
-    anew."""
-    ask, own = setting(side.scenario).ask, side.prediction.gpu
-    cards = [card for card in gpus() if card.vendor == own.vendor]
-    same: list[Value] = [
-        card.id for card in cards if seen(ask.network, card) == seen(ask.network, own)
-    ]
-    return same[:_MOST_CARDS]
-
-
-def _with(values: list[Value], here: Value) -> list[Value]:
-    """With where the side is, in order where they are numbers."""
-    every = [*values, here] if here not in values else values
-    numbers = [v for v in every if isinstance(v, int | float)]
-    return [*sorted(numbers)] if len(numbers) == len(every) else every
-
-
-def _rate(value: float) -> str:
-    return count_of(value, "/s") if value < 1e6 else scaled(value, "/s")
+def _said(axis: str, value: Value) -> str:
+    """A value on its axis: GPUs by the first words of their names, factors with their sign."""
+    if axis == "gpu" and isinstance(value, str):
+        return re.sub(r" \(.*\)| \d+GB", "", gpu(value).name)
+    if axis not in ("batch", "seq") and isinstance(value, int | float):
+        return f"{plain(value)}×"
+    return value_words(value).replace("_", " ")

@@ -31,8 +31,8 @@ class Count:
 
 def counts(a: Prediction, b: Prediction) -> list[Count]:
     """What is counted in a step."""
+    from app.report.compared import dram_bytes
     from app.report.figures import causes
-    from app.report.sides import dram_bytes
 
     def both(of: Callable[[Prediction], float]) -> tuple[float, float]:
         return float(of(a)), float(of(b))

@@ -53,7 +53,7 @@ class Verdicts(Canvas):
         """ "1.92 times faster", "−22.0 ms, 80% intervals apart"."""
         if self.pair is None:
             return "", ""
-        from app.report.sides import per_sample, ratio, sample_s
+        from app.report.compared import per_sample, ratio, sample_s
 
         a, b = (side.prediction for side in self.pair)
         head, _, apart = ratio(a, b).partition(", ")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QGridLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from app.formulas.changes import from_a_to_b, one_step
+from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
 from app.theme import Theme
 from app.views.canvas import Canvas
@@ -129,6 +132,13 @@ class Compare(View):
         self.nothing.restyle(theme)
         for canvas in self.findChildren(Canvas):
             canvas.restyle(theme)
+
+    def formula(self, at: QPoint) -> Formula | None:
+        fall, over = self.fall, self.waterfall.over
+        if fall is None:
+            return None
+        step = int(over) - 1 if over is not None else -1
+        return one_step(fall.steps[step]) if 0 <= step < len(fall.steps) else from_a_to_b(fall)
 
     def subtitle(self) -> str:
         if self.pair is None:

@@ -18,7 +18,7 @@ from app.views.titled import Titled
 from app.views.view import Side
 from simulator.compare import Step, Waterfall
 
-_LEFT, _TOP, _BOTTOM = 46.0, 20.0, 58.0
+_LEFT, _TOP, _BOTTOM = 46.0, 28.0, 58.0
 _ABOUT = "each step after those before it, re-simulated; they add up"
 
 
@@ -78,6 +78,7 @@ class WaterfallCanvas(Titled):
         y, area = self.upward(fall), self.plot
         scale, unit = seconds_unit(highest_s(fall))
         paint.text(area.left() - 8, area.top() - 12, unit, self.theme.ink3, align=1.0)
+        self._legend(paint, fall, area.right(), area.top() - 18)
         for value in linear_ticks(0.0, y.high / scale, max(2, int(area.height() / 40))):
             at = y.at(value * scale)
             paint.line([(area.left(), at), (area.right(), at)], self.theme.grid)
@@ -87,6 +88,16 @@ class WaterfallCanvas(Titled):
         for place, step in enumerate(fall.steps):
             self._step(paint, fall, place + 1, step, y)
         self._end(paint, fall, last, y)
+
+    def _legend(self, paint: Paint, fall: Waterfall, right: float, y: float) -> None:
+        """What a ring and a whisker stand for."""
+        theme = self.theme
+        box = paint.text(right, y, "80% interval of the step", theme.ink3, align=1.0)
+        self._whisker(paint, box.left() - 9, y - 5, y + 5)
+        if len(fall.steps) > 1:
+            words = "with this change alone"
+            box = paint.text(box.left() - 28, y, words, theme.ink3, align=1.0)
+            paint.mark(None, box.left() - 10, y, 4.6, theme.ink, True, wide=1.8)
 
     def _joint(self, paint: Paint, fall: Waterfall, place: int, at: float) -> None:
         """Dashes from the bar before to this one."""
@@ -197,7 +208,10 @@ class WaterfallCanvas(Titled):
             rows = [
                 ("After the changes before it", signed_seconds(step.change_s)),
                 ("", change(before, step.period_s)),
-                ("Alone", "no answer" if step.alone_s is None else signed_seconds(step.alone_s)),
+                (
+                    "Alone (the ring)",
+                    "no answer" if step.alone_s is None else signed_seconds(step.alone_s),
+                ),
                 ("The step then takes", seconds(step.period_s)),
                 ("80% interval", between(*step.interval_s, step.period_s)),
             ]

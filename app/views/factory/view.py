@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.background.answer import subject_of
+from app.formulas.factory import building
+from app.formulas.formula import Formula
 from app.quantities import percent, seconds
 from app.theme import Theme
 from app.views.factory.figures import factory
@@ -95,6 +97,10 @@ class Factory(View):
     def answer(self, found: Any) -> None:
         if found and self.side is not None and found[0] == self.side.scenario.key:
             self.help.show_helps(found[1])
+
+    def formula(self, at: QPoint) -> Formula | None:
+        f = self.floor.figures
+        return None if f is None else building(f, str(self.floor.over or ""))
 
     def subtitle(self) -> str:
         return (

@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainterPath, QPen
 from app.quantities import data, seconds
 from app.theme import LABEL_PX, Theme, mixed
 from app.views.canvas import Canvas, Card
+from app.views.fusion.edges import arc_top, name_flows, over_others
 from app.views.fusion.scene import BARS_PX, BLOCK_H, EDGE, GAP, Scene, stays
 from app.views.paint import Paint, faint, width
 from simulator.whatif.joining import OUTSIDE, Block, Flow, Set
@@ -63,19 +64,21 @@ class FusionCanvas(Canvas):
         return Card(block.name, tuple(rows), f"op {block.op}", block.regime)
 
     def draw(self, paint: Paint) -> None:
-        for joined in self.scene.sets:
-            self._group(paint, joined)
+        taken = [self._group(paint, joined) for joined in self.scene.sets]
         for flow in self.scene.flows:
             self._flow(paint, flow)
         for block in self.scene.blocks.values():
             self._block(paint, block, self.box(block.op))
         if self.scene.blocks:
+            room = QRectF(0, 0, self.width(), self.height() - BARS_PX)
+            name_flows(paint, self.scene, self.box, self.scene.pitch(self.width()), room, taken)
             self._bars(paint)
         if self._lifted is not None and self._pressed is not None:
             box = self.box(self._pressed).translated(self._lifted - self._pressed_at)
             self._block(paint, self.scene.blocks[self._pressed], box, lifted=True)
 
-    def _group(self, paint: Paint, joined: Set) -> None:
+    def _group(self, paint: Paint, joined: Set) -> QRectF:
+        """What is one kernel, outlined; where its words stand."""
         theme = self.theme
         boxes = [self.box(op) for op in joined.members if op in self.scene.blocks]
         area = boxes[0]
@@ -86,7 +89,8 @@ class FusionCanvas(Canvas):
         words = f"−{data(joined.bytes_saved)}" if joined.bytes_saved > 0 else "no bytes saved"
         if joined.launches_removed > 0:
             words += f", −{joined.launches_removed} launch" + "es" * (joined.launches_removed > 1)
-        paint.text(area.center().x(), area.bottom() + 11, words, theme.b, LABEL_PX, 600, 0.5)
+        middle = area.center().x()
+        return paint.text(middle, area.bottom() + 11, words, theme.b, LABEL_PX, 600, 0.5)
 
     def _flow(self, paint: Paint, flow: Flow) -> None:
         theme, painter = self.theme, paint.painter
@@ -102,10 +106,8 @@ class FusionCanvas(Canvas):
             return
         path = QPainterPath(begin)
         reach = max(18.0, (finish.x() - begin.x()) / 2)
-        if (
-            start and end and finish.x() - begin.x() > self.scene.pitch(self.width())
-        ):  # over what is between
-            top = min(self.box(op).top() for op in self.scene.blocks) - 26
+        if over_others(flow, self.box, self.scene.pitch(self.width())):
+            top = arc_top(self.scene, self.box)
             path.cubicTo(begin + QPointF(30, 0), QPointF(begin.x() + 10, top),
                          QPointF(begin.x() + 60, top))  # fmt: skip
             path.lineTo(finish.x() - 60, top)

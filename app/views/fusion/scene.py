@@ -9,7 +9,7 @@ from simulator.prediction import Regime
 from simulator.whatif.joining import OUTSIDE, Block, Flow, Joining, Set
 
 BLOCK_H, GAP, PITCH_Y, EDGE = 58.0, 18.0, 92.0, 24.0
-_LEAST_PITCH, _MOST_PITCH = 91.0, 150.0
+_LEAST_PITCH, _MOST_PITCH, _MOST_PITCH_Y = 91.0, 150.0, 140.0
 BARS_PX = 150.0
 _WIDEST_PX = 22.0
 
@@ -55,7 +55,8 @@ class Scene:
         """The middle of a block."""
         column, row = self.place[op]
         middle = (height - BARS_PX) / 2 + 12
-        return EDGE + (column + 0.5) * self.pitch(width), middle + row * PITCH_Y
+        apart = min(max((height - BARS_PX - 2 * EDGE) / self.rows, PITCH_Y), _MOST_PITCH_Y)
+        return EDGE + (column + 0.5) * self.pitch(width), middle + row * apart
 
     def set_of(self, op: int) -> Set | None:
         """The set that a block is part of."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -15,10 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.formulas.changes import moved_bytes
+from app.formulas.formula import Formula
 from app.quantities import change, data, seconds
 from app.theme import Theme
 from app.views.fusion.canvas import FusionCanvas
 from app.views.fusion.scene import Scene, parts, scene
+from app.views.lessons.pieces import Rule
 from app.views.strip import Strip
 from app.views.view import Question, Side, View
 from simulator.prediction import Prediction
@@ -64,6 +67,8 @@ class FusionView(View):
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(area, 1)
+        self.rule = Rule(theme, upright=True)
+        row.addWidget(self.rule)
         row.addWidget(self._panel())
         column.addLayout(row, 1)
         self.setFocusProxy(self.canvas)
@@ -135,6 +140,16 @@ class FusionView(View):
         super().restyle(theme)
         self.strip.restyle(theme)
         self.canvas.restyle(theme)
+        self.rule.theme = theme
+        self.rule.update()
+
+    def formula(self, at: QPoint) -> Formula | None:
+        shown = self.canvas.scene
+        if not shown.blocks:
+            return None
+        saved = sum(each.bytes_saved for each in shown.sets)
+        fewer = sum(each.launches_removed for each in shown.sets)
+        return moved_bytes(shown.name, shown.bytes, saved, fewer)
 
     def subtitle(self) -> str:
         shown = self.canvas.scene
@@ -205,8 +220,12 @@ class FusionView(View):
             self.head.setText(f"Joining {_listed(names)} …")
             self.told.setText("")
         else:
-            self.head.setText(_summary(shown) if shown.blocks else "What flows through memory")
-            self.told.setText(_HOW)
+            self.head.setText(
+                f"{shown.name} moves" if shown.blocks else "What flows through memory"
+            )
+            lines = _summary(shown) if shown.blocks else []
+            self.figure.setText(lines[0] if lines else "")
+            self.told.setText("\n".join([*lines[1:], _HOW]))
         legal = trial is not None and not trial.refused
         self.figure.setVisible(bool(self.figure.text()))
         self.everywhere.setVisible(len(names) > 1 and joined is None)
@@ -223,10 +242,20 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def _summary(shown: Scene) -> str:
+def _summary(shown: Scene) -> list[str]:
+    """The bytes that a part moves as it is joined now; then how they come about."""
     saved = sum(each.bytes_saved for each in shown.sets)
+    fewer = sum(each.launches_removed for each in shown.sets)
+    apart = f"{data(shown.bytes)} with every op a kernel of its own"
     less = f", {data(saved)} less by what is joined" if saved > 0 else ""
-    return f"{shown.name} moves {data(shown.bytes)}{less}"
+    kernels = f"Kernels: {shown.launches:,}"
+    if fewer:
+        kernels += f" apart, {shown.launches - fewer:,} as joined"
+    time = seconds(sum(block.seconds for block in shown.blocks.values()))
+    return [
+        data(shown.bytes - max(0, saved)), f"through DRAM: {apart}{less}", kernels,
+        f"GPU time of the ops apart: {time}", "",
+    ]  # fmt: skip
 
 
 def _gain(now: Prediction, trial: Trial, after: Prediction) -> list[str]:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
-
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.formulas.changes import of_step
+from app.formulas.formula import Formula
 from app.quantities import percent, seconds
 from app.report.figures import causes
 from app.shelf.drops import Offer, PlaceTarget
-from app.theme import BODY_PX, Theme
+from app.theme import Theme
 from app.views.modules.canvas import IcicleCanvas
 from app.views.modules.on_part import Change, choices, dropped, pattern
+from app.views.modules.part_menu import part_menu
 from app.views.modules.tree import Part, module_tree
-from app.views.paint import elided
 from app.views.strip_view import StripView
 from app.views.view import Side
 from simulator.prediction import REGIMES
 from simulator.scenario import Scenario
-
-_REASON_PX = 560.0
-"""Of the reason beside what is refused in the menu."""
 
 
 class WhereTimeGoes(StripView):
@@ -54,6 +51,12 @@ class WhereTimeGoes(StripView):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
+
+    def formula(self, at: QPoint) -> Formula | None:
+        p, part = self.canvas.prediction, self.canvas.over or self.canvas.shown
+        if p is None or not isinstance(part, Part):
+            return None
+        return of_step(part.path or "the step", part.total_s, p.period_s, part.launches)
 
     def subtitle(self) -> str:
         p = self.canvas.prediction
@@ -97,26 +100,8 @@ class WhereTimeGoes(StripView):
         p, now = self.canvas.prediction, self.scenario
         if p is None or now is None:
             return None
-        menu = QMenu(self)
-        menu.setToolTipsVisible(True)
-        head = menu.addAction(pattern(part) or "step")
-        head.setEnabled(False)
-        menu.addSeparator()
-        for change in choices(part, now, p) if part.parent else []:
-            self._action(menu, change)
-        return menu
-
-    def _action(self, menu: QMenu, change: Change) -> None:
-        after = change.scenario
-        if after is None:
-            said = re.sub(r"^\w+(=\w+)?: ", "", change.words.partition(";")[0])
-        else:
-            said = change.words.partition(": ")[2]
-        said = elided(said, _REASON_PX, BODY_PX)
-        action = menu.addAction(f"{change.title}    {said}" if said else change.title)
-        action.setToolTip(change.words)
-        action.setEnabled(after is not None)
-        action.triggered.connect(lambda: self.asked.emit(after))
+        changes = choices(part, now, p) if part.parent else []
+        return part_menu(pattern(part) or "step", changes, self.asked.emit, self)
 
     def show_menu(self, part: Part, at: QPoint) -> None:
         """Open the menu of a part."""

@@ -42,7 +42,13 @@ class OpCells(QStyledItemDelegate):
         painter.setClipRect(box)
         marked = bool(self.view.marked[group])
         over = bool(state & QStyle.StateFlag.State_MouseOver)
-        ground = theme.bg3 if marked else theme.bg2 if over else theme.bg1
+        ground = (
+            theme.bg3
+            if marked or self.view.what_ifs.under == group
+            else theme.bg2
+            if over
+            else theme.bg1
+        )
         painter.fillRect(box, QColor(ground))
         paint = Paint(painter, theme)
         painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.grid))

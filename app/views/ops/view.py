@@ -7,8 +7,20 @@ from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    Qt,
+)
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -23,6 +35,7 @@ from app.theme import LABEL_PX, Theme
 from app.views.ops.cells import OpCells, OpHeads, sheet
 from app.views.ops.launch_groups import KEYS, By, groups
 from app.views.ops.model import COLUMNS, NAMES, OpModel
+from app.views.ops.row_what_ifs import RowWhatIfs
 from app.views.paint import width
 from app.views.strip import Strip
 from app.views.view import Side, View
@@ -65,11 +78,20 @@ class Table(QTableView):
         else:
             super().keyPressEvent(event)
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        row = self.currentIndex().row() if by_key else self.rowAt(event.pos().y())
+        menu = self.of.what_ifs.menu(row)
+        if menu is not None:
+            below = self.visualRect(self.model().index(row, 0)).bottomLeft()
+            menu.exec(self.viewport().mapToGlobal(below) if by_key else event.globalPos())
+
 
 class OpTable(View):
     """Launches by op, module, shape, or each. Selected rows are picked; a click on a head (or S in
     its column) sorts, again the other way round; Ctrl+C copies the selection, or everything shown,
-    as TSV; Escape lets go."""
+    as TSV; Escape lets go. What-ifs can be dropped on a row, and are in its menu (Menu,
+    Shift+F10)."""
 
     title = "Ops"
 
@@ -84,7 +106,7 @@ class OpTable(View):
         column.setSpacing(0)
         self.strip = Strip(theme)
         self.by = self.strip.segments("Group by", _BYS, self._group)
-        self.search = self.strip.field("Filter by name", lambda _: self._filter())
+        self.search = self.strip.field("Filter by name", lambda _: self._filter(), "Filter")
         self.regime = self.strip.segments("Regime", ["all", *REGIMES], lambda _: self._filter())
         self.said = self.strip.label()
         self.table = Table(self)
@@ -96,11 +118,13 @@ class OpTable(View):
         self.table.selectionModel().selectionChanged.connect(self._selected)
         column.addWidget(self.strip)
         column.addWidget(self.table, 1)
+        self.what_ifs = RowWhatIfs(self)
         self.setFocusProxy(self.table)
         self.restyle(theme)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.prediction = sides[current].prediction
+        self.what_ifs.show(sides[current].scenario, self.prediction)
         self._group(self.by.checkedId())
 
     def pick(self, ops: frozenset[int]) -> None:
@@ -119,7 +143,7 @@ class OpTable(View):
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
         self.strip.restyle(theme)
-        self.heads.theme = self.cells.theme = theme
+        self.heads.theme = self.cells.theme = self.what_ifs.target.outline.theme = theme
         self.setStyleSheet(sheet(theme))
         self.table.viewport().update()
         self.heads.viewport().update()
@@ -177,6 +201,7 @@ class OpTable(View):
     def _group(self, place: int) -> None:
         if self.prediction is None:
             return
+        self.what_ifs.forget()
         self.model.show(groups(self.prediction, _BYS[place]))
         shown = self.model.shown()
         for column in range(len(NAMES)):

@@ -26,7 +26,7 @@ class ThroughCursor(QWidget):
         super().__init__()
         self.chart: Chart | None = None
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
+        column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(2)
         self.slices = (SweepCanvas(theme), SweepCanvas(theme))
         self.bars = (ChoiceBars(theme), ChoiceBars(theme))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker
+from PySide6.QtCore import QPoint, QSignalBlocker
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.formulas.formula import Formula
+from app.formulas.points import regime_at
 from app.theme import Theme
 from app.views.regime_map.axes import elsewhere, offered, place_on, usual
 from app.views.regime_map.canvas import MapCanvas
 from app.views.regime_map.chart import Chart, Exact, Spot, charted, exact
-from app.views.regime_map.cursor import in_words, what_is_bought
+from app.views.regime_map.cursor import in_words, spot_words, what_is_bought
 from app.views.regime_map.goal_seek import Found, GoalSeek, sought
 from app.views.regime_map.table import table
 from app.views.regime_map.through_cursor import ThroughCursor
@@ -190,6 +192,12 @@ class RegimeMap(View):
             line.name: (float(line.values[0]), float(line.values[-1]))  # pyright: ignore
             for line in (chart.x, chart.y) if line.numeric
         }  # fmt: skip
+
+    def formula(self, at: QPoint) -> Formula | None:
+        chart, spot = self.chart, self.map.spot
+        if chart is None or chart.field is None or spot is None or chart.why(spot):
+            return None
+        return regime_at(within_words(spot_words(chart, spot)), chart.figures(spot))
 
     def _describe(self, chart: Chart) -> None:
         boundaries = chart.field.mapped.map.boundaries if chart.field else ()

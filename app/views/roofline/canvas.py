@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import sqrt
 from typing import Any
@@ -29,6 +30,9 @@ _FLAT, _FLAT_BOTTOM, _ABOVE = 176.0, 20.0, 14.0
 _NAMED = 0.004  # of the time: what takes less has its name on its card alone
 LEAST_PX = 3.2
 """The radius of the smallest mark; larger ones have areas of their share of time."""
+
+Mark = tuple[Alike, QPointF, float]
+"""Launches alike, where they stand and with what radius."""
 
 
 class RooflineCanvas(Canvas):
@@ -105,7 +109,7 @@ class RooflineCanvas(Canvas):
         reached = y.at(a.achieved_bytes_per_s * x.low)
         return QPointF(self.plot.left() + self.gutter / 2, min(reached, self.plot.bottom() - 5))
 
-    def marks(self) -> list[tuple[Alike, QPointF, float]]:
+    def marks(self) -> list[Mark]:
         """What is drawn, the heaviest first."""
         area = self.plot.adjusted(-1, -1, 1, 1)
         placed = ((a, self.place(a), self.radius(a.share)) for a in self.found[: self.shown])
@@ -118,7 +122,8 @@ class RooflineCanvas(Canvas):
             return
         frame = Frame(self.plot, self.plot.left() + self.gutter, *self.scales)
         labels = Labels(self.plot.adjusted(2, 2, -2, -2))
-        for _, at, radius in self.marks():
+        marks = self.marks()
+        for _, at, radius in marks:
             reach = 0.8 * radius
             labels.take(QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach))
         axes(paint, self.plot, *self.scales, self.gutter, self.height() < _FLAT)
@@ -126,7 +131,7 @@ class RooflineCanvas(Canvas):
         paint.painter.setClipRect(self.plot.adjusted(-1, -_ABOVE, 1, 1))
         ceilings(paint, frame, self.roof, labels)
         self._trails(paint)
-        self._marks(paint, labels)
+        self._marks(paint, marks, labels)
         for words, y, ink in frame.named:
             paint.pill(self.plot.right() - 1, y, words, ink, align=1.0)
         paint.painter.restore()
@@ -147,9 +152,8 @@ class RooflineCanvas(Canvas):
                 arrow(paint, at, radius, new[0], new[1], self.theme.a)
             paint.mark(old.regime, at.x(), at.y(), radius, self.theme.a, True, 0.85)
 
-    def _marks(self, paint: Paint, labels: Labels) -> None:
+    def _marks(self, paint: Paint, marks: Sequence[Mark], labels: Labels) -> None:
         theme = self.theme
-        marks = self.marks()
         for a, at, radius in marks:
             dim = bool(self.picked) and not (a.ops & self.picked)
             edge = theme.b if self.before else theme.bg1

@@ -8,10 +8,10 @@ from PySide6.QtGui import QColor, QKeyEvent
 
 from app.plots.patterns import STACK
 from app.quantities import between, plain, seconds
-from app.theme import CURVE_WIDTH, SECOND_WIDTH, SUPPORT_PX, Theme
+from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
 from app.views.canvas import Canvas, Card
 from app.views.labels import Labels
-from app.views.paint import Paint, Points, face, pill_box
+from app.views.paint import Paint, Points, face, pill_box, width
 from app.views.scale import Scale
 from app.views.sweep import axes, shifts
 from app.views.sweep.axes import Halves
@@ -40,6 +40,13 @@ class SweepCanvas(Canvas):
         """Draw these."""
         self.found, self.stale, self.over = found, False, None
         self.update()
+
+    def wait(self) -> None:
+        """Paler until there are others; a slider's drag, which says so again and again, changes
+        nothing more."""
+        if not self.stale or self.over is not None:
+            self.stale, self.over = True, None
+            self.update()
 
     # where things stand
 
@@ -104,9 +111,12 @@ class SweepCanvas(Canvas):
         axes.upward(paint, self.halves, y)
         axes.along(paint, self.halves, x, first.here, title, self.width())
         self._unfit(paint, found, x, labels)
-        self._shares(paint, first, x)
+        shifted = shifts.places(x, found.shifts)
+        self._shares(paint, first, x, [*shifted, x.at(first.here)])
         self._lines(paint, found, x, y, labels)
         shifts.lines(paint, self.halves, x, found.shifts)
+        top = self.halves[0]
+        labels.take(*(QRectF(at - 2, top.top(), 4, top.height()) for at in shifted))
         for index in reversed(range(len(found.curves))):
             curve = found.curves[index]
             crosses(paint, curve.measured, self._colour(index, curve), x, y, labels)
@@ -144,7 +154,8 @@ class SweepCanvas(Canvas):
         labels.take(box)
         paint.pill(top.right() - 3, top.bottom() - 12, words, self.theme.danger, align=1.0)
 
-    def _shares(self, paint: Paint, first: Curve, x: Scale) -> None:
+    def _shares(self, paint: Paint, first: Curve, x: Scale, lines: list[float]) -> None:
+        """Each regime's share on those before it, its name where none of the lines goes through."""
         theme = self.theme
         _, area = self.halves
         xs = x.many(first.values)
@@ -158,6 +169,8 @@ class SweepCanvas(Canvas):
                 paint.line(points(xs, high_y), theme.bg1, 1.0)
             thick = band * area.height()
             inner = (xs > area.left() + 38) & (xs < area.right() - 38)
+            for line in lines:
+                inner &= np.abs(xs - line) > 0.5 * width(regime, LABEL_PX, 600) + 8
             if inner.any():
                 at = int(np.argmax(np.where(inner, thick, -1.0)))
                 if thick[at] >= 20:

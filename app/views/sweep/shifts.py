@@ -23,6 +23,11 @@ def lines(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> No
         paint.line(line, paint.theme.regime(after).ink, 1.6, dashed=True)
 
 
+def places(x: Scale, shifts: Iterable[Shift]) -> list[float]:
+    """Where the lines stand."""
+    return [x.at(first) for first, _ in _known(shifts)]
+
+
 def names(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:
     """The regime that begins and its first value, between the halves."""
     top, below = halves

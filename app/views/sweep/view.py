@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
+from app.formulas.formula import Formula
+from app.formulas.points import time_at
 from app.quantities import between, count_of, data, percent, plain, seconds
 from app.theme import Theme
 from app.views.strip_view import StripView
 from app.views.sweep.canvas import SweepCanvas
-from app.views.sweep.curves import NAMES, CancelledError, Curves, curves, lacking, moved
+from app.views.sweep.curves import (
+    NAMES,
+    CancelledError,
+    Curves,
+    curves,
+    lacking,
+    moved,
+    within_words,
+)
 from app.views.view import Question, Side
 from simulator.prediction import REGIMES
 
@@ -36,14 +47,13 @@ class Sweep(StripView):
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         """The curves so far stay, paler, until those of these sides are there."""
         self.sides, self.current = sides, current
-        self.canvas.stale, self.canvas.over = True, None
+        self.canvas.wait()
         for button, (axis, words) in zip(
             self.switch.buttons(), {"batch": "Batch", "seq": "Sequence"}.items(), strict=True
         ):
             why = lacking(sides[current].scenario, axis)
             button.setEnabled(not why or axis == self.axis)
             button.setToolTip(why or f"Axis: {words}")
-        self.canvas.update()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         axis = self.axis
@@ -64,6 +74,14 @@ class Sweep(StripView):
             self.said.setToolTip("\n".join([*sentences, *found.notes]))
             some = any(curve.measured for curve in found.curves)
             self.said.setText("× measured    band: 80% interval" if some else _BAND)
+
+    def formula(self, at: QPoint) -> Formula | None:
+        first, over = self.canvas.first, self.canvas.over
+        row = None if first is None else first.row(first.here) if over is None else int(over)
+        if first is None or row is None:
+            return None
+        where = f"{within_words(NAMES[self.axis])} {plain(float(first.values[row]))}"
+        return time_at(where, {name: float(each[row]) for name, each in first.columns.items()})
 
     def subtitle(self) -> str:
         return f"time and shares over {NAMES[self.axis].lower()}"

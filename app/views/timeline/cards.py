@@ -69,6 +69,10 @@ def area_card(lanes: Lanes, low_s: float, high_s: float) -> Card:
     rows = [(f"{name}-bound kernels" if name in REGIMES else f"idle, {name}", words)
             for name, words in rows]  # fmt: skip
     busy = sum(sums[name] for name in REGIMES)
+    ends = lanes.gpu.begin_s[:1].sum(), lanes.gpu.end_s[-1:].sum()
+    between = min(high_s, ends[1]) - max(low_s, ends[0]) - sum(sums.values())
+    if between > 1e-12:
+        rows.append(("idle, between kernels", f"{seconds(between)}, {percent(between / span)}"))
     inside = lanes.gpu.within(low_s, high_s)
     count = int((lanes.gpu.kind[inside] < len(REGIMES)).sum())
     work = sum(value for name, value in host.items() if name != WAITS)

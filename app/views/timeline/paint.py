@@ -141,6 +141,16 @@ def host_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
             words = lanes.host_label(int(slices.of[place]))
         if words and width(words) + 5 <= box.width():
             paint.text(box.center().x(), row.center().y(), words, theme.ink, align=0.5)
+    host_done(paint, lanes, x, row)
+
+
+def host_done(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
+    """Why the host's lane is empty from here on, where there is room to say it."""
+    ends = lanes.host.end_s
+    left = max(x.begin, min(x.end, x.at(float(ends[-1])))) if ends.size else x.begin
+    words = _launched(lanes)
+    if x.begin < left and left + width(words) + 40 < x.end:
+        paint.text(left + 24, row.center().y(), words, paint.theme.ink3)
 
 
 def _launched(lanes: Lanes) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
+from app.formulas.formula import Formula
+from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
+from app.report.figures import causes
 from app.theme import Theme
 from app.views.strip_view import StripView
 from app.views.timeline.canvas import Spot, TimelineCanvas
@@ -45,6 +49,19 @@ class Timeline(StripView):
         self.canvas.choose(ops)
         self.canvas.reveal()
 
+    def formula(self, at: QPoint) -> Formula | None:
+        lanes, over = self.canvas.lanes, self.canvas.over
+        if lanes is None:
+            return None
+        p = lanes.prediction
+        if not isinstance(over, Spot):
+            return idle(p)
+        of = int(self.canvas.lane(over.lane).of[over.place])
+        if over.lane == "host":
+            return host_op(p, of) or idle(p)
+        waits = int(lanes.gpu.kind[over.place]) >= len(REGIMES)
+        return before(p, of) if waits else kernel(p, of)
+
     def subtitle(self) -> str:
         return idle_words(self.canvas.lanes.prediction) if self.canvas.lanes else ""
 
@@ -57,12 +74,13 @@ class Timeline(StripView):
         cause = np.where(after, SYNC_WAIT, HOST_WAIT).tolist()
         rows = [list(_HEADS)]
         for k, op in enumerate(c.op_of.tolist()):
-            call, idle = p.trace.ops[op], float(s.idle_s[k])
+            call, waited_s = p.trace.ops[op], float(s.idle_s[k])
             rows.append([
                 str(k + 1), found.kernel_label(k), call.name.removeprefix("aten."), call.module,
                 call.phase, REGIMES[bound[k]], seconds(float(s.issue_s[k])),
                 seconds(float(s.start_s[k])), seconds(float(s.end_s[k] - s.start_s[k])),
-                seconds(idle) if idle > 1e-12 else "", cause[k] if idle > 1e-12 else "",
+                seconds(waited_s) if waited_s > 1e-12 else "",
+                cause[k] if waited_s > 1e-12 else "",
             ])  # fmt: skip
         return rows
 
@@ -77,11 +95,11 @@ class Timeline(StripView):
 
 
 def idle_words(p: Prediction) -> str:
-    """GPU idle 1.50 ms: 1.46 waiting for the host, 0.04 for a sync. Of a step among many."""
-    host, sync = p.idle.host_s, p.idle.sync_s
-    total = host + sync
-    if total < 1e-12:
+    """GPU idle 1.50 ms: 1.46 waiting for the host, 0.04 between kernels. Of a step among many."""
+    found = [(name, value) for name, value in causes(p) if value > 1e-12]
+    total = sum(value for _, value in found)
+    if not found:
         return "GPU never idle between steps back to back"
     scale, _ = seconds_unit(total)
-    return (f"GPU idle {seconds(total)}: {number(host / scale)} waiting for the host, "
-            f"{number(sync / scale)} for a sync")  # fmt: skip
+    parts = ", ".join(f"{number(value / scale)} {name}" for name, value in found)
+    return f"GPU idle {seconds(total)}: {parts}"

@@ -10,11 +10,13 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.theme import Theme
+from app.views.combinations.axes import MOST_POINTS, axes_of, usual, values
 from app.views.combinations.lines import segments
-from app.views.combinations.table import axes_of, combined
+from app.views.combinations.table import FIGURES, combined
 from app.views.combinations.view import Combinations
 from app.views.sweep.curves import CancelledError
 from app.views.view import Side
+from simulator.prediction import REGIMES
 from simulator.scenario import Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
@@ -29,14 +31,32 @@ def column(view: Combinations, name: str) -> int:
     return [c.name for c in view.canvas.table.columns].index(name)
 
 
-def test_the_axes_are_of_what_needs_no_other_trace(side: Side) -> None:
-    axes = axes_of(side)
+def names(view: Combinations) -> list[str]:
+    assert view.canvas.table is not None
+    return [c.name for c in view.canvas.table.columns]
+
+
+def test_the_usual_axes_need_no_other_trace(side: Side) -> None:
+    axes = axes_of(side, usual(side))
     assert list(axes) == ["batch", "gpu", "mode", "host_speed"]
     assert axes["batch"] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
     assert "h200_sxm" in axes["gpu"] and len(axes["gpu"]) == 6
     compiled = Side("A", "B", Scenario("mlp-tiny", mode="compiled"),
                     predict(Scenario("mlp-tiny", mode="compiled")))  # fmt: skip
-    assert "mode" not in axes_of(compiled)
+    assert "mode" not in usual(compiled) and "mode" not in values(compiled)
+
+
+def test_every_axis_can_be_asked_for_and_not_too_many_points(side: Side) -> None:
+    every = values(side)
+    assert {"precision", "bandwidth", "host_speed", "batch"} < set(every)
+    assert every["precision"][:3] == ["fp32", "bf16", "fp16"]
+    assert every["bandwidth"] == [0.5, 1.0, 2.0, 4.0]
+    wide = axes_of(side, list(every))
+    count = 1
+    for each in wide.values():
+        count *= len(each)
+    assert count <= MOST_POINTS and list(wide) == list(every)
+    assert side.prediction.gpu.id in wide["gpu"]
 
 
 def test_every_line_is_a_prediction(view: Combinations, side: Side) -> None:
@@ -49,7 +69,81 @@ def test_every_line_is_a_prediction(view: Combinations, side: Side) -> None:
         assert time == pytest.approx(p.period_s, rel=1e-9)
         assert table.regime(row) == p.regime
         named = [c.said(float(c.values[row])) for c in table.columns[:4]]
-        assert p.gpu.id in named and p.mode in named
+        assert any(p.gpu.name.startswith(n) for n in named) and p.mode.replace("_", " ") in named
+    assert names(view)[3:] == ["Host speed", "Time", "Throughput", "Memory needed"]
+    assert table.columns[3].words == ("0.5×", "1×", "2×", "4×")
+    assert view.legend.words() == [
+        f"{int((table.regimes == at).sum()):,} {r}" for at, r in enumerate(REGIMES)
+    ]
+
+
+def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> None:
+    wondered: list[bool] = []
+    view.wondered.connect(lambda: wondered.append(True))
+    view.axes.figures["Compute share"].trigger()
+    assert names(view)[-1] == "Compute share" and not wondered  # it is known already
+    assert view.canvas.table is not None
+    share = view.canvas.table.columns[-1]
+    assert share.share and share.values.min() >= 0 and share.values.max() <= 1
+    view.canvas.brush(column(view, "GPU"), -0.4, 0.4)
+    view.axes.axes["gpu"].trigger()
+    view.axes.axes["bandwidth"].trigger()
+    assert len(wondered) == 2
+    assert view.said.text() == f"predicting {9 * 2 * 4 * 4} …" and view.canvas.stale
+    question = view.question((side,), 0)
+    assert question is not None
+    view.answer(question(lambda: False))
+    assert names(view)[:4] == ["Bandwidth", "Batch", "Mode", "Host speed"] or set(
+        names(view)[:4]) == {"Batch", "Mode", "Host speed", "Bandwidth"}  # fmt: skip
+    assert (
+        view.said.text() == f"{9 * 2 * 4 * 4} of {9 * 2 * 4 * 4} kept" and not view.canvas.brushes
+    )
+    for action in (*view.axes.axes.values(), *view.axes.figures.values()):
+        if action.isChecked():
+            action.trigger()
+    left = [a for a in (*view.axes.axes.values(), *view.axes.figures.values()) if a.isChecked()]
+    assert len(left) == 2  # a picture needs two
+    assert list(view.axes.figures) == list(FIGURES)
+
+
+def test_an_axis_is_moved_by_its_title_and_keeps_its_brush(view: Combinations) -> None:
+    canvas, before = view.canvas, names(view)
+    canvas.brush(0, 0.6, 1.4)
+    pointer(canvas, QEvent.Type.MouseButtonPress, QPointF(canvas.across(0), 12))
+    pointer(canvas, QEvent.Type.MouseMove, QPointF(canvas.across(2) + 5, 12))
+    pointer(canvas, QEvent.Type.MouseButtonRelease, QPointF(canvas.across(2) + 5, 12))
+    assert names(view) == [before[1], before[2], before[0], *before[3:]]
+    assert canvas.brushes == {2: (0.6, 1.4)} and canvas.axis == 2
+    QTest.keyClick(canvas, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(canvas, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    assert names(view) == before and canvas.brushes == {0: (0.6, 1.4)}
+
+
+def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
+    canvas, table = view.canvas, view.canvas.table
+    assert table is not None and view.side is not None
+    asked: list[Scenario] = []
+    view.asked.connect(asked.append)
+    for at, value in ((0, 3), (1, 2), (2, 1), (3, 0)):
+        canvas.brush(at, value - 0.4, value + 0.4)
+    (row,) = np.flatnonzero(canvas.kept).tolist()
+    ys = [canvas.scale(c).at(float(c.values[row])) for c in table.columns[:2]]
+    middle = QPointF((canvas.across(0) + canvas.across(1)) / 2, sum(ys) / 2)
+    pointer(canvas, QEvent.Type.MouseMove, middle)
+    assert canvas.over == row
+    card = canvas.card()
+    assert card is not None and dict(card.rows)["Batch"] == "8" and card.regime is not None
+    pointer(canvas, QEvent.Type.MouseButtonPress, middle)
+    assert asked[0].batch == 8 and asked[0].mode == "cuda_graph"
+    QTest.keyClick(canvas, Qt.Key.Key_Escape)
+    assert canvas.over is None
+    for _ in range(2):
+        QTest.keyClick(canvas, Qt.Key.Key_Period)
+    rate = table.columns[column(view, "Throughput")].values
+    assert canvas.over == int(np.argsort(-rate, kind="stable")[1])  # the second fastest
+    QTest.keyClick(canvas, Qt.Key.Key_Comma)
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    assert asked[1] == table.scenario(view.side.scenario, int(np.argmax(rate)))
 
 
 def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
@@ -114,7 +208,7 @@ def test_keys_do_the_same(view: Combinations) -> None:
 
 def test_nobody_waits_any_more(side: Side) -> None:
     with pytest.raises(CancelledError):
-        combined(side, lambda: True)
+        combined(side, ["batch"], lambda: True)
 
 
 def test_it_is_drawn_and_written(shown: Any, side: Side, theme: Theme, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The workspace Fusion: blocks where they belong, joined by key, click and drag."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.quantities import data
 from app.theme import DARK, Theme
 from app.views.fusion.scene import parts, scene, stays
 from app.views.fusion.view import FusionView
@@ -15,7 +17,7 @@ from app.views.view import Side
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply
 from simulator.whatif.joining import OUTSIDE, Joining
-from tests.app.views.conftest import picture, pointer
+from tests.app.views.conftest import picture, pointer, svg
 
 ASKED = Scenario("bert-base", batch=64, seq=128, dtype="bf16", sizes={"layers": 2})
 
@@ -109,7 +111,11 @@ def test_keys_choose_and_pull_apart(shown: Any) -> None:
     joined = apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"})
     side = Side("A", "Joined", joined, predict(joined))
     view = shown(FusionView, (side,), size=(1240, 620))
-    assert "less by what is joined" in view.head.text()
+    assert view.head.text() == "layers.0 moves"
+    scene = view.canvas.scene
+    saved = sum(each.bytes_saved for each in scene.sets)
+    assert saved > 0 and view.figure.text() == data(scene.bytes - saved)
+    assert f", {data(saved)} less by what is joined" in view.told.text()
     asked: list[Scenario] = []
     view.asked.connect(asked.append)
     up = list(view.canvas.scene.blocks).index(_op(view, "up"))
@@ -140,3 +146,10 @@ def test_both_themes_are_painted(view: FusionView, theme: Theme) -> None:
     colours = {image.pixelColor(x, y).name() for x in range(0, 1240, 3) for y in range(0, 620, 3)}
     assert theme.bg2.lower() in colours and len(colours) > 40
     view.restyle(DARK)
+
+
+def test_bytes_are_written_at_what_leaves_a_block(view: FusionView, tmp_path: Path) -> None:
+    flows = {data(f.bytes) for f in view.canvas.scene.flows if f.bytes}
+    text = svg(view.canvas, tmp_path / "f.svg")
+    written = {words for words in flows if f">{words}<" in text}
+    assert written and len(written) >= len(flows) / 2  # as far as there is room

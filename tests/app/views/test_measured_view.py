@@ -63,6 +63,11 @@ def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path)
     twin.show()
     lines = twin.copied().split("\n")
     assert [line.split("\t") for line in lines] == view.rows()[1:]
+    cells = [twin.table.item(0, at) for at in range(twin.table.columnCount())]
+    across = [cell.textAlignment() & 0xF for cell in cells if cell is not None]
+    sides = dict(zip(view.rows()[0], across, strict=True))
+    assert sides["Op"] == Qt.AlignmentFlag.AlignLeft.value
+    assert sides["Calls"] == sides["Predicted"] == Qt.AlignmentFlag.AlignRight.value
     twin.table.selectRow(1)
     assert twin.copied() == lines[1]
     twin.close()

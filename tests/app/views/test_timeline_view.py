@@ -9,6 +9,7 @@ from msgspec import structs
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.quantities import seconds
 from app.theme import DARK, LIGHT, Theme
 from app.views.scale import Scale
 from app.views.timeline.canvas import Spot
@@ -17,7 +18,7 @@ from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split
 from app.views.timeline.view import Timeline, idle_words
 from app.views.view import Side
 from simulator.issued import issued
-from simulator.prediction import Columns, Prediction
+from simulator.prediction import Columns, Idle, Prediction
 from simulator.scenario import Scenario, predict
 from simulator.timeline import Schedule
 from tests.app.views.conftest import picture, pointer, svg
@@ -206,12 +207,24 @@ def test_a_step_without_kernels(shown: Any, side: Side) -> None:
 
 
 def test_idle_in_words(tiny_prediction: Prediction) -> None:
-    p = tiny_prediction
-    words = idle_words(p)
-    assert words.startswith("GPU idle ") and words.endswith(" for a sync")
-    host = float(words.partition(": ")[2].split(" ")[0])
-    assert host == pytest.approx(1e6 * p.idle.host_s, rel=5e-3) or host == pytest.approx(
-        1e3 * p.idle.host_s, rel=5e-3)  # fmt: skip
+    p = replace(tiny_prediction, period_s=5e-3, gpu_busy_s=3.5e-3, idle=Idle(1.46e-3, 0.0))
+    assert idle_words(p) == ("GPU idle 1.50 ms: 1.46 waiting for the host, 0.0400 between kernels")
+    assert idle_words(replace(p, idle=Idle(1e-3, 4.6e-4))) == (
+        "GPU idle 1.50 ms: 1.00 waiting for the host, 0.460 waiting for a sync, "
+        "0.0400 between kernels"
+    )
+    never = replace(p, idle=Idle(0.0, 0.0), gpu_busy_s=5e-3)
+    assert idle_words(never) == "GPU never idle between steps back to back"
+
+
+def test_gaps_of_a_graph_are_told_apart_from_the_host() -> None:
+    p = predict(Scenario("mlp-tiny", mode="cuda_graph"))
+    found = lanes(p)
+    begin, end = float(found.gpu.begin_s[0]), float(found.gpu.end_s[-1])
+    rows = dict(area_card(found, begin, end).rows)
+    gaps = end - begin - sum(found.gpu.sums(begin, end).values())
+    assert gaps > 0 and rows["idle, between kernels"].startswith(f"{seconds(gaps)}, ")
+    assert "waiting for the host" not in idle_words(p)
 
 
 def test_the_table_the_svg_and_the_theme(shown: Any, side: Side, theme: Theme,

@@ -1,4 +1,4 @@
-"""Gradients of convolutions' weights: as many copies as an H200 was seen to make."""
+"""Gradients of convolutions: as many copies as an H200 was seen to make."""
 
 from __future__ import annotations
 
@@ -38,3 +38,24 @@ def test_weights_that_are_channels_last_already_need_none() -> None:
     for layer in layers:
         layer.weight = nn.Parameter(layer.weight.to(memory_format=torch.channels_last))
     assert _copies(*layers) == []
+
+
+class Lines(nn.Module):
+    """A convolution, then a norm over the channels of each pixel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turned, self.norm = nn.Conv2d(128, 128, 1), nn.LayerNorm(128)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.turned(x).permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+def test_what_comes_of_lines_is_copied_for_a_convolution() -> None:
+    with torch.device("meta"):
+        layers = nn.Conv2d(128, 128, 1), Lines()
+    made = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
+    ops = fused(made, gpu("h200")).trace.ops
+    copies = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
+    # the norm's gradient, not that of the convolution behind it, which cuDNN made
+    assert [op.outputs[0].shape for op in copies] == [(2, 128, 16, 16)]

@@ -43,6 +43,17 @@ class Rectified(nn.Module):
         return self.second(torch.relu(self.first(x)) * x)
 
 
+class Weighing(nn.Module):
+    """A product of a softmax in full precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.into = nn.Linear(64, 64)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.softmax(self.into(x).float(), -1).to(y.dtype) @ y
+
+
 def compiled(module: nn.Module, *args: Tensor) -> Prediction:
     found = trace(module, args, phase="training", optimizer=None)
     return predict_trace(found, mode="compiled")
@@ -56,14 +67,27 @@ def generated(p: Prediction, phase: str, part: str) -> list[Op]:
 def test_the_logits_are_kept_and_not_their_log_softmax():
     module = Classifier().bfloat16()
     p = compiled(module, torch.zeros(ROWS, WIDTH).bfloat16(), torch.zeros(ROWS, dtype=torch.int64))
-    # kept: the logits in bf16, 64·1024·2 = 131,072; log(sum(exp)) of each row, 64·4 = 256; the
-    # loss and the sum of weights, 4 each. In eager mode the log-softmax, 64·1024·4 = 262,144
-    assert carried_bytes(p.trace) == 131_072 + 256 + 8
-    (sums,) = generated(p, "forward", "logsumexp")
-    assert sums.signature.write_bytes == 256
+    # kept: the logits in bf16, 64·1024·2 = 131,072; the largest and the logarithm of the sum of
+    # each row, 2·64·4 = 512; the loss and the sum of weights, 4 each. In eager mode the
+    # log-softmax, 64·1024·4 = 262,144
+    assert carried_bytes(p.trace) == 131_072 + 512 + 8
+    (sums,) = generated(p, "forward", "amax")
+    assert sums.signature.write_bytes == 512
     (gradient,) = generated(p, "backward", "_log_softmax_backward_data")
     assert "sub" in gradient.signature.args["ops"]  # made again, from the logits in bf16
     assert max(t.nbytes for t in gradient.inputs) == 131_072
+
+
+def test_the_scores_are_kept_and_not_their_softmax():
+    scores = torch.zeros(ROWS, 64, 64).bfloat16()
+    p = compiled(Weighing().bfloat16(), scores, torch.zeros(ROWS, 64, WIDTH).bfloat16())
+    wide = ROWS * 64 * 64 * 4
+    (made,) = generated(p, "forward", "amax")
+    # in half precision for the product, with the largest and the sum of each row
+    assert sorted(t.nbytes for t in made.outputs) == [ROWS * 64 * 4, ROWS * 64 * 4, wide // 2]
+    (again,) = generated(p, "backward", "_softmax_backward_data")
+    assert "exp" in again.signature.args["ops"]
+    assert all(t.nbytes < wide for t in again.inputs)
 
 
 def test_of_a_relu_the_mask_is_kept_where_nothing_else_reads_it():

@@ -10,7 +10,7 @@ from simulator import trace
 from simulator.fusion import fused
 from simulator.fusion.access import Part, read, region_of, strides_apart, value_of, walk
 from simulator.fusion.offsets import offsets
-from simulator.fusion.strides import joins, padded
+from simulator.fusion.strides import crosses, joins, padded
 from simulator.hardware import gpu
 from simulator.records import Op, Trace, row_major
 from simulator.records import Tensor as Shape
@@ -191,3 +191,38 @@ def test_a_read_keeps_whose_it_is() -> None:
     assert read((3, 1), 0, ()) == (3, 1)
     seen = read(7, 0, ((8, 150528), (768, 196)))
     assert value_of(seen) == 7 and strides_apart(seen) and not strides_apart((3, 1))
+
+
+class Corners(nn.Module):
+    """Two by two elements of what a loop makes, side by side in a row that is summed up."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.exp(x)
+        parts = x[:, 0::2, 0::2], x[:, 1::2, 0::2], x[:, 0::2, 1::2], x[:, 1::2, 1::2]
+        return torch.cat(parts, dim=-1).sum(-1)
+
+
+def test_what_is_computed_on_the_way_is_read_from_each_place() -> None:
+    found = trace(Corners(), (torch.zeros(2, 8, 8, 16),))
+    (launch,) = fused(found, H200).trace.ops
+    assert [t.nbytes for t in launch.inputs] == [2 * 4 * 4 * 16 * 4] * 4  # a quarter each
+
+
+IMAGE = Shape((2, 6, 4, 4), "float32", (96, 1, 24, 6))  # channels last
+
+
+@pytest.mark.parametrize(
+    ("made", "shape", "stride", "wanted"),
+    [
+        (IMAGE, (32, 6), (6, 1), True),  # a pixel's channels lie 16 apart, the images between
+        (IMAGE, (6, 32), (1, 6), True),
+        (IMAGE, (2, 16, 6), (96, 6, 1), False),  # each dimension is one of the buffer's, or two
+        (IMAGE, (2, 4, 4, 6), (96, 24, 6, 1), False),
+        (Shape((2, 4, 4, 6), "float32", (96, 24, 6, 1)), (32, 6), (6, 1), False),
+        (IMAGE, (16, 6), (6, 1), False),  # a part of it
+    ],
+)
+def test_a_view_across_needs_a_copy(
+    made: Shape, shape: tuple[int, ...], stride: tuple[int, ...], wanted: bool
+) -> None:
+    assert crosses(made, Shape(shape, "float32", stride)) == wanted

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from simulator.fusion import fused
 from simulator.fusion.functional import functional
+from simulator.fusion.taking_apart import taken_apart
 from simulator.hardware import gpu
 from simulator.memory import carried_bytes
 from simulator.networks.output import Output
@@ -107,7 +108,8 @@ def test_a_pool_keeps_a_byte_for_each_place_and_its_backward_adds_atomically() -
     assert sizes(pool) == ([whole], [quarter, quarter // 4])
     zeros, added = launches(found, "backward", "max_pool2d_with_indices_backward")
     assert sizes(zeros) == ([], [whole])
-    assert sizes(added) == ([quarter, quarter // 4], [quarter])  # a gradient, a place; into as many
+    # a gradient, a place, what is there already; into as many
+    assert sizes(added) == ([quarter, quarter // 4, quarter], [quarter])
 
 
 def test_of_a_window_above_25_the_places_stay_numbers() -> None:
@@ -128,3 +130,23 @@ def test_the_gradient_of_returned_logits_is_zeros_that_are_added() -> None:
     assert not launches(alone, "backward", "aten.zeros.default")
     (gradient,) = launches(alone, "backward", "_log_softmax_backward_data")
     assert sizes(gradient)[0].count(logits) == 1
+
+
+class Halves(nn.Module):
+    """Two batch norms of one gradient, in half precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = (nn.Conv2d(8, 8, 1, bias=False) for _ in range(2))
+        self.norm, self.beside = nn.BatchNorm2d(8), nn.BatchNorm2d(8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.norm(self.one(x)) + self.beside(self.other(x)))
+
+
+def test_a_gradient_that_two_norms_read_is_widened_once() -> None:
+    found = step(Halves().bfloat16(), torch.zeros(4, 8, 16, 16, dtype=torch.bfloat16))
+    casts = [op for op in taken_apart(found).trace.ops
+             if op.phase == "backward" and op.name == "aten._to_copy.default"
+             and op.outputs[0].dtype == "float32"]  # fmt: skip
+    assert len(casts) == 1

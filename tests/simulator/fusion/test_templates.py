@@ -99,5 +99,8 @@ def test_what_ifs_keep_templates_in_a_graph_of_all_and_drop_them_with_another_le
     assert (graph.mode, graph.fusion) == ("cuda_graph", "max-autotune")
     level = setting(apply(asked, "fusion", {"level": "pointwise"}))
     assert (level.mode, level.fusion) == ("reduce-overhead", "pointwise")
+    assert "without the templates that it would choose, which pointwise" in level.notes[-1]
+    whole = setting(apply(asked, "fusion", {"level": "compiled"}))
+    assert (whole.mode, whole.fusion) == ("max-autotune", None)  # which fuses all already
     off = setting(apply(asked, "fusion", {"level": "none"}))
     assert (off.mode, off.fusion) == ("eager", None)

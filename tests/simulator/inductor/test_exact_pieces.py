@@ -96,8 +96,8 @@ def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
         "mm", "reduction", "_local_scalar_dense", "mm", "pointwise"
     ]  # fmt: skip
     assert found.notes == (
-        "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source code; "
-        "the optimizer stays eager",
+        "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source "
+        "code; the optimizer stays eager",
         "the rules answer for 1 graph, which Inductor does not schedule: NotImplementedError: no "
         "loop",
     )

@@ -184,10 +184,17 @@ def test_a_plain_product_knows_what_its_loads_divide() -> None:
 
 
 def test_few_channels_are_multiplied_as_the_eight_they_are_padded_to() -> None:
-    *_, main, _ = kernels(conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
+    *_, main, _ = kernels(conv("bfloat16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
     # 8·7·7; but the FLOPs that count are those of 3 channels: 2 · 32·112·112 · 64 · 147
     assert (main.dims["variant"], main.dims["depth"]) == ("fwd_first", 392)
     assert main.flops == 7_552_892_928
+
+
+def test_a_kernel_is_made_for_images_in_half_precision() -> None:
+    *_, main, _ = kernels(conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
+    assert (main.dims["variant"], main.dims["depth"]) == ("fwd_image", 196)  # 4·7·7
+    *_, other, _ = kernels(conv("float16", (32, 3, 224, 224), (64, 3, 5, 5), 112, stride=2))
+    assert (other.dims["variant"], other.dims["depth"]) == ("fwd_first", 200)  # 8·5·5
 
 
 def test_one_group_has_its_part_of_everything() -> None:
@@ -214,13 +221,22 @@ def test_gradient_in_another_layout_is_copied_once() -> None:
 
 
 def test_no_tensor_core_for_the_dtype_needs_no_conversion() -> None:
-    (main,) = kernels(conv("float32", (32, 64, 56, 56), (64, 64, 3, 3), 56), V100)
+    (main,) = kernels(conv("float32", (32, 64, 56, 56), (64, 64, 1, 1), 56), V100)
     assert (main.engine, main.dtype) == ("vector", "float32")
-    # a fused multiply-add is 2 FLOPs and 1 instruction: 32·56·56 · 64 · 576
-    assert main.instructions == main.flops // 2 == 3_699_376_128
-    # float16 has them, but no counter: that is Hopper's
+    # a fused multiply-add is 2 FLOPs and 1 instruction: 32·56·56 · 64 · 64
+    assert main.instructions == main.flops // 2 == 411_041_792
+    # float16 has them, but no counter: that is Hopper's; they write NCHW
     half = conv("float16", (32, 64, 56, 56), (64, 64, 3, 3), 56)
-    assert families(half, V100) == ["layout", "layout", "conv", "layout"]
+    assert families(half, V100) == ["layout", "layout", "conv"]
+
+
+def test_winograd_keeps_the_flops_of_the_convolution() -> None:
+    op = conv("float32", (32, 64, 56, 56), (64, 64, 3, 3), 56)
+    image, weights, main, result = kernels(op, V100)
+    assert {k.engine for k in (image, weights, main, result)} == {"vector"}
+    # 32·56·56 · 64 · 576 multiply-adds, of which 36 for 144 are done: 14·14 patches, 4 for 4
+    assert main.flops == 2 * 3_699_376_128
+    assert main.instructions == 3_699_376_128 // 4
 
 
 def test_float64_runs_on_vectors() -> None:

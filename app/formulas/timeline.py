@@ -1,0 +1,70 @@
+"""How what a timeline shows comes about: kernels, the time before them, the host's ops."""
+
+from __future__ import annotations
+
+from app.formulas.formula import Formula
+from app.quantities import data, percent, plain, scaled, seconds
+from app.report.figures import causes
+from simulator.hosts import COUNTS
+from simulator.issued import issued
+from simulator.prediction import Prediction
+
+_MOST = 4
+
+
+def idle(p: Prediction) -> Formula:
+    """What of a step no kernel runs in."""
+    waits = [f"{seconds(value)} {name}" for name, value in causes(p) if value > 1e-12]
+    return Formula(
+        "GPU idle", "time of a step − time in which a kernel runs",
+        f"{seconds(p.period_s)} − {seconds(p.gpu_busy_s)} = {seconds(p.period_s - p.gpu_busy_s)}",
+        f"Of it: {', '.join(waits)}." if waits else "", "06-cuda-graph",
+    )  # fmt: skip
+
+
+def kernel(p: Prediction, k: int) -> Formula:
+    """The time of a launch on the GPU."""
+    c, work = p.columns, p.works[int(p.columns.work_of[k])]
+    computing, moving, fixed = (float(x[k]) for x in (c.compute_s, c.memory_s, c.fixed_s))
+    amounts = f"{scaled(work.flops, 'FLOP')} in {seconds(computing)}, {data(work.bytes)} in "
+    return Formula(
+        "Time of a kernel", "the longer of computing and moving + its start and end",
+        f"max({seconds(computing)}, {seconds(moving)}) + {seconds(fixed)} = "
+        f"{seconds(float(c.duration_s[k]))}",
+        f"{amounts}{seconds(moving)}, at the rates that kernels like it reach.", "03-intensity",
+    )  # fmt: skip
+
+
+def before(p: Prediction, k: int) -> Formula:
+    """How long the GPU stands idle before a launch."""
+    s = p.schedule
+    start, idle_s = float(s.start_s[k]), float(s.idle_s[k])
+    ready = float(s.issue_s[k]) + p.host.latency_s
+    return Formula(
+        "GPU idle before", "start of this kernel − when the GPU was free for it",
+        f"{seconds(start, 4)} − {seconds(start - idle_s, 4)} = {seconds(idle_s)}",
+        f"The host had launched it at {seconds(float(s.issue_s[k]), 4)}; with "
+        f"{seconds(p.host.latency_s)} on its way it could start at {seconds(ready, 4)}.",
+        "06-cuda-graph",
+    )  # fmt: skip
+
+
+def host_op(p: Prediction, op: int) -> Formula | None:
+    """The host's work for an op; None where no op is issued by itself."""
+    if p.mode != "eager":
+        return None
+    found = issued(p.trace, p.gpu)
+    counts: list[float] = found.counts[op].tolist()
+    parts = [(name, n, p.host.seconds[name]) for name, n in zip(COUNTS, counts, strict=False) if n]
+    parts.append(("launch", float(found.launches[op]), p.host.launch_s))
+    parts = sorted((part for part in parts if part[1]), key=lambda part: -part[1] * part[2])
+    whole = sum(n * each for _, n, each in parts)
+    said = [f"{name.replace('_', ' ')} {plain(n)} × {seconds(each)}" for name, n, each in parts]
+    rest = sum(n * each for _, n, each in parts[_MOST:])
+    more = [f"{seconds(rest)} for others"] if rest else []
+    return Formula(
+        "Host time of an op", "how often it does each thing × the time of each on this host",
+        f"{' + '.join(said[:_MOST] + more) or '0'} = {seconds(whole)}",
+        f"{percent(whole / p.host_s)} of the host's work of a step." if p.host_s else "",
+        "05-one-sentence-or-sixty",
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+"""The menu of what combinations are over, and of the figures that are drawn of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QToolButton
+
+from app.views.combinations.axes import values
+from app.views.combinations.table import FIGURES
+from app.views.strip import Strip
+from app.views.sweep.curves import axis_name
+from app.views.view import Side
+
+_LEAST = 2
+
+
+class AxesMenu:
+    """`changed` is told the names of the axes and of the figures that are ticked; two of them at
+    least stay."""
+
+    def __init__(self, strip: Strip, changed: Callable[[list[str], list[str]], None]) -> None:
+        self.changed = changed
+        self.axes: dict[str, QAction] = {}
+        self.figures: dict[str, QAction] = {}
+        self.button = strip.button("Axes ▾", "Choose the axes", lambda: None)
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu = QMenu(self.button)
+        self.menu.setAccessibleName("Axes")
+        self.button.setMenu(self.menu)
+        self.button.setStyleSheet("QToolButton::menu-indicator { image: none; }")
+
+    def fill(self, side: Side, axes: Sequence[str], figures: Sequence[str]) -> None:
+        """What a side has, the named ones ticked."""
+        known = list(values(side))
+        if known != list(self.axes):
+            self.menu.clear()
+            self._head("Combine the values of")
+            self.axes = {name: self._action(axis_name(name)) for name in known}
+            self._head("Show of each")
+            self.figures = {name: self._action(name) for name in FIGURES}
+        for actions, ticked in ((self.axes, axes), (self.figures, figures)):
+            for name, action in actions.items():
+                with QSignalBlocker(action):
+                    action.setChecked(name in ticked)
+
+    def _head(self, words: str) -> None:
+        self.menu.addAction(words).setEnabled(False)
+
+    def _action(self, words: str) -> QAction:
+        action = self.menu.addAction(words)
+        action.setCheckable(True)
+        action.toggled.connect(lambda _: self._toggled(action))
+        return action
+
+    def _toggled(self, action: QAction) -> None:
+        axes = [name for name, each in self.axes.items() if each.isChecked()]
+        figures = [name for name, each in self.figures.items() if each.isChecked()]
+        if not axes or len(axes) + len(figures) < _LEAST:
+            with QSignalBlocker(action):
+                action.setChecked(True)
+            return
+        self.changed(axes, figures)

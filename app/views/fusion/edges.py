@@ -1,0 +1,60 @@
+"""The bytes that go from op to op, written beside their ribbons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QRectF
+
+from app.quantities import data
+from app.theme import LABEL_PX
+from app.views.fusion.scene import Scene, stays
+from app.views.labels import Labels
+from app.views.paint import Paint, width
+from simulator.whatif.joining import OUTSIDE, Flow
+
+_HIGH = 14.0
+
+
+def arc_top(scene: Scene, box: Callable[[int], QRectF]) -> float:
+    """The height of ribbons that go over other blocks."""
+    return min(box(op).top() for op in scene.blocks) - 26
+
+
+def over_others(flow: Flow, box: Callable[[int], QRectF], pitch: float) -> bool:
+    """Are there blocks between who makes a value and who reads it?"""
+    if OUTSIDE in (flow.maker, flow.reader):
+        return False
+    return box(flow.reader).left() - box(flow.maker).right() > pitch
+
+
+def name_flows(paint: Paint, scene: Scene, box: Callable[[int], QRectF], pitch: float,
+               inside: QRectF, taken: list[QRectF]) -> None:  # fmt: skip
+    """Each value's bytes once where it leaves the block that makes it, and at each way over other
+    blocks; those without room are in the cards alone."""
+    labels = Labels(inside)
+    labels.take(*taken, *(box(op) for op in scene.blocks))
+    named: set[tuple[int, int]] = set()
+    for flow in sorted(scene.flows, key=lambda f: not over_others(f, box, pitch)):
+        if stays(scene, flow) or not flow.bytes or OUTSIDE in (flow.maker, flow.reader):
+            continue
+        over, words = over_others(flow, box, pitch), data(flow.bytes)
+        if not over and (flow.maker, flow.bytes) in named:
+            continue
+        wide, maker, reader = width(words, LABEL_PX, 500) + 4, box(flow.maker), box(flow.reader)
+        middle = (maker.right() + reader.left()) / 2
+        thick = flow.bytes * scene.px_per_byte / 2
+        off = 13 if any(scene.set_of(op) for op in (flow.maker, flow.reader)) else 3
+        places = (
+            (arc_top(scene, box) - thick - _HIGH - 4,) if over
+            else (max(maker.bottom(), reader.bottom()) + off,
+                  min(maker.top(), reader.top()) - off - _HIGH)
+        )  # fmt: skip
+        for top in places:
+            room = QRectF(middle - wide / 2, top, wide, _HIGH)
+            if labels.free(room):
+                labels.take(room)
+                named.add((flow.maker, flow.bytes))
+                ink = paint.theme.memory.ink
+                paint.pill(room.center().x(), room.center().y(), words, ink)
+                break

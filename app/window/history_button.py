@@ -1,0 +1,46 @@
+"""Undo and redo as arrows in the head; their names say what they would undo."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette, QPen, QPolygonF
+from PySide6.QtWidgets import QToolButton
+
+_SIDE = 26
+
+
+class HistoryButton(QToolButton):
+    """Triggers an action, and can be pressed while that can be done. The arrow turns back (undo)
+    or `forward`, in the colour of the window's text."""
+
+    def __init__(self, action: QAction, forward: bool) -> None:
+        super().__init__()
+        self.action_, self.forward = action, forward
+        self.setFixedSize(_SIDE, _SIDE)
+        self.clicked.connect(action.trigger)
+        action.changed.connect(self._follow)
+        self._follow()
+
+    def _follow(self) -> None:
+        words, key = self.action_.text(), self.action_.shortcut().toString()
+        self.setEnabled(self.action_.isEnabled())
+        self.setAccessibleName(words)
+        self.setToolTip(f"{words} ({key})" if key else words)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        inks = self.palette()
+        role = QPalette.ColorRole.Text if self.isEnabled() else QPalette.ColorRole.PlaceholderText
+        painter.setOpacity(1.0 if self.isEnabled() else 0.55)
+        painter.setPen(QPen(inks.color(QPalette.ColorGroup.Active, role), 1.6))
+        if self.forward:
+            painter.translate(self.width(), 0)
+            painter.scale(-1, 1)
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        box = QRectF(middle.x() - 5.5, middle.y() - 3, 11, 9)
+        painter.drawArc(box, -80 * 16, 210 * 16)
+        tip = QPointF(box.left() + 0.6, box.top() + 2.6)
+        painter.drawPolyline(QPolygonF([tip + QPointF(0.4, -5), tip, tip + QPointF(5, 0.4)]))
+        painter.end()

@@ -1,0 +1,63 @@
+"""Winograd's algorithm for 3×3 convolutions in single precision, on cards whose tensor cores have
+none: 4 × 4 results from 6 × 6 inputs with 36 multiplications instead of 144 (Lavin and Gray,
+"Fast Algorithms for Convolutional Neural Networks", 2016). cuDNN's kernels
+(`winograd_nonfused`) transform the image and the weights, multiply 36 matrices in one batch, and
+transform the result back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from msgspec.structs import replace
+
+from simulator.costs import Work
+from simulator.hardware import GPU
+from simulator.lowering.implicit_gemm import Product
+
+_RESULTS, _TAPS = 4, 9  # along a side, and in all
+_PRODUCTS = 36
+_TILE, _COLUMNS = 128, 32  # rows and columns of a product's tile: of few they are made up
+_ITEM_BYTES = 4
+_SLOTS = 6  # instructions an element of a transformation, about
+
+
+def winograd(c: Product, gpu: GPU) -> Iterator[Work]:
+    """Its kernels, or none where it does not apply or the direct product is faster."""
+    d = c.work.dims
+    plain = prod(d["kernel"]) == _TAPS and d["dims"] == 2 and max(*d["stride"], *d["dilation"]) == 1
+    if not plain or d["groups"] > 1 or c.direction == "wgrad" or c.work.dtype == "float64":
+        return
+    height, width = d["spatial_out" if c.direction == "fwd" else "spatial_in"]
+    tiles = d["n"] * -(-height // _RESULTS) * -(-width // _RESULTS)
+    rows, channels = -(-tiles // _TILE) * _TILE, c.depth // _TAPS
+    image = _PRODUCTS * tiles * channels
+    weights = _PRODUCTS * channels * c.columns
+    result = _PRODUCTS * tiles * c.columns
+    small = sum(_ITEM_BYTES * t.numel for t in (*c.sources, c.target))
+    moved = small + 2 * _ITEM_BYTES * (image + weights + result)
+    wide = -(-c.columns // _COLUMNS) * _COLUMNS
+    fewer = wide * (c.rows * c.depth - _PRODUCTS * rows * channels)
+    rate = (gpu.peak("vector", "fp32") or 1.0) * (gpu.sustained_vector or 1.0)
+    if 2 * fewer / rate < moved / gpu.bandwidth_bytes_per_s:
+        return
+    first, second = (_ITEM_BYTES * t.numel for t in c.sources)
+    yield _transformed(image, first, _ITEM_BYTES * image)
+    yield _transformed(weights, second, _ITEM_BYTES * weights)
+    sizes = {"positions": rows, "columns": c.columns, "depth": channels, "batch": _PRODUCTS}
+    yield replace(
+        c.work,
+        dtype="float32",
+        instructions=_PRODUCTS * rows * channels * c.columns,
+        read_bytes=_ITEM_BYTES * (image + weights),
+        write_bytes=_ITEM_BYTES * result,
+        dims=d | sizes | {"variant": "vector"},
+    )
+    yield _transformed(result, _ITEM_BYTES * result, _ITEM_BYTES * c.target.numel)
+
+
+def _transformed(elements: int, read_bytes: int, write_bytes: int) -> Work:
+    """Into so many elements of 6 × 6 patches, or out of them."""
+    dims = {"elements": elements, "contiguous": True}
+    return Work("pointwise", 0, read_bytes, write_bytes, dtype="float32",
+                instructions=_SLOTS * elements, dims=dims)  # fmt: skip

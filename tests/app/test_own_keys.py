@@ -1,0 +1,76 @@
+"""Keys of the user's own: given, refused where taken, remembered, and as at first again."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtTest import QTest
+
+from app.plots.drawing import application
+from app.state.places import FOLDER_VARIABLE, Remembered
+from app.window.keys import KeysDialog
+from app.window.own_keys import OwnKeys
+
+
+@pytest.fixture
+def actions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[QAction]:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    application()
+    found: list[QAction] = []
+    for name, key in (("Save", "Ctrl+S"), ("Undo", "Ctrl+Z"), ("Quit", "")):
+        action = QAction(name)
+        action.setObjectName(name)
+        action.setShortcut(key)
+        found.append(action)
+    return found
+
+
+def keys(actions: list[QAction]) -> list[str]:
+    return [action.shortcut().toString() for action in actions]
+
+
+def test_a_key_is_given_and_remembered(actions: list[QAction]) -> None:
+    own = OwnKeys([*actions, QAction("of no name")], Remembered())
+    assert list(own.actions) == ["Save", "Undo", "Quit"]
+    assert own.give("Quit", QKeySequence("Ctrl+W")) == ""
+    assert own.give("Undo", QKeySequence()) == ""  # none
+    assert keys(actions) == ["Ctrl+S", "", "Ctrl+W"]
+    assert Remembered.read().keys == {"Quit": "Ctrl+W", "Undo": ""}
+    for action, key in zip(actions, ("Ctrl+S", "Ctrl+Z", ""), strict=True):
+        action.setShortcut(key)
+    again = OwnKeys(actions, Remembered.read())  # at the next start
+    assert keys(actions) == ["Ctrl+S", "", "Ctrl+W"]
+    assert again.give("Undo", QKeySequence("Ctrl+Z")) == ""
+    assert Remembered.read().keys == {"Quit": "Ctrl+W"}  # what it comes with is not written down
+    again.as_at_first()
+    assert keys(actions) == ["Ctrl+S", "Ctrl+Z", ""] and Remembered.read().keys == {}
+
+
+def test_a_key_that_is_taken_is_refused(actions: list[QAction]) -> None:
+    own = OwnKeys(actions, Remembered())
+    assert own.give("Undo", QKeySequence("Ctrl+S")) == (
+        "Ctrl+S is the key of “Save”: choose another, or change that one first"
+    )
+    assert keys(actions) == ["Ctrl+S", "Ctrl+Z", ""]
+    unknown = Remembered(keys={"Gone": "Ctrl+G", "Save": "F9"})
+    OwnKeys(actions, unknown)
+    assert keys(actions)[0] == "F9"
+
+
+def test_the_dialog_changes_keys_as_they_are_pressed(actions: list[QAction]) -> None:
+    dialog = KeysDialog(OwnKeys(actions, Remembered()), [("F", "fit")])
+    dialog.show()
+    field = dialog.fields["Quit"]
+    assert field.accessibleName() == "Key of Quit"
+    QTest.keyClick(field, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    assert keys(actions)[2] == "Ctrl+K" and "“Quit” has another key" in dialog.said.text()
+    QTest.keyClick(dialog.fields["Undo"], Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert keys(actions)[1] == "Ctrl+Z" and "is the key of “Save”" in dialog.said.text()
+    assert dialog.fields["Undo"].keySequence().toString() == "Ctrl+Z"
+    QTest.keyClick(dialog.fields["Save"], Qt.Key.Key_Delete)
+    assert keys(actions)[0] == ""
+    dialog.reset.click()
+    assert keys(actions) == ["Ctrl+S", "Ctrl+Z", ""]
+    assert dialog.fields["Save"].keySequence().toString() == "Ctrl+S"
+    dialog.close()

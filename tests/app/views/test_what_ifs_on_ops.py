@@ -1,0 +1,151 @@
+"""What-ifs on a row of the table of ops: dropped there, or chosen in its menu."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QByteArray, QMimeData, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
+
+from app.shelf.cards import MIME
+from app.views.modules.on_part import pattern
+from app.views.ops.launch_groups import By, groups
+from app.views.ops.on_row import on_row, parts_of, patterns, row_choices
+from app.views.ops.view import OpTable
+from app.views.view import Side
+from simulator.scenario import Applied, Scenario, predict
+
+GPT = Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, training=True)
+RESNET = Scenario("resnet50", batch=1)
+NORMS = ["blocks.#.attention_norm", "blocks.#.norm", "norm"]
+
+
+@pytest.fixture(scope="module")
+def gpt() -> Side:
+    return Side("A", "Today", GPT, predict(GPT))
+
+
+@pytest.fixture(scope="module")
+def resnet() -> Side:
+    return Side("A", "Today", RESNET, predict(RESNET))
+
+
+def group_of(side: Side, by: By, *words: str) -> int:
+    """The first row that holds these words."""
+    found = groups(side.prediction, by)
+    for row in range(len(found)):
+        own = [column.distinct[int(column.each[row])] for column in found.words.values()]
+        if all(word in own for word in words):
+            return row
+    raise AssertionError(words)
+
+
+def asked_of(side: Side, by: By, *words: str) -> list[tuple[str, bool]]:
+    found = groups(side.prediction, by)
+    parts = parts_of(found, group_of(side, by, *words), side.prediction)
+    return [(pattern(part), bool(part.modules)) for part in parts]
+
+
+def precision(side: Side, by: By, *words: str) -> list[Applied]:
+    found = groups(side.prediction, by)
+    parts = parts_of(found, group_of(side, by, *words), side.prediction)
+    change = on_row("whatif:precision", parts, side.scenario, side.prediction)
+    assert change.scenario is not None, change.words
+    return list(change.scenario.whatifs)
+
+
+def test_patterns_name_no_other_module() -> None:
+    every = {"stem.0", "stem.1", "a.0.up", "a.1.up", "a.2.up"}
+    assert patterns({"stem.0"}, every) == {"stem.0": {"stem.0"}}
+    assert patterns({"a.0.up", "a.1.up", "a.2.up"}, every) == {
+        "a.#.up": {"a.0.up", "a.1.up", "a.2.up"}
+    }
+    assert set(patterns({"a.0.up", "a.1.up"}, every)) == {"a.0.up", "a.1.up"}  # a.2.up is not
+
+
+def test_a_row_stands_for_the_modules_whose_weights_it_reads(gpt: Side, resnet: Side) -> None:
+    assert asked_of(gpt, "op", "native_layer_norm") == [(name, True) for name in NORMS]
+    assert asked_of(gpt, "op", "gelu") == [("blocks.#", False)]  # an op of it, not all of it
+    assert asked_of(gpt, "module", "blocks.*.up") == [("blocks.#.up", True)]
+    assert asked_of(gpt, "launch", "addmm", "blocks.1.up") == [("blocks.1.up", True)]
+    # the convolution is step 0, the norm 1: one pattern for both would change both
+    assert asked_of(resnet, "op", "convolution") == [
+        ("blocks.#.shortcut.0", True), ("blocks.#.steps.#.0", True), ("stem.0", True)
+    ]  # fmt: skip
+
+
+def test_precision_dropped_on_a_row(gpt: Side) -> None:
+    assert precision(gpt, "launch", "addmm", "blocks.1.up") == [
+        Applied("precision", {"dtype": "bf16", "modules": "blocks.1.up"})
+    ]
+    several = precision(gpt, "op", "native_layer_norm")
+    assert [each.arguments["modules"] for each in several] == NORMS
+    faster = predict(Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, training=True,
+                              whatifs=tuple(precision(gpt, "op", "addmm"))))  # fmt: skip
+    assert faster.gpu_busy_s < gpt.prediction.gpu_busy_s
+
+
+def test_what_a_row_cannot_be_is_said(gpt: Side, resnet: Side) -> None:
+    def words(side: Side, by: By, *of: str, card: str = "precision") -> str:
+        p = side.prediction
+        parts = parts_of(groups(p, by), group_of(side, by, *of), p)
+        change = on_row(f"whatif:{card}", parts, side.scenario, p)
+        assert change.scenario is None
+        return change.words
+
+    assert words(gpt, "op", "gelu") == (
+        "gelu is one op: precision is of a module; choose blocks.#, which it is in"
+    )
+    assert "is no module: expected one" in words(gpt, "op", "arange")
+    assert words(resnet, "op", "max_pool2d_with_indices").startswith("(the network itself)")
+    assert "of the whole step, not of a module" in words(gpt, "op", "addmm", card="batch")
+    p = resnet.prediction
+    part = parts_of(groups(p, "launch"), group_of(resnet, "launch", "stem.0"), p)
+    many = on_row("whatif:precision", part * 9, RESNET, p)
+    assert many.scenario is None
+    assert many.words.startswith("these ops are in 9 modules unlike each other: expected at most 8")
+
+
+def test_the_menu_of_a_row_has_every_choice(gpt: Side) -> None:
+    p = gpt.prediction
+    parts = parts_of(groups(p, "op"), group_of(gpt, "op", "addmm"), p)
+    found = {change.title: change for change in row_choices(parts, GPT, p)}
+    assert {"precision bf16", "precision fp16", "fp8", "remove", "freeze"} <= set(found)
+    after = found["precision fp16"].scenario
+    assert after is not None and [a.arguments["dtype"] for a in after.whatifs] == ["fp16"] * 4
+    assert found["precision fp16"].words == (
+        "precision fp16 of 4 modules: blocks.#.attention.out, blocks.#.attention.qkv, "
+        "blocks.#.down, blocks.#.up"
+    )
+    assert found["precision fp32"].scenario is None  # they are already
+
+
+def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) -> None:
+    view = shown(OpTable, (gpt,))
+    view.by.button(2).click()  # by shape, as "launch" is the last
+    asked: list[Scenario] = []
+    view.asked.connect(asked.append)
+    found, viewport = view.model.groups, view.table.viewport()
+    row = next(at for at, g in enumerate(view.model.order.tolist())
+               if view.model.text(g, 0) == "native_layer_norm")  # fmt: skip
+    view.table.scrollTo(view.model.index(row, 0))
+    at = view.table.visualRect(view.model.index(row, 0)).center()
+    data = QMimeData()
+    data.setData(MIME, QByteArray(b"whatif:precision"))
+    held = Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton
+    keys = Qt.KeyboardModifier.NoModifier
+    QApplication.sendEvent(viewport, QDragEnterEvent(at, *held, keys))
+    what_ifs = view.what_ifs
+    assert what_ifs.under == int(view.model.order[row]) and what_ifs.target.outline.isVisible()
+    assert what_ifs.target.outline.words == f"precision bf16 of 3 modules: {', '.join(NORMS)}"
+    QApplication.sendEvent(viewport, QDropEvent(at.toPointF(), *held, keys))
+    assert [each.arguments["modules"] for each in asked[0].whatifs] == NORMS
+    assert what_ifs.under is None and not what_ifs.target.outline.isVisible()
+    QApplication.sendEvent(viewport, QDragEnterEvent(at, *held, keys))
+    QApplication.sendEvent(viewport, QDragLeaveEvent())
+    assert what_ifs.under is None and found is not None
+    menu = what_ifs.menu(row)
+    assert menu is not None and menu.actions()[0].text() == "native_layer_norm"
+    next(a for a in menu.actions() if a.text().startswith("precision fp16")).trigger()
+    assert [each.arguments["dtype"] for each in asked[1].whatifs] == ["fp16"] * 3
+    assert what_ifs.menu(-1) is None

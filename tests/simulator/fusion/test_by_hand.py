@@ -1,0 +1,49 @@
+"""How kernels by hand are cut into programs, and what they wait for, by hand."""
+
+from __future__ import annotations
+
+import torch
+
+from simulator.fusion import by_hand
+from simulator.tracing import trace_call
+
+
+def test_elements_that_stand_alone_are_cut_into_programs_of_1024() -> None:
+    assert by_hand.programs(4096, 0, 0) == (4, 4096)
+    assert by_hand.programs(1025, 0, 0) == (2, 2048)
+
+
+def test_whole_rows_make_2048_elements_each_padded_to_a_power_of_two() -> None:
+    # 2048 / 128 = 16 rows a program; 768 is padded to 1024, two rows; 5120 to 8192, one
+    assert by_hand.programs(4096 * 128, 4096, 128) == (256, 4096 * 128)
+    assert by_hand.programs(16 * 768, 16, 768) == (8, 16 * 1024)
+    assert by_hand.programs(64 * 5120, 64, 5120) == (64, 64 * 8192)
+    # 50,257 do not fit: 13 parts of 4096
+    assert by_hand.programs(8 * 50257, 8, 50257) == (8, 8 * 13 * 4096)
+
+
+def test_lanes_beyond_a_rows_end_run_too_and_odd_rows_load_one_by_one() -> None:
+    elements = 64 * 5120
+    # 10 of arithmetic and 2 operands an element, of 8192 lanes for 5120
+    assert by_hand.slots(10 * elements, 2, elements, 64, 5120) == 12 * 64 * 8192
+    assert by_hand.slots(10 * 64 * 1000, 2, 64 * 1000, 64, 1000) == (12 + 4) * 64 * 1024
+
+
+def test_a_sum_waits_longer_where_several_warps_share_a_row() -> None:
+    # 64 elements lie in 4 lanes of 16: two halvings of 5; 2048 in four warps: five, and a barrier
+    assert by_hand.waiting(64, 2) == 2 * 2 * 5
+    assert by_hand.waiting(2048, 2) == 2 * (5 * 5 + 60)
+    # a part of a long row is fetched after the one before
+    assert by_hand.waiting(50257, 2) == 2 * (5 * 5 + 60) + 110
+    assert by_hand.cut(20 * 13 * 4096, 50257, 1, 50257, 2) == {
+        "programs": 1, "looped": True, "trips": 13, "steps": 20 + 170 + 110,
+    }  # fmt: skip
+
+
+def test_how_often_rows_are_summed() -> None:
+    def chain() -> object:
+        x = torch.empty(4, 64, device="meta")
+        return torch.softmax(x * 2, -1).pow(2).mean(-1)
+
+    # the maximum and the sum of a softmax, and a mean
+    assert by_hand.sums(op.signature for op in trace_call(lambda: chain).ops) == 3
