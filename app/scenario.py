@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from simulator.scenario import Scenario
 
 if TYPE_CHECKING:
     from simulator.compare import Waterfall
-    from simulator.inductor.pieces import Piece
     from simulator.prediction import Prediction
     from simulator.records import Trace
     from simulator.scenario import Applied
@@ -147,24 +146,11 @@ def predict_exactly(
     try:
         made = exact(setting(scenario), found.trace, progress)
     except RefusalError as refusal:
-        if refusal.pieces:
-            return _in_pieces(scenario, found, refusal.pieces)
         p = predict(scenario, found, progress)
-        why = f"the real compiler could not be asked: {refusal}"
+        why = f"the real compiler gave no answer, the rules do: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
     return predicted(made.trace, setting(scenario))
-
-
-def _in_pieces(scenario: Scenario, found: Subject, pieces: Sequence[Piece]) -> Prediction:
-    """The usual answer for each of the graphs that the real compiler's tracer leaves."""
-    from simulator.inductor import broken
-    from simulator.whatif.answer import predicted
-    from simulator.whatif.setting import setting
-
-    p = predicted(broken(found.trace, pieces), setting(scenario))
-    why = "the graphs are those of torch's own Dynamo; what it fuses in each is the rules' answer"
-    return replace(p, notes=(why, *p.notes))
 
 
 def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:

@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,6 +20,9 @@ from torch import Tensor, nn
 from calibration.device import find, versions
 from calibration.host_index import suite
 from calibration.timing import period
+
+if TYPE_CHECKING:
+    from simulator.records import Trace
 
 FILE = Path(__file__).parent / "measurements" / "h200_sxm" / "graph_breaks.json"
 BREAKS = (0, 4, 16, 48)
@@ -66,11 +69,11 @@ def _chain(parts: int, breaks: bool) -> Callable[[nn.ModuleList, Tensor], Tensor
     return names["run"]
 
 
-def measured_s(breaks: int, training: bool) -> float:
-    """Seconds a step, back to back."""
+def measured_s(breaks: int, training: bool, mode: str | None = None) -> float:
+    """Seconds a step, back to back, in a mode of torch.compile."""
     torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
     module = Broken(breaks).cuda().train(training)
-    run: Any = torch.compile(module)
+    run: Any = torch.compile(module, mode=mode)
     x = torch.randn(4, WIDTH, device="cuda")
 
     def step() -> None:
@@ -100,32 +103,49 @@ def measure(path: Path) -> None:
     path.write_text(json.dumps(found, indent=1) + "\n")
 
 
-def predicted_s(breaks: int, training: bool) -> float:
-    """The same step, as the partition rules predict it beside the reference host."""
-    from simulator import predict_trace
+def step_of(breaks: int, training: bool) -> Trace:
+    """The same step without a GPU."""
     from simulator import trace as traced
 
-    step = traced(
+    return traced(
         Broken(breaks), (torch.zeros(4, WIDTH),), phase="training" if training else "inference",
         optimizer=None,
     )  # fmt: skip
-    return predict_trace(step, mode="compiled").period_s
+
+
+def predicted_s(breaks: int, training: bool) -> float:
+    """The same step, as the partition rules predict it beside the reference host."""
+    from simulator import predict_trace
+
+    return predict_trace(step_of(breaks, training), mode="compiled").period_s
+
+
+def recorded(training: bool) -> list[tuple[int, float]]:
+    """The breaks of each recorded step and its seconds, the one without a break first."""
+    steps = json.loads(FILE.read_text())["steps"]
+    return [(s["breaks"], s["measured_s"]) for s in steps if s["training"] == training]
+
+
+def slopes(training: bool) -> tuple[float, float]:
+    """Seconds that one more graph takes beside the reference host, measured and predicted. The step
+    without a break says how fast the host was."""
+    rows = recorded(training)
+    slower = rows[0][1] / predicted_s(rows[0][0], training)
+    counts = [breaks for breaks, _ in rows[1:]]
+    was = [seconds / slower for _, seconds in rows[1:]]
+    said = [predicted_s(breaks, training) for breaks in counts]
+    found = [float(np.polyfit(counts, each, 1)[0]) for each in (was, said)]
+    return found[0], found[1]
 
 
 def validate() -> None:
     """Print each step's period, then the seconds that one more graph takes."""
-    steps = json.loads(FILE.read_text())["steps"]
     for training in (False, True):
-        rows = [
-            (each["breaks"], each["measured_s"], predicted_s(each["breaks"], training))
-            for each in steps
-            if each["training"] == training
-        ]
         print("training" if training else "inference")
-        for breaks, was, said in rows:
+        for breaks, was in recorded(training):
+            said = predicted_s(breaks, training)
             print(f"{breaks:4} breaks: {was * 1e3:.3f} ms measured, {said * 1e3:.3f} ms predicted")
-        counts, *times = np.array(rows[1:]).T
-        was, said = (float(np.polyfit(counts, each, 1)[0]) for each in times)
+        was, said = slopes(training)
         print(f"one more: {was * 1e6:.0f} us measured, {said * 1e6:.0f} us predicted")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.records import Role, Trace
+from simulator.records import Role, Storage, Trace
 
 BLOCK_BYTES = 512
 """PyTorch's caching allocator hands out multiples of this (c10/cuda/CUDACachingAllocator.cpp)."""
@@ -23,10 +24,32 @@ class Memory:
     at_peak: dict[Role, int]
 
 
+POOL = "pool"
+"""What a trace keeps the numbers of its storages in CUDA graphs' memory as (`memory`)."""
+
+
 def memory(trace: Trace) -> Memory:
-    """Allocated bytes at each op, as the caching allocator counts them (without workspaces)."""
-    storages = [s for s in trace.storages if s.device == "cuda" and s.nbytes > 0]
-    last = len(trace.ops)
+    """Allocated bytes at each op, as the caching allocator counts them (without workspaces).
+
+    Storages that CUDA graphs hold lie in a pool of their own: what one of them leaves the next one
+    takes, and nobody else. The pool is as large as it ever is, from its first op to the last.
+    """
+    pooled: frozenset[int] = trace.kept.get(POOL, frozenset())
+    own = [s for n, s in enumerate(trace.storages) if n not in pooled]
+    found = _over_time(own, len(trace.ops))
+    if not pooled:
+        return found
+    pool = _over_time([trace.storages[n] for n in sorted(pooled)], len(trace.ops))
+    at_peak = dict(found.at_peak)
+    for role, nbytes in pool.at_peak.items():
+        at_peak[role] = at_peak.get(role, 0) + nbytes
+    return Memory(found.bytes_at + pool.peak_bytes, found.peak_bytes + pool.peak_bytes,
+                  found.peak_op, at_peak)  # fmt: skip
+
+
+def _over_time(listed: Sequence[Storage], last: int) -> Memory:
+    """Of storages that are alive or not as each tells, in a step of so many ops."""
+    storages = [s for s in listed if s.device == "cuda" and s.nbytes > 0]
     count = max(last, 1)  # a step without ops holds its weights and inputs all the same
     sizes = np.array([-(-s.nbytes // BLOCK_BYTES) * BLOCK_BYTES for s in storages], np.int64)
     born = np.array([max(s.born, 0) for s in storages], np.int64)

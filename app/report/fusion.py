@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from app.quantities import cut, data, seconds
+from app.quantities import cut, data, scaled, seconds
 from app.report.tables import numbers, table, words
-from simulator.fusion.explain import Explanation, explain
+from app.views.launches import starred
+from simulator.fusion.explain import Again, Explanation, explain
 from simulator.prediction import Prediction
+
+_WIDE = 110
+"""Columns of a terminal from which on there is room for where a kernel begins."""
+
+_NAMED = 6
+"""Kinds of ops that are computed again, of which a line tells."""
 
 
 def show(console: Console, p: Prediction, top: int) -> None:
@@ -17,25 +25,78 @@ def show(console: Console, p: Prediction, top: int) -> None:
     width = min(console.width, 120)
     console.print()
     console.print(_gain(p, found), width=width)
-    kernels = table("generated kernels")
-    kernels.add_column("ops", min_width=16)
-    numbers(kernels, "kernels", "launches removed", "bytes saved", "before", "after")
-    for each in found.merged[:top]:
-        kernels.add_row(
-            cut(f"{each.kind}: {', '.join(each.ops)}", 48), f"{each.count:,}",
-            f"{each.launches_removed:,.0f}", data(each.bytes_saved), seconds(each.before_s),
-            seconds(each.after_s),
-        )  # fmt: skip
-    console.print(kernels, width=width)
+    console.print(_generated(found, top, width >= _WIDE), width=width)
+    if found.again:
+        console.print()
+        console.print(_again(found.again), width=width)
     console.print()
-    left = table("not fused")
-    words(left, "op")
-    numbers(left, "calls", "kernels", "time")
-    left.add_column("why", min_width=24)  # may be broken
+    console.print(_left(found, top), width=width)
+
+
+def _generated(found: Explanation, top: int, wide: bool) -> Table:
+    shown = table("generated kernels")
+    words(shown, *("ops", "in")[: 2 if wide else 1])
+    numbers(shown, "kernels", "launches removed", "bytes saved", "before", "after")
+    for each in found.merged[:top]:
+        place = (_place(each.modules),) if wide else ()
+        shown.add_row(
+            cut(f"{each.kind}: {', '.join(each.ops)}", 40 if wide else 20), *place,
+            f"{each.count:,}", _count(each.launches_removed), data(each.bytes_saved),
+            seconds(each.before_s), seconds(each.after_s),
+        )  # fmt: skip
+    if rest := found.merged[top:]:
+        sums = (sum(getattr(each, name) for each in rest)
+                for name in ("launches_removed", "bytes_saved", "before_s", "after_s"))  # fmt: skip
+        launches, saved, before_s, after_s = sums
+        blank = ("",) if wide else ()
+        shown.add_row(f"{len(rest)} more", *blank, f"{sum(each.count for each in rest):,}",
+                      _count(launches), data(saved), seconds(before_s), seconds(after_s),
+                      style="dim")  # fmt: skip
+    return shown
+
+
+def _left(found: Explanation, top: int) -> Table:
+    shown = table("not fused")
+    words(shown, "op")
+    numbers(shown, "calls", "kernels", "time")
+    shown.add_column("why", min_width=24)  # may be broken
     for each in found.left[:top]:
         took = seconds(each.seconds)
-        left.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)
-    console.print(left, width=width)
+        shown.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)
+    if rest := found.left[top:]:
+        shown.add_row(f"{len(rest)} more", f"{sum(each.count for each in rest):,}",
+                      f"{sum(each.launches for each in rest):,}",
+                      seconds(sum(each.seconds for each in rest)), "", style="dim")  # fmt: skip
+    return shown
+
+
+def _place(modules: tuple[str, ...]) -> str:
+    """Where kernels begin: the path that their modules share but for numbers, and how many other
+    ones there are."""
+    paths = list(dict.fromkeys(map(starred, modules)))
+    more = f" +{len(paths) - 1}" if len(paths) > 1 else ""
+    return f"{cut(paths[0] or '(the network)', 20 - len(more))}{more}"
+
+
+def _count(value: float) -> str:
+    """A whole number without a sign of nothing."""
+    return f"{round(value):,}".replace("-", "−")
+
+
+def _instead(again: Again) -> str:
+    if data(again.bytes) == data(again.eager_bytes):
+        return f"{data(again.bytes)}, as in eager mode"
+    return f"{data(again.bytes)} instead of {data(again.eager_bytes)}"
+
+
+def _again(again: Again) -> Text:
+    some = ", ".join(f"{many:,} {name}" for name, many in again.ops[:_NAMED])
+    more = sum(many for _, many in again.ops[_NAMED:])
+    some += f" and {more:,} more" if more else ""
+    return Text(
+        f"Computed again in the backward pass: {some} ({scaled(again.flops, 'FLOP')}). Kept for it "
+        f"are {_instead(again)}."
+    )
 
 
 def _gain(p: Prediction, found: Explanation) -> Text:

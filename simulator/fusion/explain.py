@@ -3,6 +3,7 @@ before, and what is left that could not fuse."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.fusion.fused_trace import Fused
 from simulator.fusion.graphs import graphs
-from simulator.fusion.kinds import why_not
+from simulator.fusion.kinds import kind, why_not
+from simulator.memory import carried_bytes
 from simulator.prediction import Prediction
 from simulator.profiles import learned
 
@@ -18,11 +20,12 @@ from simulator.profiles import learned
 @dataclass(frozen=True)
 class Merged:
     """Groups of the same ops, together: before as eager ops, after as kernels. An op of which
-    several groups compute a part counts among them in equal parts."""
+    several groups compute a part counts among them in equal parts. `modules` are the paths of the
+    modules that they begin in."""
 
     ops: tuple[str, ...]
     kind: str
-    module: str
+    modules: tuple[str, ...]
     count: int
     launches_before: float
     launches: int
@@ -52,11 +55,23 @@ class Left:
 
 
 @dataclass(frozen=True)
+class Again:
+    """What the backward pass computes once more, so as not to keep it: eager ops by name with how
+    many of each, their FLOPs, and the bytes kept for the backward pass, in eager mode and now."""
+
+    ops: tuple[tuple[str, int], ...]
+    flops: float
+    eager_bytes: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """`merged` by time saved, largest first; `left` by time."""
+    """`merged` by time saved, largest first; `left` by time; `again` in training alone."""
 
     merged: tuple[Merged, ...]
     left: tuple[Left, ...]
+    again: Again | None
     eager: Prediction
 
 
@@ -71,7 +86,7 @@ def explain(p: Prediction) -> Explanation:
             "predict mode='compiled'"
         )
     eager = simulate(fusion.origin, p.gpu, p.host, learned(p.gpu.id), "eager")
-    return Explanation(_merged(p, eager, fusion), _left(p, fusion), eager)
+    return Explanation(_merged(p, eager, fusion), _left(p, fusion), _again(p, eager, fusion), eager)
 
 
 def _per_op(p: Prediction) -> np.ndarray:
@@ -94,28 +109,46 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
     shared = np.zeros(len(fusion.origin.ops))
     for number, ops in enumerate(members):
         if not generated[number]:  # a loop that only makes its operands ready took none of it over
-            before[:, list(ops)] = 0
+            before[:, [op for op in ops if kind(fusion.origin.ops[op].signature) == "library"]] = 0
     for number, ops in enumerate(members):
         if generated[number]:
             shared[list(ops)] += 1
-    kinds: dict[tuple[tuple[str, ...], str], list[int]] = {}
+    alike: dict[tuple[tuple[str, ...], str], list[int]] = {}
     for number, ops in enumerate(members):
         if generated[number]:
             names = tuple(dict.fromkeys(_short(fusion.origin.ops[op].name) for op in ops))
-            kinds.setdefault((names, fusion.trace.ops[number].name), []).append(number)
+            alike.setdefault((names, fusion.trace.ops[number].name), []).append(number)
     found: list[Merged] = []
-    for (names, kind), numbers in kinds.items():
+    for (names, name), numbers in alike.items():
         ops = [op for number in numbers for op in members[number]]
         was = (before[:, ops] / shared[ops]).sum(axis=1)
         now = after[:, numbers].sum(axis=1)
         found.append(
             Merged(
-                names, kind.split(".")[1], fusion.trace.ops[numbers[0]].module, len(numbers),
+                names, name.split(".")[1],
+                tuple(dict.fromkeys(fusion.trace.ops[number].module for number in numbers)),
+                len(numbers),
                 float(was[0]), int(now[0]), float(was[1]), float(now[1]), float(was[2]),
                 float(now[2]),
             )
         )  # fmt: skip
     return tuple(sorted(found, key=lambda each: each.after_s - each.before_s))
+
+
+def _again(p: Prediction, eager: Prediction, fusion: Fused) -> Again | None:
+    ops = fusion.origin.ops
+    repeated = {
+        each for op, group in zip(fusion.trace.ops, fusion.groups, strict=False)
+        if op.phase == "backward" for node in group.nodes for each in node.ops
+        if ops[each].phase == "forward"
+    }  # fmt: skip
+    if not repeated:
+        return None
+    done = np.array([work.flops for work in eager.works], float)[eager.columns.work_of]
+    flops = np.bincount(eager.columns.op_of, done, len(ops))[sorted(repeated)].sum()
+    names = Counter(_short(ops[each].name) for each in sorted(repeated))
+    return Again(tuple(names.most_common()), float(flops), carried_bytes(fusion.origin),
+                 carried_bytes(fusion.trace))  # fmt: skip
 
 
 def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:

@@ -11,6 +11,9 @@ from itertools import accumulate
 
 from simulator.records import Break, Phase, Trace
 
+_NAMED = 6
+"""Eager ops that a reader is told by name."""
+
 Graph = tuple[Phase, int]
 """A phase, and the number of its stretch: those with odd numbers are no graph but eager."""
 
@@ -52,8 +55,7 @@ class Graphs:
             return bisect_left(reached, bisect_left(self.cuts, old) + 1)
 
         return [
-            Break(at(b.op), at(b.until), b.where, b.reason, *map(at, _backward(b) or (0, 0)))
-            for b in breaks
+            Break(at(b.op), at(b.until), b.where, b.reason, *map(at, _backward(b))) for b in breaks
         ]
 
 
@@ -68,14 +70,24 @@ def told(trace: Trace) -> list[str]:
     )
     found = graphs(trace)
     ran = [index for index, op in enumerate(trace.ops) if op.phase != "optimizer"]
-    between = sum(found.eager(index) for index in ran)
+    between = Counter(trace.ops[index].name.split(".")[1] for index in ran if found.eager(index))
     left = {found.of[index] for index in ran if not found.eager(index)}
     many = f"{len(left)} graph{'s' * (len(left) != 1)}"
     return [
         f"torch.compile breaks its graph at {lines}",
-        f"the step is {many}, of which no kernel does two's work, and {between} op"
-        f"{'s' * (between != 1)} between them as in eager mode",
+        f"the step is {many}, of which no kernel does two's work, and {_many(between)} between "
+        "them as in eager mode",
     ]
+
+
+def _many(ops: Counter[str]) -> str:
+    """ "3 ops (2 mul, relu)"."""
+    named = ops.most_common(_NAMED)
+    words = [f"{times} {name}" if times > 1 else name for name, times in named]
+    more = ops.total() - sum(times for _, times in named)
+    words += [f"{more} more"] * bool(more)
+    which = f" ({', '.join(words)})" if words else ""
+    return f"{ops.total()} op{'s' * (ops.total() != 1)}{which}"
 
 
 def _backward(found: Break) -> tuple[int, ...]:

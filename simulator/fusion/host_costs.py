@@ -9,48 +9,17 @@ autograd has a node for it; what lies between graphs costs what it costs in eage
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.fusion.compiled_host import HostCosts, compiled_host
 from simulator.fusion.graphs import Graph, Graphs, graphs
 from simulator.hosts import Host
 from simulator.issued import Floats, Issued
 from simulator.records import Phase, Trace
 from simulator.timeline import Launches
 
-
-@dataclass(frozen=True)
-class HostCosts:
-    """Seconds on the host of `reference_op_s`, and scaled with a host's own `op` elsewhere.
-
-    call_s           the way into the generated code and out of it
-    input_s          a tensor handed over: its guard and its checks
-    weight_s         a weight or buffer of the module: the same, and finding it
-    backward_s       the backward's node, and the way into its code
-    gradient_s       a gradient given to its weight, and cleared
-    triton_s         launching a generated kernel, its result's allocation included
-    library_share    of an eager op's time that a library call takes from the wrapper
-    tabled_s         more of a convolution's backward, called through Python's table of operators
-    """
-
-    call_s: float
-    input_s: float
-    weight_s: float
-    backward_s: float
-    gradient_s: float
-    triton_s: float
-    library_share: float
-    tabled_s: float
-    reference_op_s: float
-
-
-RECORDED = HostCosts(
-    3.06e-5, 8.26e-7, 6.4e-7, 9.93e-4, 9.24e-6, 7.48e-6, 1.04, 1.43e-5, 6.04e-6
-)  # fmt: skip
-"""Non-negative least squares on relative errors over 28 small compiled steps that their host rules,
-beside an H200 (`python -m calibration.fit_compiled_host`): a median error of 7%, 90% within 16%."""
+RECORDED = compiled_host().launched
 
 
 def launches(found: Issued, host: Host, costs: HostCosts = RECORDED) -> Launches:
@@ -113,7 +82,8 @@ def _further_graphs_s(
     trace: Trace, parts: Graphs, host: Host, costs: HostCosts
 ) -> NDArray[np.float64]:
     """What each graph but the first of its pass adds, at its first op: the way in and out, each
-    tensor that another stretch made for it, and backward autograd's node. [ops]"""
+    tensor that another stretch made for it, backward autograd's node and what its function takes in
+    both passes. [ops]"""
     speed = host.seconds["op"] / costs.reference_op_s
     made_in: dict[int, Graph] = {}
     first: dict[Graph, int] = {}
@@ -132,7 +102,9 @@ def _further_graphs_s(
         passes.setdefault(graph[0], graph)
     for graph, index in first.items():
         if graph != passes[graph[0]]:
-            found[index] = (costs.call_s + costs.input_s * len(handed[graph])) * speed
+            entered_s = costs.node_s if graph[0] == "backward" else costs.resumed_s
+            entered_s += costs.call_s + costs.input_s * len(handed[graph])
+            found[index] = entered_s * speed
             if graph[0] == "backward":
                 found[index] += host.seconds["backward_node"]
     return found

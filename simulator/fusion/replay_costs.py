@@ -4,11 +4,12 @@ then for each graph the tree's bookkeeping and one launch, and between them what
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from simulator.fusion.host_costs import RECORDED, HostCosts, calls_s, ops_s, spread
+from simulator.fusion.compiled_host import HostCosts, ReplayCosts, compiled_host
+from simulator.fusion.host_costs import RECORDED, calls_s, ops_s, spread
 from simulator.fusion.replays import Replays
 from simulator.hosts import Host
 from simulator.issued import Issued
@@ -18,32 +19,12 @@ from simulator.timeline import Clock, Launches
 _ENDLESS = 1 << 30  # launches: a graph is one, whatever it holds
 
 
-@dataclass(frozen=True)
-class ReplayCosts:
-    """Seconds on the host of `HostCosts.reference_op_s`.
-
-    graph_s     the tree finds the graph that may follow, and hands its results over
-    held_s      a tensor that a graph finds or leaves in place: its address is compared
-    copied_s    a tensor that is copied, beside the one op over all of them
-    gradient_s  a gradient given to its weight, and cleared: no result is allocated for it
-    """
-
-    graph_s: float
-    held_s: float
-    copied_s: float
-    gradient_s: float
-
-
-ESTIMATED = ReplayCosts(1.5e-5, 3e-7, 1e-6, 2.5e-6)
-"""Read off the Python that `CUDAGraphTreeManager.run` and `CUDAGraphNode.run` go through; nothing
-is fitted. Of 15 steps measured beside an H200 the speed-up over eager is off by 7% in the median,
-16% at most, and the period by 15%: the eager twins of the worst were as much faster as they were.
-"""
+REPLAYED = compiled_host().replayed
 
 
 def replaying(
     found: Issued, host: Host, profile: Profile, costs: HostCosts = RECORDED,
-    replay: ReplayCosts = ESTIMATED,
+    replay: ReplayCosts = REPLAYED,
 ) -> tuple[Launches, Clock]:  # fmt: skip
     """How a host drives a step of `simulator.fusion.replays.replayed`. Durations are left out. The
     gap is the mean over kernels in graphs and beside them."""
@@ -52,13 +33,12 @@ def replaying(
     speed = host.seconds["op"] / costs.reference_op_s
     work = np.where(captured, 0.0, ops_s(found, host, costs))
     for place in kept.copies:
-        each_s = len(found.trace.ops[place].inputs) // 2 * replay.copied_s * speed
-        work[place] = host.seconds["op"] + host.launch_s + each_s
+        work[place] = host.seconds["op"] + host.launch_s
     heads = _heads(kept.piece, found.launches)
     for head, held in zip(heads, _held(found, kept.piece, heads), strict=True):
         work[head] += profile.graph_launch_s + (replay.graph_s + replay.held_s * held) * speed
     if heads:
-        costs = replace(costs, gradient_s=replay.gradient_s)
+        costs = replace(costs, gradient_s=replay.gradient_s, backward_s=replay.backward_s)
     work += calls_s(found, host, costs)
     inside = captured[found.lowered.op_of]
     inside[np.searchsorted(found.lowered.op_of, heads)] = False  # a graph begins as a kernel does
@@ -76,8 +56,8 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
 
 
 def _held(found: Issued, piece: np.ndarray, heads: list[int]) -> list[int]:
-    """For each graph the tensors that others made or read: weights, and what is kept for the
-    backward pass."""
+    """For each graph the tensors that it hands over, or is handed: what is kept for the backward
+    pass, and copies of inputs. Weights are told by their addresses at once."""
     ops = found.trace.ops
     touched: dict[int, set[int]] = {}
     by: dict[int, set[int]] = {}
@@ -88,6 +68,6 @@ def _held(found: Issued, piece: np.ndarray, heads: list[int]) -> list[int]:
     storages = found.trace.storages
 
     def crosses(storage: int) -> bool:
-        return len(by[storage]) > 1 or storages[storage].role != "activation"
+        return len(by[storage]) > 1 and storages[storage].role == "activation"
 
     return [sum(map(crosses, touched[int(piece[head])])) for head in heads]

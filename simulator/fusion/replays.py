@@ -8,6 +8,7 @@ graph's own (`_copy_inputs_and_remove_from_src`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
 
@@ -21,7 +22,8 @@ from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group
 from simulator.fusion.tangents import is_tangent
 from simulator.hosts import syncs
-from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace
+from simulator.memory import POOL
+from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
 
 _LARGEST_ITEM = 8  # bytes of one element of what is copied, where no op tells its shape
 
@@ -179,7 +181,28 @@ def _with(
         ops.append(op)
         piece.append(here)
     place.append(len(ops))
-    made = trace.with_ops(ops, [s.moved(place) for s in storages], place)
+    made = trace.with_ops(ops, _while_needed([s.moved(place) for s in storages], ops, moved), place)
     made.kept["fusion"] = Fused(made, groups, fusion.origin, fusion.notes)
+    made.kept[POOL] = _pooled(made, piece, moved.values())
     made.kept["replays"] = Replays(np.array(piece, np.int64), found.notes, tuple(copied))
     return made
+
+
+def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
+    """With the graphs' own places alive from the copy to the last op that reads them: each replay
+    copies anew, and what the graph makes later may lie there."""
+    first, last = touches(ops)
+    for number in moved.values():
+        storages[number] = replace(storages[number], born=first[number], freed=last[number] + 1)
+    return storages
+
+
+def _pooled(trace: Trace, piece: list[int], places: Iterable[int]) -> frozenset[int]:
+    """What graphs make, and their own places: all in the memory of their capture."""
+    made: set[int] = set()
+    met: set[int] = set()
+    for op, number in zip(trace.ops, piece, strict=True):
+        if number >= 0:
+            made.update(s for s in op.storages if s not in met and trace.storages[s].born >= 0)
+        met.update(op.storages)
+    return frozenset(made | set(places))

@@ -4,7 +4,6 @@ It runs in a process of its own (`child`), which alone imports torch. `exact` as
 """
 
 from simulator.inductor.exact import exact
-from simulator.inductor.pieces import broken
 from simulator.inductor.refusal import RefusalError
 
-__all__ = ["RefusalError", "broken", "exact"]
+__all__ = ["RefusalError", "exact"]

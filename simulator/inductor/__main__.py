@@ -1,12 +1,11 @@
 """The child process: `python -m simulator.inductor FILE` reads a question from its standard input,
-tells what it does on its standard output, and writes the schedule to FILE."""
+tells what it does on its standard output, and writes the answer to FILE."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 
 from simulator.inductor.child import Message
 from simulator.inductor.forked import end_with_input
+from simulator.inductor.graph_breaks import otherwise
 from simulator.inductor.question import Question, decoded
 from simulator.inductor.refusal import RefusalError
 
@@ -31,7 +31,7 @@ def main() -> None:
     try:
         found = _answer(question, lambda step: tell(Message(step=step)))
     except RefusalError as refusal:
-        tell(Message(refused=str(refusal), pieces=list(refusal.pieces)))
+        tell(Message(refused=str(refusal)))
     except Exception as error:
         tell(Message(refused=otherwise(error)))
     else:
@@ -51,19 +51,6 @@ def _answer(question: Question, progress: Any) -> Any:
     from simulator.inductor.answering import answered
 
     return answered(question, progress)
-
-
-def otherwise(error: Exception) -> str:
-    """What asked for internals of torch or Triton that are not there, or not as they were."""
-    versions = " with ".join(f"{name} {_version(name)}" for name in ("torch", "triton"))
-    return f"{versions} is otherwise than expected: {type(error).__name__}: {error}"
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""From a question to a schedule, within the child process."""
+"""From a question to its answer, within the child process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import suppress
 from torch import nn
 
 from simulator.errors import InputError
+from simulator.inductor.answer import Answer
 from simulator.inductor.capture import captured
 from simulator.inductor.decisions import decide
 from simulator.inductor.deepening import deepened
 from simulator.inductor.device import believe
 from simulator.inductor.graph_breaks import reason
-from simulator.inductor.pieces import Piece
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
@@ -23,9 +23,9 @@ from simulator.whatif.asked_module import AUTOCAST, loaded
 from simulator.whatif.setting import Ask
 
 
-def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
-    """The schedule. RefusalError, with the line of the user's code that is why, where there is
-    none."""
+def answered(question: Question, progress: Callable[[str], None]) -> Answer:
+    """The schedule, or those of its pieces. RefusalError, with the line of the user's code that is
+    why, where there is none."""
     believe(question.gpu)
     decide(question.gpu, learned(question.gpu.id), question.sdpa)
     progress(f"building {question.network}")
@@ -55,18 +55,23 @@ def answered(question: Question, progress: Callable[[str], None]) -> Schedule:
         schedule, question.stack, question.blocks, question.training, progress
     )
     try:
-        return made or schedule(lambda _: None, progress)
+        return Answer(made or schedule(lambda _: None, progress))
     except RefusalError as refusal:
-        raise RefusalError(str(refusal), _pieces(question, ask, progress)) from refusal
+        in_pieces = _in_pieces(question, ask, str(refusal), progress)
+        if in_pieces is None:
+            raise
+        return in_pieces
 
 
-def _pieces(question: Question, ask: Ask, progress: Callable[[str], None]) -> list[Piece]:
-    """What Dynamo makes of the step otherwise; nothing where that is one graph, or fails too."""
+def _in_pieces(
+    question: Question, ask: Ask, refused: str, progress: Callable[[str], None]
+) -> Answer | None:
+    """What Dynamo makes of the step otherwise; None where that has no break, or fails too."""
     fresh = loaded(ask)
     with suppress(Exception):
         autocast, sizes = AUTOCAST.get(question.dtype), dict(question.data_sizes)
-        found = surveyed(fresh.module, fresh.args, fresh.kwargs, question.training, autocast,
-                         sizes, progress)  # fmt: skip
-        if sum(piece.graph for piece in found) > 1:
-            return found
-    return []
+        pieces, schedules = surveyed(fresh.module, fresh.args, fresh.kwargs, question.training,
+                                     autocast, sizes, progress)  # fmt: skip
+        if any(piece.graph for piece in pieces) and any(piece.reason for piece in pieces):
+            return Answer(None, pieces, schedules, refused)
+    return None

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 from platformdirs import user_cache_dir
 
+from simulator.inductor.answer import Answer
 from simulator.inductor.question import Question
-from simulator.inductor.schedule import Schedule
 from simulator.profiles import learned
 from simulator.symbols.cache import key as trace_key
 
@@ -39,22 +39,22 @@ class ScheduleCache:
         place = Path(user_cache_dir("ridgepoint", appauthor=False)) / "inductor"
         self.folder = Path(folder) / "inductor" if folder else place
 
-    def get(self, name: str) -> Schedule | None:
-        """The schedule of a key, or None."""
+    def get(self, name: str) -> Answer | None:
+        """The answer of a key, or None."""
         path = self._path(name)
         with suppress(OSError, msgspec.DecodeError):
-            found = msgspec.msgpack.decode(path.read_bytes(), type=Schedule)
+            found = msgspec.msgpack.decode(path.read_bytes(), type=Answer)
             path.touch()  # used now
             return found
         return None
 
-    def put(self, name: str, schedule: Schedule) -> None:
-        """Keep a schedule. A folder that cannot be written costs the speed and nothing else."""
+    def put(self, name: str, answer: Answer) -> None:
+        """Keep an answer. A folder that cannot be written costs the speed and nothing else."""
         path = self._path(name)
         part = path.with_suffix(".part")
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(msgspec.msgpack.encode(schedule))
+            part.write_bytes(msgspec.msgpack.encode(answer))
             part.replace(path)
             kept = sorted(self.folder.glob("*.schedule"), key=lambda p: p.stat().st_mtime)
             for old in kept[:-_MOST]:

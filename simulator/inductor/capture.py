@@ -42,8 +42,6 @@ def captured(
     to_gpu(module, mode)
     args, kwargs = tree_map(partial(on_gpu, mode), (args, kwargs))
     module.train(training)
-    settings: Any = import_module("torch._functorch.config")
-    settings.force_non_lazy_backward_lowering = True  # else the backward pass waits to be run
     run = torch.compile(module, backend=compiling.backend, fullgraph=True, dynamic=False)
     progress("tracing with Dynamo")
     with ExitStack() as stack:
@@ -56,22 +54,34 @@ def captured(
             try:
                 run(*args, **kwargs)
             except Exception as error:
-                raise compiling.refusal or error from error
+                if compiling.refusal is None:
+                    raise
+                raise compiling.refusal from error
     compiling.seconds["in all"] = time.perf_counter() - began
     if not compiling.graphs:
         raise RefusalError("the compiler found nothing to compile")
     if training and "backward" not in compiling.graphs:
         raise RefusalError("the compiler made no graph of the backward pass")
-    return compiling.reading.schedule(
-        torch_version=str(torch.__version__), triton_version=version("triton"),
-        seconds={name: round(value, 3) for name, value in compiling.seconds.items()},
-    )  # fmt: skip
+    return compiling.schedule()
+
+
+def scheduled_piece(
+    graph: Any, examples: list[Any], training: bool, progress: Progress
+) -> Schedule:  # fmt: skip
+    """The launches of one of the graphs that Dynamo makes of a step, while it makes it. The graph
+    is used up."""
+    compiling = _Compiling(progress, training)
+    with suppress(_Done):
+        compiling.backend(graph, examples)
+    return compiling.schedule()
 
 
 class _Compiling:
-    """The backend that torch.compile is given."""
+    """The backend that torch.compile is given: it schedules a graph, and ends the step there."""
 
     def __init__(self, progress: Progress, training: bool) -> None:
+        settings: Any = import_module("torch._functorch.config")
+        settings.force_non_lazy_backward_lowering = True  # else the backward pass waits to be run
         self.progress, self.training = progress, training
         self.reading = Reading()
         self.graphs: list[str] = []
@@ -92,6 +102,13 @@ class _Compiling:
         self.reading.enter(graph, examples)
         compile_fx: Any = import_module("torch._inductor.compile_fx")
         return compile_fx.compile_fx(graph, examples, inner_compile=self.inner)
+
+    def schedule(self) -> Schedule:
+        """What was scheduled."""
+        return self.reading.schedule(
+            torch_version=str(torch.__version__), triton_version=version("triton"),
+            seconds={name: round(value, 3) for name, value in self.seconds.items()},
+        )  # fmt: skip
 
     def inner(self, graph: Any, examples: list[Any], **how: Any) -> Any:
         """Takes the place of `compile_fx_inner`: its steps up to the schedule."""

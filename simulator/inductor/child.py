@@ -17,10 +17,9 @@ from pathlib import Path
 
 import msgspec
 
-from simulator.inductor.pieces import Piece
+from simulator.inductor.answer import Answer
 from simulator.inductor.question import Question, encoded
 from simulator.inductor.refusal import RefusalError
-from simulator.inductor.schedule import Schedule
 
 LIMIT_S = 600.0
 _WAIT_S = 0.05
@@ -34,7 +33,6 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     step: str = ""
     refused: str = ""
-    pieces: list[Piece] = []
     done: bool = False
 
 
@@ -47,7 +45,7 @@ class Child:
         self._began, self._limit_s = time.monotonic(), limit_s
         self._cancelled = False
         self._folder = tempfile.TemporaryDirectory(prefix="ridgepoint-")
-        self._target = Path(self._folder.name) / "schedule.msgpack"
+        self._target = Path(self._folder.name) / "answer.msgpack"
         self._errors = (Path(self._folder.name) / "errors").open("w+b")
         environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": self._folder.name}
         self._process = subprocess.Popen(
@@ -67,7 +65,7 @@ class Child:
         self._cancelled = True
         self._kill()
 
-    def result(self, progress: Progress = lambda _: None) -> Schedule:
+    def result(self, progress: Progress = lambda _: None) -> Answer:
         """Its answer. RefusalError, with the reason, where it has none."""
         try:
             return self._listened(progress)
@@ -84,7 +82,7 @@ class Child:
                 pipe.close()
         self._folder.cleanup()
 
-    def _listened(self, progress: Progress) -> Schedule:
+    def _listened(self, progress: Progress) -> Answer:
         assert self._process.stdout is not None
         pipe, rest = self._process.stdout.fileno(), b""
         os.set_blocking(pipe, False)
@@ -94,7 +92,7 @@ class Child:
                 if self._cancelled:
                     raise RefusalError("it was cancelled")
                 if time.monotonic() - self._began > self._limit_s:
-                    raise RefusalError(f"it took over {self._limit_s:.0f} s")
+                    raise RefusalError(f"it took over {self._limit_s:.0f} s; try fewer layers")
                 ended = self._process.poll() is not None
                 if not waiting.select(_WAIT_S):
                     if ended:  # and said no more, though copies of it may hold the pipe
@@ -109,12 +107,12 @@ class Child:
                 if not chunk:
                     raise RefusalError(self._ended())
 
-    def _answer(self, line: bytes, progress: Progress) -> Schedule | None:
+    def _answer(self, line: bytes, progress: Progress) -> Answer | None:
         message = msgspec.json.decode(line, type=Message)
         if message.refused:
-            raise RefusalError(message.refused, message.pieces)
+            raise RefusalError(message.refused)
         if message.done:
-            return msgspec.msgpack.decode(self._target.read_bytes(), type=Schedule)
+            return msgspec.msgpack.decode(self._target.read_bytes(), type=Answer)
         progress(message.step)
         return None
 
@@ -125,7 +123,7 @@ class Child:
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         if code == -signal.SIGKILL:
-            return "its process was killed, as when memory runs out"
+            return "its process was killed, as when memory runs out; free some and ask again"
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         last = f": {lines[-1].strip()[-_TAIL:]}" if lines else ""
         return f"its process ended with {how}{last}"

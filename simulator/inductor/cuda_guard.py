@@ -64,7 +64,9 @@ def _library() -> Path:
 def _compile(target: Path) -> None:
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
-        raise RefusalError(f"no C++ compiler ({', '.join(_COMPILERS)}) was found on the PATH")
+        raise RefusalError(
+            f"no C++ compiler ({', '.join(_COMPILERS)}) was found on the PATH; install one"
+        )
     torch = _torch_folder()
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")

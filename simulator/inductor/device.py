@@ -107,7 +107,7 @@ def _triton(gpu: GPU) -> None:
         import triton
         from triton.backends.compiler import GPUTarget
     except ImportError as error:
-        raise RefusalError(f"Triton is not installed ({error})") from error
+        raise RefusalError(f"Triton is not installed ({error}); `pip install triton`") from error
     major, minor = gpu.compute_capability or (0, 0)
     target = GPUTarget("cuda", major * 10 + minor, 32)
     facts = {"max_shared_mem": _shared(major, minor), "multiprocessor_count": gpu.units or 1,

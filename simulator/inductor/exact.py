@@ -8,16 +8,21 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from simulator.fusion import fused
 from simulator.fusion.fused_trace import Fused
+from simulator.inductor.answer import Answer
 from simulator.inductor.cache import ScheduleCache, key
 from simulator.inductor.child import LIMIT_S, Child
+from simulator.inductor.exact_pieces import exact_pieces
 from simulator.inductor.exact_trace import exact_trace
+from simulator.inductor.pieces import broken
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.inductor.stack import stack
 from simulator.modes import autotunes
 from simulator.records import Trace
+from simulator.whatif.answer import learned
 from simulator.whatif.setting import Setting
 from simulator.whatif.tracing_ask import FOLDER_VARIABLE
 
@@ -32,7 +37,12 @@ def exact(
     question, equal = question_of(found), stack(origin)
     if equal is not None:
         question = replace(question, stack=equal.path, blocks=equal.blocks)
-    return exact_trace(scheduled(question, progress, limit_s), origin)
+    answer = asked(question, progress, limit_s)
+    if answer.schedule is not None:
+        return exact_trace(answer.schedule, origin)
+    profile = learned(found)
+    ruled = fused(broken(origin, answer.pieces), found.gpu, found.fusion or "compiled", profile)
+    return exact_pieces(answer, ruled)
 
 
 def question_of(found: Setting) -> Question:
@@ -51,6 +61,14 @@ def question_of(found: Setting) -> Question:
 
 
 def scheduled(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Schedule:
+    """The schedule of a step that is one graph. RefusalError where it is not."""
+    answer = asked(question, progress, limit_s)
+    if answer.schedule is None:
+        raise RefusalError(answer.refused)
+    return answer.schedule
+
+
+def asked(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Answer:
     """From disk, else from a child process that is waited for."""
     told = os.environ.get(FOLDER_VARIABLE, "")
     cache = None if told == "off" else ScheduleCache(told or None)

@@ -4,6 +4,7 @@ the same step."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from simulator.fusion.fused_trace import Fused, in_bytes
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group
 from simulator.inductor.schedule import Launch, Schedule
-from simulator.records import Op, Signature, Storage, Trace, touches
+from simulator.records import Op, Phase, Signature, Storage, Trace, touches
 
 _CAST = "aten._to_copy.default"
 Known = dict[tuple[str, str, str], list[int]]
@@ -24,33 +25,41 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     the ops of `origin` that each launch computes, as far as they can be told apart."""
     ops_of = eager_ops(schedule, origin)
     storages, number = _storages(schedule, origin)
-    groups: list[Group] = []
-    ops: list[Op] = []
-    given = iter(sorted(_given(schedule), key=lambda b: schedule.buffers[b].nbytes))
-    ones = _ones(origin)  # the gradient of the loss, the smallest
-    for place, launch in enumerate(schedule.launches):
-        if launch.phase == "backward":
-            for buffer in given:
-                groups.append(Group([Node("library", 1, ops=ones)], place, place))
-                ops.append(_filled(schedule, buffer, number))
-                ones = ()
-        mine = tuple(sorted({op for each in launch.origins for op in ops_of[each]}))
-        kind = launch.kind
-        node = Node(kind, max(launch.rows, 1), ops=mine, flops=launch.flops,
-                    instructions=launch.instructions)  # fmt: skip
-        groups.append(Group([node], place, place))
-        module = schedule.origins[launch.origins[0]].module if launch.origins else ""
-        names = [schedule.origins[each].op.split(".")[1] for each in launch.origins]
-        ops.append(_op(launch, module, names, number))
+    made_of = list(launches(schedule, ("forward", "backward"), ops_of, number, True, _ones(origin)))
+    groups, ops = [group for group, _ in made_of], [op for _, op in made_of]
     rest = [op for op in origin.ops if op.phase == "optimizer"]
     ops += rest
-    made = replace(origin, ops=ops, storages=_lives(storages, ops), assumptions=[],
+    made = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[],
                    breaks=[])  # fmt: skip
     by = f"Inductor of torch {schedule.torch_version} itself (triton {schedule.triton_version})"
     found = Fused(made, groups, origin, (f"compiled by {by}, up to source code; the optimizer "
                                          "stays eager", *schedule.notes))  # fmt: skip
     made.kept["fusion"] = found
     return found
+
+
+def launches(
+    schedule: Schedule, phases: Sequence[Phase], ops_of: list[list[int]], number: list[int],
+    filled: bool, ones: tuple[int, ...] = (),
+) -> Iterator[tuple[Group, Op]]:  # fmt: skip
+    """The launches of some phases as ops, with the eager ops that each computes. Before those of
+    the backward pass, where they are to be `filled`, the gradients that autograd gives it: that of
+    the loss, the smallest, is what the eager ops `ones` make."""
+    given = iter(sorted(_given(schedule), key=lambda b: schedule.buffers[b].nbytes))
+    for place, launch in enumerate(schedule.launches):
+        if launch.phase not in phases:
+            continue
+        if launch.phase == "backward" and filled:
+            for buffer in given:
+                group = Group([Node("library", 1, ops=ones)], place, place)
+                yield group, _filled(schedule, buffer, number)
+                ones = ()
+        mine = tuple(sorted({op for each in launch.origins for op in ops_of[each]}))
+        node = Node(launch.kind, max(launch.rows, 1), ops=mine, flops=launch.flops,
+                    instructions=launch.instructions)  # fmt: skip
+        module = schedule.origins[launch.origins[0]].module if launch.origins else ""
+        names = [schedule.origins[each].op.split(".")[1] for each in launch.origins]
+        yield Group([node], place, place), _op(launch, module, names, number)
 
 
 def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
@@ -183,7 +192,7 @@ def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[in
     return storages, number
 
 
-def _lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
+def lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
     """Each alive from the first op that touches it to the last; what none touches is nothing."""
     first, last = touches(ops)
     found: list[Storage] = []

@@ -5,17 +5,43 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 _NOT_THEIRS = ("site-packages", "simulator/inductor", "importlib", "contextlib.py", "<")
 
 
+FITS = "torch 2.11 to 2.13 with its triton"
+_OURS = "simulator/inductor/"
+_INTERNALS = AttributeError, ImportError, TypeError
+
+
+def otherwise(error: BaseException) -> str:
+    """What asked for internals of torch or Triton that are not there, or not as they were."""
+    versions = " with ".join(f"{name} {_version(name)}" for name in ("torch", "triton"))
+    return (f"{versions} is otherwise than expected: {type(error).__name__}: {error}; install "
+            f"{FITS}")  # fmt: skip
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
 def reason(error: BaseException) -> str:
     """The first sentence of an error of the compiler, and the line of code it is about."""
     cause: BaseException = error
-    while cause.__cause__ is not None and type(error).__name__ == "BackendCompilerFailed":
-        cause = cause.__cause__
+    if type(error).__name__ == "BackendCompilerFailed":
+        met: list[BaseException] = []
+        while cause.__cause__ is not None and cause not in met:  # it may be its own
+            met.append(cause)
+            cause = cause.__cause__
+    at = traceback.extract_tb(cause.__traceback__)
+    if isinstance(cause, _INTERNALS) and at and _OURS in at[-1].filename.replace("\\", "/"):
+        return otherwise(cause)
     words = [line.strip() for line in str(cause).splitlines() if line.strip()]
     said = next((line for line in words if not line.startswith("backend=")), type(cause).__name__)
     explained = next((w.removeprefix("Explanation: ") for w in words

@@ -8,19 +8,22 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
+from simulator.fusion.graphs import graphs
 from simulator.records import Break, Trace
 
 _AHEAD, _SURE = 64, 3  # ops looked ahead, and those that must follow alike
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A stretch of the forward pass: a `graph`, or what ran eagerly; the names of its ops, and the
-    line and reason that ended it, "" where the function simply returned."""
+    """A stretch of the forward pass: a `graph`, or what ran eagerly; the names of its ops, the line
+    and reason that ended it, "" where the function simply returned, and the number of a graph's
+    `schedule`, which several graphs may share."""
 
     graph: bool
     ops: list[str]
     where: str = ""
     reason: str = ""
+    schedule: int = -1
 
 
 def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
@@ -46,6 +49,20 @@ def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
             where = reason = ""
         begin = end
     return replace(trace, breaks=[each for each in found if each.op < len(forward)])
+
+
+def by_stretch(trace: Trace, pieces: Sequence[Piece]) -> dict[int, list[int]]:
+    """For stretches of the forward pass of what `broken` made, the numbers of the schedules of what
+    is compiled there."""
+    forward = [op.name for op in trace.ops if op.phase == "forward"]
+    stretch = [number for phase, number in graphs(trace).of if phase == "forward"]
+    found: dict[int, list[int]] = {}
+    begin = 0
+    for piece, end in zip(pieces, _ends(forward, pieces), strict=True):
+        if piece.graph and end > begin:
+            found.setdefault(stretch[begin], []).append(piece.schedule)
+        begin = end
+    return found
 
 
 def _once(pieces: Sequence[Piece]) -> list[Piece]:

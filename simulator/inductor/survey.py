@@ -1,10 +1,12 @@
 """Dynamo's own answer to where a step's graph breaks: the step runs under `torch.compile`, without
-data, with a backend that runs what it is given as it is and writes down what ran."""
+data, with a backend that schedules what it is given, runs it as it is and writes down what ran."""
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -14,14 +16,17 @@ from torch import _guards, nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_map
 
-from simulator.inductor.capture import CUDA, on_gpu, to_gpu
-from simulator.inductor.graph_breaks import line
+from simulator.inductor.capture import CUDA, on_gpu, scheduled_piece, to_gpu
+from simulator.inductor.graph_breaks import line, reason
 from simulator.inductor.pieces import Piece
+from simulator.inductor.refusal import RefusalError
+from simulator.inductor.schedule import Schedule
 from simulator.tracing.masks import Masks
 from simulator.tracing.sizes import DATA_DEPENDENT, Known
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WORDS = ("Encountered graph break", "Failed to handle graph break")
+_BRANCHES = ("generic_jump", "Detected data-dependent branching")
 _BRANCH = "Dynamo does not support branching on the value of a tensor"
 _SENTENCE = re.compile(r"(?<=[.`]) (?=[A-Z])")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -30,16 +35,17 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 def surveyed(
     module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool,
     autocast: str | None, sizes: Mapping[str, int], progress: Callable[[str], None],
-) -> list[Piece]:  # fmt: skip
-    """The pieces of the forward pass of a module that lives on `meta`."""
+) -> tuple[list[Piece], list[Schedule | str]]:  # fmt: skip
+    """The pieces of the forward pass of a module that lives on `meta`, and the schedules of its
+    graphs, with their backward pass in training; of a graph that cannot be scheduled, why."""
     progress("looking for graph breaks")
     torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
-    mode = _Running(sizes)
+    mode = _Running(sizes, training, progress)
     to_gpu(module, mode)
     args, kwargs = tree_map(partial(on_gpu, mode), (args, kwargs))
     module.train(training)
     run = torch.compile(module, backend=mode.backend, dynamic=False)
-    mode.pieces[:] = [(False, [], "", "")]  # what was made before is no part of the step
+    mode.pieces[:] = [_Ran(False)]  # what was made before is no part of the step
     with mode, torch.enable_grad() if training else torch.no_grad():
         if autocast is None:
             run(*args, **kwargs)
@@ -47,34 +53,61 @@ def surveyed(
             dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[autocast]
             with torch.autocast("cuda", dtype=dtype):
                 run(*args, **kwargs)
-    return [Piece(graph, ops, where, reason) for graph, ops, where, reason in mode.pieces]
+    return [Piece(**vars(piece)) for piece in mode.pieces], mode.schedules
+
+
+@dataclass
+class _Ran:
+    """A `Piece` while it runs."""
+
+    graph: bool
+    ops: list[str] = field(default_factory=list[str])
+    where: str = ""
+    reason: str = ""
+    schedule: int = -1
 
 
 class _Running(FakeTensorMode):
     """Answers what depends on data, and keeps the names of the ops that run outside the
     compiler."""
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, sizes: Mapping[str, int], training: bool, progress: Callable[[str], None]
+    ) -> None:
         super().__init__(allow_non_fake_inputs=True)
         self.known = Known(sizes, Masks())
-        self.pieces: list[tuple[bool, list[str], str, str]] = [(False, [], "", "")]
+        self.training, self.progress = training, progress
+        self.pieces = [_Ran(False)]
+        self.schedules: list[Schedule | str] = []
         self.within = False  # an op, which this build may take apart
 
     def backend(self, graph: Any, examples: list[Any]) -> Callable[..., Any]:
         """What runs in the place of generated code."""
         ended: Any = graph.compile_subgraph_reason
-        where = reason = ""
+        where = why = ""
         if ended is not None and ended.graph_break:
-            where, reason = line(ended.user_stack), said(ended.reason)
+            where, why = line(ended.user_stack), said(ended.reason)
+        plain = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
+        number = len(self.schedules)
+        self.schedules.append(self._scheduled(graph, examples, number))
 
         def ran(*given: Any) -> Any:
-            self.pieces.append((True, [], where, reason))
+            self.pieces.append(_Ran(True, [], where, why, number))
             try:
-                return graph.forward(*given)
+                return plain.forward(*given)
             finally:
-                self.pieces.append((False, [], "", ""))
+                self.pieces.append(_Ran(False))
 
         return ran
+
+    def _scheduled(self, graph: Any, examples: list[Any], number: int) -> Schedule | str:
+        def tell(step: str) -> None:
+            self.progress(f"graph {number + 1}: {step}")
+
+        try:
+            return scheduled_piece(graph, examples, self.training, tell)
+        except Exception as error:
+            return str(error) if isinstance(error, RefusalError) else reason(error)
 
     def dispatch(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] = _NOTHING
@@ -90,7 +123,7 @@ class _Running(FakeTensorMode):
     def _run(self, func: Any, types: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         assume = DATA_DEPENDENT.get(func.overloadpacket)
         if func.namespace not in ("prim", "profiler"):
-            self.pieces[-1][1].append(str(func))
+            self.pieces[-1].ops.append(str(func))
         masks = func.overloadpacket is torch.ops.aten.index and _masked(args[1])
         if assume is None or (func.overloadpacket is torch.ops.aten.index and not masks):
             return super().dispatch(func, types, args, kwargs)
@@ -119,4 +152,4 @@ def said(text: str) -> str:
     told = [each.removeprefix("Explanation: ") for each in lines if each.startswith("Explanation:")]
     own = [each for each in lines if not each.startswith(_WORDS)]
     first = _SENTENCE.split((told or own or [""])[0])[0].removesuffix(".")
-    return _BRANCH if first.startswith("generic_jump") else _ADDRESS.sub("", first)
+    return _BRANCH if first.startswith(_BRANCHES) else _ADDRESS.sub("", first)

@@ -66,6 +66,7 @@ def _imported(path: Path) -> ModuleType:
     found = spec_from_file_location(f"user_{path.stem}", path)
     assert found is not None and found.loader is not None
     found.loader.path = str(path)  # pyright: ignore[reportAttributeAccessIssue]
+    _forget(sys.modules.pop(found.name, None))
     code = module_from_spec(found)
     sys.modules[found.name] = code  # dataclasses look their module up
     folder = str(path.resolve().parent)
@@ -76,6 +77,17 @@ def _imported(path: Path) -> ModuleType:
     finally:
         sys.path.remove(folder)
     return code
+
+
+def _forget(code: ModuleType | None) -> None:
+    """Ops that the file defined when it was read before: torch lets none be defined twice."""
+    if code is None or "torch" not in sys.modules:
+        return
+    from torch.library import Library
+
+    for value in vars(code).values():
+        if isinstance(value, Library):
+            value._destroy()
 
 
 def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 
 from simulator.errors import InputError
 from simulator.fusion.arithmetic import arithmetic
+from simulator.fusion.compiled_host import compiled_host
+from simulator.hosts import host
 from simulator.records import Op, Signature, Tensor, Trace
 from simulator.whatif.rewriting import Rewriting, dense
 
 _ARGUMENTS = 250  # of one kernel (config.combo_kernel_max_num_args)
-_CALL, _TENSOR = 900, 25
-"""Python calls that take as long as the way into compiled code, and as a tensor that is handed to
-it (30.6 µs and 0.83 µs: `simulator.fusion.host_costs`)."""
 
 
 @dataclass
@@ -63,11 +62,18 @@ class CompiledUpdate:
                    for some in _cut(each)]  # fmt: skip
         handed = sum(len(loop.reads) for loop in loops)
         kernels[0] = Op(kernels[0].signature, "", "optimizer", kernels[0].storages,
-                        python_calls=_CALL + _TENSOR * handed)  # fmt: skip
+                        python_calls=_entering(handed))  # fmt: skip
         for index in own:
             change.put(index, ())
         change.put(own[-1], kernels)
         return change.done()
+
+
+def _entering(handed: int) -> int:
+    """Python calls that take as long as the way into compiled code with so many tensors handed to
+    it: a trace knows no host, and the two scale alike."""
+    costs = compiled_host().launched
+    return round((costs.call_s + costs.input_s * handed) / host().seconds["python_call"])
 
 
 def _loops(

@@ -55,7 +55,8 @@ def _question(scenario: Scenario) -> Question:
 def _asked(figure: str, question: Question, asked_s: float) -> Row:
     wall, cpu = time.perf_counter(), _children_s()
     child = Child(question)
-    made = child.result()
+    made = child.result().schedule
+    assert made is not None
     wall = time.perf_counter() - wall
     child._process.wait()  # else its time is not counted
     cpu = _children_s() - cpu

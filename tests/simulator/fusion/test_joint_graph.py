@@ -11,6 +11,7 @@ from simulator import predict_trace
 from simulator.fusion.explain import explain
 from simulator.fusion.joint_graph import joint_graph
 from simulator.memory import carried_bytes
+from simulator.networks.catalogue import build
 from simulator.networks.output import Output
 from simulator.prediction import Prediction
 from simulator.records import Op
@@ -120,6 +121,19 @@ def test_kernels_name_the_ops_of_the_eager_step():
     kernels = sum(m.launches for m in told.merged) + sum(left.launches for left in told.left)
     assert kernels == p.kernel_count
     assert told.eager.kernel_count == predict_trace(found).kernel_count
+    assert told.again is not None and dict(told.again.ops)["silu"] == 2  # one a block
+    assert told.again.bytes < told.again.eager_bytes
+
+
+def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
+    """A backward pass of a norm by rows: the kernel takes the eager op's bytes over, though torch
+    sums its parts."""
+    module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
+    told = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
+    reasons = {left.op: left.reason for left in told.left}
+    assert reasons["sum"] == "torch adds up the parts that a generated kernel's blocks summed"
+    norms = [m for m in told.merged if "native_layer_norm_backward" in m.ops]
+    assert min(m.bytes_before / m.count for m in norms) > 3 * 16 * 1024 * 768 * 4  # two in, one out
 
 
 def test_an_inference_step_is_what_it_was():

@@ -9,14 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from simulator import predict_trace, trace
+from simulator.fusion.compiled_host import HostCosts, ReplayCosts
 from simulator.fusion.explain import explain
-from simulator.fusion.host_costs import HostCosts
-from simulator.fusion.replay_costs import ReplayCosts, replaying
+from simulator.fusion.replay_costs import replaying
 from simulator.fusion.replays import Replays, replayed
 from simulator.hardware import gpu
 from simulator.hosts import host
 from simulator.issued import issued
 from simulator.many import Step, simulated
+from simulator.memory import POOL, memory
 from simulator.profiles import profile
 from simulator.records import Trace
 from simulator.simulate import as_run
@@ -79,7 +80,8 @@ def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
     readers = [op for op in made.ops[1:] if given in op.storages]
     assert not readers  # what is captured reads the graph's own place
     assert any(place in op.storages for op in made.ops[1:])
-    assert made.storages[place].born == -1 and made.storages[place].freed is None
+    last = max(index for index, op in enumerate(made.ops) if place in op.storages)
+    assert (made.storages[place].born, made.storages[place].freed) == (0, last + 1)
     compiled = predict_trace(step, mode="compiled")
     p = predict_trace(step, mode=REPLAY)
     assert p.kernel_count == compiled.kernel_count + 1
@@ -91,15 +93,15 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
     step = traced(Block(), X)
     made, _ = replays(step)
     driver = host()
-    costs = HostCosts(100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 1.0, 0.0, driver.seconds["op"])
+    costs = HostCosts(100e-6, 1e-6, 2e-6, 0.0, 0.0, 50e-6, 1.0, 0.0, 0.0, 0.0, driver.seconds["op"])
     launched, clock = replaying(
-        issued(made, H200), driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 3e-6, 0.0)
+        issued(made, H200), driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
     )
-    # The call 100, an input 1, four weights 2 each; the copy is an op, a launch, and 3 a tensor
-    first = 109e-6 + driver.seconds["op"] + driver.launch_s + 3e-6
+    # The call 100, an input 1, four weights 2 each; the copy is an op and a launch
+    first = 109e-6 + driver.seconds["op"] + driver.launch_s
     assert launched.host_s[0] == pytest.approx(first)
-    # a replay: the launch, 10, and a tenth for the copy and each of four weights
-    assert launched.host_s[1] == pytest.approx(profile().graph_launch_s + 10e-6 + 5 * 1e-7)
+    # a replay: the launch, 10, and a tenth for the copy
+    assert launched.host_s[1] == pytest.approx(profile().graph_launch_s + 10e-6 + 1e-7)
     assert launched.host_s[2:].tolist() == [0.0] * (len(launched.host_s) - 2)
     count = len(launched.host_s)  # the copy and the graph's first node wait as kernels do
     within = profile().graph_gap_s * (count - 2)
@@ -177,3 +179,26 @@ def test_a_graph_waits_for_no_room_in_the_queue():
     launched, clock = replaying(issued(made, H200), short, profile())
     assert clock.depth > 1 << 20
     assert np.all(launched.host_s >= 0)
+
+
+def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
+    """Eager temporaries of the optimizer lie beside the pool, not where activations were."""
+    step = traced(Block(), X, training=True)
+    made, _ = replays(step)
+    pooled = made.kept[POOL]
+    roles = {made.storages[n].role for n in pooled}
+    assert roles == {"activation", "gradient"}
+
+    def most(numbers: set[int]) -> int:
+        held = [made.storages[n] for n in numbers if made.storages[n].device == "cuda"]
+        count = len(made.ops)
+        return max(
+            sum(-(-s.nbytes // 512) * 512 for s in held
+                if max(s.born, 0) <= at and (s.freed is None or s.freed > at or s.freed == count))
+            for at in range(count)
+        )  # fmt: skip
+
+    others = set(range(len(made.storages))) - set(pooled)
+    assert memory(made).peak_bytes == most(set(pooled)) + most(others)
+    assert memory(made).peak_bytes > most(set(range(len(made.storages))))
+    assert sum(memory(made).at_peak.values()) == memory(made).peak_bytes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 from msgspec.structs import replace
 
@@ -132,3 +134,23 @@ def test_lines_of_the_users_own() -> None:
     trace = 'File "/site-packages/torch/x.py", line 3, in f\n  File "/home/nets.py", line 40, in g'
     assert line_of(trace) == "nets.py, line 40"
     assert reason(ValueError("no\nmore")) == "ValueError: no"
+
+
+def test_an_error_that_is_its_own_cause_has_a_reason() -> None:
+    error = type("BackendCompilerFailed", (Exception,), {})(
+        "backend='backend' raised:\nKeyError: 'no'"
+    )
+    error.__cause__ = error
+    assert reason(error) == "BackendCompilerFailed: KeyError: 'no'"
+    error.__cause__ = KeyError("no")
+    error.__cause__.__cause__ = error.__cause__
+    assert reason(error) == "KeyError: 'no'"
+
+
+def test_internals_that_are_not_there_are_of_another_version() -> None:
+    code = compile("import math\nmath.nowhere", "/x/simulator/inductor/capture.py", "exec")
+    with pytest.raises(AttributeError) as found:
+        exec(code)
+    said = reason(found.value)
+    assert said.startswith(f"torch {version('torch')} with triton ")
+    assert said.endswith("has no attribute 'nowhere'; install torch 2.11 to 2.13 with its triton")

@@ -79,6 +79,8 @@ def test_what_dynamo_found_is_told_and_predicted() -> None:
          "Dynamo does not know how to trace the builtin `zlib.crc32.`"),
         ("x\n  Explanation: Skip calling function `<function apart at 0x7fcb>` since it was",
          "Skip calling function `<function apart>` since it was"),
+        ("x\n  Explanation: Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`).",
+         "Dynamo does not support branching on the value of a tensor"),
         ("generic_jump TensorVariable()",
          "Dynamo does not support branching on the value of a tensor"),
     ],
