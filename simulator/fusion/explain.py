@@ -157,13 +157,35 @@ def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
     for number, op in enumerate(fusion.trace.ops):
         if after[0, number] and not op.name.startswith("fused."):
             outside = op.phase != "optimizer" and parts.eager(number)
-            why = "it runs where the graph breaks" if outside else why_not(op.signature)
+            why = "it runs where the graph breaks" if outside else why_alone(fusion, number)
             rows.setdefault((_short(op.name), why), []).append(number)
     found = [
         Left(name, len(at), int(after[0, at].sum()), float(after[2, at].sum()), reason)
         for (name, reason), at in rows.items()
     ]
     return tuple(sorted(found, key=lambda each: -each.seconds))
+
+
+_ADDED = {
+    "aten.sum.dim_IntList": "torch adds up the parts that a generated kernel's blocks summed",
+    "aten.clone.default": "a gradient is copied into the layout that its weight or cuDNN wants",
+}
+_BEGINNING = ("aten.ones_like.default", "aten.zeros.default")
+
+
+def why_alone(fusion: Fused, number: int) -> str:
+    """Why a launch of a compiled step is no generated kernel: an op that cannot be one, or that was
+    to stay as it is, or what the compiled step adds to its ops."""
+    op = fusion.trace.ops[number]
+    if op.phase == "backward" and op.name in _BEGINNING:
+        return "autograd makes the gradient that the backward pass begins with"
+    if number < len(fusion.groups) and op.phase != "optimizer":
+        own = any(fusion.computed.ops[i].name == op.name for i in fusion.members(number))
+        if not own and op.name in _ADDED:
+            return _ADDED[op.name]
+        if own and kind(op.signature) in ("pointwise", "reduction"):
+            return "the fusion that was asked for leaves it as it is"
+    return why_not(op.signature)
 
 
 def _short(name: str) -> str:

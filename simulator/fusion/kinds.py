@@ -80,12 +80,6 @@ def why_not(op: Signature) -> str:
         return "a CUDA graph reads its inputs from a place of its own"
     if "_foreach_" in name or "_fused_" in name:
         return "the optimizer is not in the compiled module"
-    if name in ("aten.ones_like.default", "aten.zeros.default"):
-        return "autograd makes the gradient that the backward pass begins with"
-    if name == "aten.sum.dim_IntList":
-        return "torch adds up the parts that a generated kernel's blocks summed"
-    if name == "aten.clone.default":
-        return "autograd puts a gradient into the layout of its weight"
     if costed(op) is None:
         return "an op without a cost function"
     return "no loop over elements and no reduction that a generated kernel runs"

@@ -9,7 +9,7 @@ from msgspec.structs import replace as replaced
 
 from simulator.errors import InputError
 from simulator.fusion import Fused
-from simulator.fusion.kinds import why_not
+from simulator.fusion.explain import why_alone
 from simulator.kernel_source.group import fused_group
 from simulator.kernel_source.kernel import kernel
 from simulator.prediction import Prediction
@@ -94,7 +94,7 @@ def reason(fused: Fused, number: int) -> str | None:
 def _judged(fused: Fused, number: int) -> tuple[str | None, tuple[str, ...]]:
     """Why not, and what is guessed."""
     if fused.groups[number].library:
-        return why_not(fused.trace.ops[number].signature), ()
+        return why_alone(fused, number), ()
     try:
         group = fused_group(fused, number)
         kernel(group)

@@ -15,8 +15,11 @@ from simulator.networks.catalogue import build
 from simulator.networks.output import Output
 from simulator.prediction import Prediction
 from simulator.records import Op
+from simulator.scenario import predict
 from simulator.tracing import trace
+from simulator.whatif import apply
 from tests.simulator.conftest import small
+from tests.simulator.whatif.conftest import asked
 
 ROWS, WIDTH, CLASSES = 64, 32, 1024
 ONE = ROWS * WIDTH * 4
@@ -134,6 +137,19 @@ def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
     assert reasons["sum"] == "torch adds up the parts that a generated kernel's blocks summed"
     norms = [m for m in told.merged if "native_layer_norm_backward" in m.ops]
     assert min(m.bytes_before / m.count for m in norms) > 3 * 16 * 1024 * 768 * 4  # two in, one out
+
+
+def test_a_sum_that_the_level_leaves_as_it_is_adds_up_no_parts():
+    found = asked("bert-base", seq=16, training=True, sizes={"layers": 1, "vocab": 64})
+    told = explain(predict(apply(found, "fusion", {"level": "pointwise"})))
+    reasons = {left.op: left.reason for left in told.left}
+    assert (
+        reasons["sum"]
+        == reasons["native_layer_norm"]
+        == ("the fusion that was asked for leaves it as it is")
+    )
+    beginning = "autograd makes the gradient that the backward pass begins with"
+    assert reasons["ones_like"] == reasons["zeros"] == beginning
 
 
 def test_an_inference_step_is_what_it_was():
