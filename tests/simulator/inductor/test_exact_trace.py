@@ -114,7 +114,7 @@ def test_casts_of_a_product_are_told_by_their_bytes_where_autocast_turns_them() 
 
 def test_arithmetic_of_a_loop() -> None:
     body = [("load", ""), ("exp", ""), ("add", ""), ("reduction", "sum"), ("store_reduction", "")]
-    assert steps(body) == (3, 11)  # exp 1 and 8, add 1 and 1, sum 1 and 1, a load
+    assert steps(body) == (3, 12)  # exp 1 and 9, add 1 and 1, sum 1 and 1, a load
 
 
 def test_a_question_goes_through_a_pipe() -> None:
