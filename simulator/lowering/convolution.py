@@ -42,8 +42,8 @@ def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         kernels = depthwise(op, work, gpu)
     elif work.engine != "tensor" or short is None or not gpu.peak("tensor", short):
         vector = replace(work, engine="vector", instructions=work.flops // 2)
-        lanes = product(op, vector, gpu)
-        kernels = iter((vector,)) if work.dtype == "float64" else _on_lanes(lanes, gpu)
+        double = work.dtype == "float64"
+        kernels = iter((vector,)) if double else _on_lanes(product(op, vector, gpu), gpu)
     else:
         kernels = _on_tensor_cores(product(op, work, gpu))
     return (*made_dense(op, work.dims), *kernels)

@@ -7,7 +7,6 @@ transform the result back."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 from msgspec.structs import replace
 
@@ -15,18 +14,20 @@ from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.lowering.implicit_gemm import Product
 
-_RESULTS, _TAPS = 4, 9  # along a side, and in all
+_KERNEL = (3, 3)
+_TAPS = 9
+_RESULTS = 4  # along a side of a patch
 _PRODUCTS = 36
 _TILE, _COLUMNS = 128, 32  # rows and columns of a product's tile: of few they are made up
 _ITEM_BYTES = 4
-_SLOTS = 6  # instructions an element of a transformation, about
+_SLOTS = 6  # instructions an element of a transformation, about: the bandwidth decides
 
 
 def winograd(c: Product, gpu: GPU) -> Iterator[Work]:
     """Its kernels, or none where it does not apply or the direct product is faster."""
     d = c.work.dims
-    plain = prod(d["kernel"]) == _TAPS and d["dims"] == 2 and max(*d["stride"], *d["dilation"]) == 1
-    if not plain or d["groups"] > 1 or c.direction == "wgrad" or c.work.dtype == "float64":
+    plain = tuple(d["kernel"]) == _KERNEL and max(*d["stride"], *d["dilation"]) == 1
+    if not plain or d["groups"] > 1 or c.direction == "wgrad":
         return
     height, width = d["spatial_out" if c.direction == "fwd" else "spatial_in"]
     tiles = d["n"] * -(-height // _RESULTS) * -(-width // _RESULTS)
