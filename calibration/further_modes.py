@@ -3,7 +3,7 @@ calibration.further_modes FILE` on a machine with a GPU, about 90 s.
 
 One line of JSON each: the host's speed, the allocator's pools after a step (CUDA graphs have their
 own), periods of steps ruled by their host, beside their eager twins, and of replayed steps with
-breaks. `measurements/<gpu>/further_modes.jsonl.gz` holds such a file.
+breaks. `measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 after the host's.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 `python -m calibration.graph_breaks FILE` measures it on a machine with a GPU; without FILE, the
 predictions are held against the packaged measurement. Blocks of a small network with a break after
-each: the slope over the number of breaks is what one more graph takes.
+each: the slope over the number of breaks is what one more graph takes. What predicts is imported
+where it is needed: a machine that measures has PyTorch and numpy alone.
 """
 
 from __future__ import annotations
@@ -150,4 +151,7 @@ def validate() -> None:
 
 
 if __name__ == "__main__":
-    measure(Path(sys.argv[1])) if len(sys.argv) > 1 else validate()
+    if len(sys.argv) > 1:
+        measure(Path(sys.argv[1]))
+    else:
+        validate()

@@ -24,8 +24,10 @@ ON_CPU = (
     "views", "transposes", "adds", "addsinplace", "scales", "products", "linears", "norms",
     "softmaxes", "sums", "identities", "pythoncalls",
 )  # fmt: skip
-REFERENCE = "linears"
-"""The case whose CPU twin says how fast the host is just now, between other measurements."""
+REFERENCE = Case("linears", "fp32", "inference", 4)
+"""On the CPU it says how fast the host is just now, between other measurements."""
+ON_CPU_MARK = "@cpu"
+"""Ends the names of cases that run on the CPU."""
 
 CASE_S = 0.25
 """Seconds a case: 19 of them take about 5."""
@@ -36,7 +38,7 @@ def _cases(device: Literal["cuda", "cpu"]) -> dict[str, Case]:
     them, those on the CPU marked."""
     names = ON_GPU if device == "cuda" else ON_CPU
     cases = [Case(name, "fp32", "inference", 4) for name in names]
-    return {case.name + ("" if device == "cuda" else "@cpu"): case for case in cases}
+    return {case.name + ("" if device == "cuda" else ON_CPU_MARK): case for case in cases}
 
 
 def suite(gpu: bool, timed: Callable[..., Any] = period) -> dict[str, float]:
@@ -67,7 +69,7 @@ def index(measured: Mapping[str, float], reference: Mapping[str, float]) -> floa
     """How many times as long this host takes as the reference: the median ratio over the cases
     that both have, those with a GPU where there are such. InputError where they share none."""
     shared = [name for name in reference if name in measured]
-    shared = [name for name in shared if not name.endswith("@cpu")] or shared
+    shared = [name for name in shared if not name.endswith(ON_CPU_MARK)] or shared
     if not shared:
         raise InputError(
             f"no host case in common: {', '.join(measured) or 'none'} came, expected some of "

@@ -17,7 +17,7 @@ import numpy as np
 from calibration import leaving_overhead, single_ops
 from calibration.case import COMPILED_OPTIMIZER, TORCH_MODES
 from calibration.fidelity import retrace
-from calibration.host_index import REFERENCE, index
+from calibration.host_index import ON_CPU_MARK, REFERENCE, index
 from calibration.outcome import Outcome, Summary, summarised, summary, table
 from calibration.recordings import Recording, host_index, recordings, timed
 from calibration.swept import Swept, swept
@@ -97,8 +97,8 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
         mode = TORCH_MODES[step.case["mode"]] or "compiled"
         whole = (step.case["optimizer"] or "").endswith(COMPILED_OPTIMIZER)
         updated = CompiledUpdate()(traced) if whole else traced
-        speed = index(step.host_index, find_host().reference)
-        p = predict_trace(updated, mode=mode, host=find_host().slower(speed))
+        host = find_host().slower(index(step.host_index, find_host().reference))
+        p = predict_trace(updated, mode=mode, host=host)
         low, high = p.interval_s
         group = f"{step.case['phase']}, {mode}"
         period = p.period_s / step.period_s
@@ -110,23 +110,24 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
             Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
         ]  # fmt: skip
         if step.eager_s is not None:
-            gain = predict_trace(traced, host=find_host().slower(speed)).period_s / p.period_s
+            gain = predict_trace(traced, host=host).period_s / p.period_s
             ratio = gain / (step.eager_s / step.period_s)
             found.append(Outcome(step.name, group, "speed-up", ratio))
     return found
 
 
 def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
-    """The period and the speed-up of steps that were timed by turns, compiled and eager, on a busy
-    host: each round against the prediction for a host as fast as it was in that round, the median
-    of the rounds."""
+    """The period and the speed-up of steps that were timed by turns, in mode "compiled" and eager,
+    on a busy host: each round against the prediction for a host as fast as it was in that round,
+    the median of the rounds."""
     host = find_host()
+    reference_s = host.reference[REFERENCE.name + ON_CPU_MARK]
     found: list[Outcome] = []
     for step in timed(suite):
         traced = retrace(step.case)
         ratios: list[tuple[float, float]] = []
         for work_s, compiled_s, eager_s in step.rounds:
-            then = host.slower(work_s / host.reference[f"{REFERENCE}/fp32/inference/b4s0@cpu"])
+            then = host.slower(work_s / reference_s)
             p = predict_trace(traced, mode="compiled", host=then).period_s
             gain = predict_trace(traced, host=then).period_s / p
             ratios.append((p / compiled_s, gain / (eager_s / compiled_s)))
