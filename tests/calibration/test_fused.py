@@ -22,6 +22,7 @@ from calibration.fused.check import LIMIT
 from calibration.fused.variant import Variant, variant
 from calibration.log import read
 from calibration.sweeps.registry import OPERATIONS
+from simulator.fusion import by_hand
 
 ROOT = Path(__file__).parents[2]
 NAMES = list(VARIANTS)
@@ -213,3 +214,7 @@ def test_tiles_are_powers_of_two_that_hold_a_row(cols: int) -> None:
     assert whole.cols >= cols > whole.cols // 2
     assert whole.rows * whole.cols == max(2048, whole.cols)
     assert part.rows * part.cols == 1024
+    # the simulator knows these cuts without Triton
+    rows, elements = 3 * whole.rows, 3 * 1024
+    assert by_hand.programs(rows * cols, rows, cols) == (3, rows * whole.cols)
+    assert by_hand.programs(elements, 0, 0) == (3, 3 * part.rows * part.cols)
