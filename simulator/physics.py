@@ -57,8 +57,8 @@ them); 64 multiply-adds of 16.8 million floats 43 µs, for 33 and 34; a softmax 
 
 
 def smooth(curve: str) -> bool:
-    """Do a curve's kernels compute and move data partly one after the other? The rest of ATen's and
-    the libraries' kernels were fitted to one or the other."""
+    """Do a curve's kernels compute and move data partly one after the other? ATen's and the
+    libraries' were fitted as if the longer of the two hid the other."""
     return curve.startswith(_TRITON)
 
 

@@ -68,8 +68,8 @@ def at_points(
     drives: Sequence[Drive],
 ) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
     """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
-    point. The points must be of the family; what is compiled is partitioned point by point, by
-    `simulator.many`."""
+    point. The points must be of the family, and no drive's mode one that compiles: that is
+    partitioned point by point (`simulator.many`)."""
     sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
     known = grid(family, sizes)
     kind = known.on(gpu)

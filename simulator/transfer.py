@@ -78,8 +78,8 @@ def issue(gpu: GPU, profile: Profile) -> float:
 
 
 def loaded_beside(gpu: GPU, profile: Profile) -> float:
-    """How much of the time that a load's instructions take lanes from multiply-adds on the GPU
-    measured they do here: a slot of half as many lanes is half as much of their work."""
+    """For how much of the time, over that on the GPU measured, the instructions of loads keep
+    multiply-adds off the lanes: beside half as many lanes, half as long by what these would do."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0

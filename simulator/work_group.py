@@ -27,8 +27,10 @@ class Group:
     """Works of one curve as columns. `product` is any tiled work as batch, rows, columns and
     depth: batch × (rows × depth) · (depth × columns), [works, 4]. `heads` is an attention's blocks,
     tiles, most tiles of one block, tiles at the edge of a band, FLOPs of a tile, its width, whether
-    a mask is read and slots for a tile's random numbers, [works, 8]. A work at many points is as
-    many rows: `counts`, None where each is one."""
+    a mask is read and slots for a tile's random numbers, [works, 8]. `rows` is what units share
+    out: of a kernel by hand its `programs`, 0 elsewhere, each over so many parts of a row one after
+    another (`trips`); `again` are bytes that come from L2 once more, over `bytes`. A work at many
+    points is as many rows: `counts`, None where each is one."""
 
     works: tuple[Work, ...]
     counts: tuple[int, ...] | None
@@ -104,7 +106,7 @@ def _whole(
 
 
 def _batch(work: Work) -> int:
-    """Of products; those of Winograd's algorithm are such."""
+    """How many products: of a lowered convolution on vector units those of Winograd's algorithm."""
     if work.family == "gemm":
         return work.dims["b"]
     return work.dims.get("batch", 0) if work.dims.get("variant") == "vector" else 0

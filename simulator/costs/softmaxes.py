@@ -3,8 +3,8 @@
 A warp a row where rows are short, else a block a row, which keeps it in registers or shared memory
 where they hold it; another kernel where the rows lie across memory (ATen/native/cuda/SoftMax.cu,
 `host_softmax` and `host_softmax_backward`; PersistentSoftmax.cuh). `dims` are those of a
-reduction; `steps` the loads that a thread waits for one after another, or the slots that a lane of
-a warp does, `runs` the blocks.
+reduction; `steps` the loads that a thread waits for one after another, or, of a row in a warp, the
+slots that its lane takes one after another; `runs` the blocks.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ _ZERO = 30
 """More instructions of a warp's division where what it divides is nothing, as behind a mask: that
 takes the way of denormal numbers. On an H200 a masked half makes 128 × 512 rows of 512 take 73 µs
 for 52, and 32 × 1,024 of 1,024 in fp16 77 for 49; T5's decoder 16 for 12, beside its encoder."""
-_PAIRED = 128  # elements of a row up to which a warp takes two
 _ZERO_WAITS = 200
-"""And so many slots of a lane before its next division: 12 × 64 rows of 64 take 1.9 µs for 1.4."""
+"""More slots of a lane before its next division where all that it divides is nothing: 12 × 64 rows
+of 64 take 1.9 µs for 1.4."""
+_PAIRED = 128
+"""Elements of a row up to which a warp takes two (`WARP_BATCH` of PersistentSoftmax.cuh)."""
 _REGISTERS = 9
 """Elements of a row that a thread keeps in registers at most."""
 

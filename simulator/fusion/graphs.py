@@ -81,7 +81,7 @@ def told(trace: Trace) -> list[str]:
 
 
 def _many(ops: Counter[str]) -> str:
-    """ "3 ops (2 mul, relu)"."""
+    """How many, and which: `3 ops (2 mul, relu)`."""
     named = ops.most_common(_NAMED)
     words = [f"{times} {name}" if times > 1 else name for name, times in named]
     more = ops.total() - sum(times for _, times in named)

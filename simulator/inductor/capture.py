@@ -67,7 +67,7 @@ def captured(
 
 def scheduled_piece(
     graph: Any, examples: list[Any], training: bool, progress: Progress
-) -> Schedule:  # fmt: skip
+) -> Schedule:
     """The launches of one of the graphs that Dynamo makes of a step, while it makes it. The graph
     is used up."""
     compiling = _Compiling(progress, training)

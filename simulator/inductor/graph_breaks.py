@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 _NOT_THEIRS = ("site-packages", "simulator/inductor", "importlib", "contextlib.py", "<")
-
-
-FITS = "torch 2.11 to 2.13 with its triton"
+_FITS = "torch 2.11 to 2.13 with its triton"  # as pyproject.toml has it
 _OURS = "simulator/inductor/"
 _INTERNALS = AttributeError, ImportError, TypeError
 
@@ -21,7 +19,7 @@ def otherwise(error: BaseException) -> str:
     """What asked for internals of torch or Triton that are not there, or not as they were."""
     versions = " with ".join(f"{name} {_version(name)}" for name in ("torch", "triton"))
     return (f"{versions} is otherwise than expected: {type(error).__name__}: {error}; install "
-            f"{FITS}")  # fmt: skip
+            f"{_FITS}")  # fmt: skip
 
 
 def _version(package: str) -> str:
