@@ -237,6 +237,8 @@ def test_winograd_keeps_the_flops_of_the_convolution() -> None:
     # 32·56·56 · 64 · 576 multiply-adds, of which 36 for 144 are done: 14·14 patches, 4 for 4
     assert main.flops == 2 * 3_699_376_128
     assert main.instructions == 3_699_376_128 // 4
+    # nine taps in a row are no 3×3
+    assert len(kernels(conv("float32", (32, 64, 56, 56), (64, 64, 1, 9), 56), V100)) == 1
 
 
 def test_float64_runs_on_vectors() -> None:
