@@ -25,7 +25,7 @@ class Memory:
 
 
 POOL = "pool"
-"""What a trace keeps the numbers of its storages in CUDA graphs' memory as (`memory`)."""
+"""Under this name a trace keeps which of its storages lie in the own memory of CUDA graphs."""
 
 
 def memory(trace: Trace) -> Memory:

@@ -28,9 +28,9 @@ SLOTS: dict[str, int] = {
 }  # fmt: skip
 """An element's issue slots. Of what is not listed each arithmetic function of the formula is one.
 A sine is counted without its path for large angles, which makes it 124; a hyperbolic tangent with
-both its paths, which warps of ordinary numbers take one after the other (13 with one). A largest
-number is chosen after a look whether one is none. An index that is loaded is turned where it is
-negative, held against the bounds (config.assert_indirect_indexing), and made an address."""
+both its paths, which warps of ordinary numbers take one after the other (13 with one). The larger
+or smaller of two numbers is chosen after a look for NaN. An index that is loaded is turned where it
+is negative, held against the bounds (config.assert_indirect_indexing), and made an address."""
 
 _TANH_GELU = {"gelu": 29, "gelu_backward": 39}
 _POW = 81

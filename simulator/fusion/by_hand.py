@@ -13,8 +13,8 @@ from typing import Any
 from simulator.fusion.kinds import kind
 from simulator.records import Signature
 
-_IN_REGISTERS = 16384
-_PART = 4096
+_IN_REGISTERS = 16384  # elements of a row, with its padding
+_PART = 4096  # and of a longer one at a time
 _ALONE, _ROWS = 1024, 2048  # elements of a program
 _WARP = 512  # elements of a row that one warp sums
 _VECTOR = 16
