@@ -19,8 +19,8 @@ from simulator.profiles import Profile
 _FASTER = 0.6
 """An allowance for a desktop's processor, beside that of a cloud's virtual machine."""
 _SLOWER = (((9, 0), 1.5), ((8, 0), 2.3), ((0, 0), 3.2))
-"""How many times as long a machine's host may take, from a compute capability on: the largest of the
-above on an A100 and a V100; beside newer GPUs an allowance."""
+"""How many times as long a machine's host may take, from a compute capability on: the largest of
+the above on an A100 and a V100; beside newer GPUs an allowance."""
 
 
 def interval(

@@ -67,8 +67,8 @@ class Again:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`merged` by time saved, largest first; `left` by time; `again` is None where nothing is, as in
-    inference."""
+    """`merged` by time saved, largest first; `left` by time; `again` is None where nothing is, as
+    in inference."""
 
     merged: tuple[Merged, ...]
     left: tuple[Left, ...]
