@@ -87,7 +87,7 @@ def explain(p: Prediction) -> Explanation:
             "predict mode='compiled'"
         )
     eager = simulate(fusion.origin, p.gpu, p.host, learned(p.gpu.id), "eager")
-    return Explanation(_merged(p, eager, fusion), _left(p, fusion), _again(p, eager, fusion), eager)
+    return Explanation(_merged(p, eager, fusion), _left(p, fusion), _again(eager, fusion), eager)
 
 
 def _per_op(p: Prediction) -> np.ndarray:
@@ -136,7 +136,7 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
     return tuple(sorted(found, key=lambda each: each.after_s - each.before_s))
 
 
-def _again(p: Prediction, eager: Prediction, fusion: Fused) -> Again | None:
+def _again(eager: Prediction, fusion: Fused) -> Again | None:
     ops = fusion.origin.ops
     repeated = {
         each for op, group in zip(fusion.trace.ops, fusion.groups, strict=False)
