@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -12,11 +12,8 @@ from app.state.places import Remembered
 
 _TEXT = QKeySequence.SequenceFormat.PortableText
 _WRITTEN = QKeySequence.SequenceFormat.NativeText
-_FREE = (
-    Qt.KeyboardModifier.ControlModifier
-    | Qt.KeyboardModifier.AltModifier
-    | Qt.KeyboardModifier.MetaModifier
-)
+_FREE = re.compile(r"(Ctrl|Alt|Meta)\+|(Shift\+)?F\d+$")
+"""What a key begins with, or is, that no view has."""
 
 
 class OwnKeys:
@@ -78,8 +75,4 @@ def tell_key(control: QWidget, words: str, action: QAction) -> None:
 
 def _of_views(key: QKeySequence) -> bool:
     """Would an action with this key take letters, arrows or Enter from what has the focus?"""
-    if key.isEmpty():
-        return False
-    pressed = key[0]
-    function = Qt.Key.Key_F1 <= pressed.key() <= Qt.Key.Key_F35
-    return not function and not pressed.keyboardModifiers() & _FREE
+    return not key.isEmpty() and not _FREE.match(key.toString(_TEXT))
