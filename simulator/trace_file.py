@@ -56,6 +56,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tail_python_calls: int
     tail_module_calls: int
     breaks: list[Break] = []
+    code: dict[str, str] = {}
 
 
 def save(trace: Trace, path: Path | str) -> None:
@@ -125,7 +126,7 @@ def _rows(trace: Trace) -> _File:
     ]
     plain = ("phase", "optimizer", "samples", "tokens", "parameters", "weight_bytes",
              "assumptions", "torch_version", "gpu", "tail_python_calls",
-             "tail_module_calls", "breaks")  # fmt: skip
+             "tail_module_calls", "breaks", "code")  # fmt: skip
     return _File(
         format="ridgepoint-trace",
         version=VERSION,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -26,11 +28,14 @@ def show(console: Console, p: Prediction, top: int) -> None:
     console.print()
     console.print(_gain(p, found), width=width)
     console.print(_generated(found, top, width >= _WIDE), width=width)
+    if code := _code(p.trace.code, found, top):
+        console.print(code, width=width)
     if found.again:
         console.print()
         console.print(_again(found.again), width=width)
-    console.print()
-    console.print(_left(found, top), width=width)
+    if found.left:
+        console.print()
+        console.print(_left(found, top), width=width)
 
 
 def _generated(found: Explanation, top: int, wide: bool) -> Table:
@@ -53,6 +58,20 @@ def _generated(found: Explanation, top: int, wide: bool) -> Table:
                       _count(launches), data(saved), seconds(before_s), seconds(after_s),
                       style="dim")  # fmt: skip
     return shown
+
+
+def _code(code: Mapping[str, str], found: Explanation, top: int) -> Text | None:
+    """Where the code of the modules begins that these kernels begin in; None of a trace that does
+    not know."""
+    lines: dict[str, str] = {}
+    for each in found.merged[:top]:
+        path = each.modules[0] if each.modules else ""
+        while path and path not in code:
+            path = path.rpartition(".")[0]
+        if path in code:
+            lines.setdefault(code[path], starred(path) or "the network")
+    some = "; ".join(f"{name} at {line}" for line, name in lines.items())
+    return Text(f"Their code: {some}.", style="dim") if some else None
 
 
 def _left(found: Explanation, top: int) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import QToolButton
+from shiboken6 import isValid
 
 _SIDE = 26
 
@@ -22,6 +23,8 @@ class HistoryButton(QToolButton):
         self._follow()
 
     def _follow(self) -> None:
+        if not isValid(self.action_):
+            return  # an action tells of its own end too
         words, key = self.action_.text(), self.action_.shortcut().toString()
         self.setEnabled(self.action_.isEnabled())
         self.setAccessibleName(words)

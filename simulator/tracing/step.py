@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
 from simulator.records import Trace
+from simulator.tracing.breaks import theirs
 from simulator.tracing.device import OnGpu, believing
 from simulator.tracing.meta import weightless, weightless_inputs
 from simulator.tracing.raising import blaming
@@ -107,7 +110,18 @@ def trace(
         tail_python_calls=python_calls,
         tail_module_calls=module_calls,
         breaks=recorder.breaks.found(forward),
+        code=_code(copy),
     )
+
+
+def _code(module: nn.Module) -> dict[str, str]:
+    """Where each module's `forward` begins, as "nets.py, line 31", by its path."""
+    found: dict[str, str] = {}
+    for path, child in module.named_modules():
+        code = getattr(inspect.unwrap(type(child).forward), "__code__", None)
+        if code is not None and theirs(code):
+            found[path] = f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
+    return found
 
 
 @contextmanager

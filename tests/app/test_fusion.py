@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.app.conftest import Run
 
 
@@ -12,6 +14,32 @@ def test_what_fused_and_what_did_not(run: Run) -> None:
     assert "Compiled, a step takes" in shown.output and "generated kernels" in shown.output
     assert "pointwise: gelu" in shown.output
     assert "a matrix product is" in shown.output
+
+
+def test_the_code_of_the_modules_is_named(run: Run, tmp_path: Path) -> None:
+    lines = (
+        "import torch",
+        "from torch import nn",
+        "",
+        "class Twice(nn.Module):",
+        "    def forward(self, x):",
+        "        return x.cos().cos()",
+        "",
+        "class Net(nn.Module):",
+        "    def __init__(self):",
+        "        super().__init__()",
+        "        self.twice = nn.Sequential(Twice())",
+        "    def forward(self, x):",
+        "        return self.twice(x)",
+        "    def example_inputs(self, batch, seq):",
+        "        return (torch.empty(batch, 1000),)",
+    )
+    path = tmp_path / "nets.py"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    shown = run("predict", f"{path}:Net", "--mode", "compiled", "--explain-fusion")
+    # the kernel begins in Twice, inside of a Sequential, which is torch's own code
+    assert "Their code: twice.* at nets.py, line 5." in shown.stdout
+    assert "not fused" not in shown.stdout  # nothing was left
 
 
 def test_an_eager_step_is_refused_before_it_is_traced(run: Run) -> None:

@@ -343,8 +343,9 @@ def test_wrong_options(arguments: list[str], capsys: pytest.CaptureFixture[str])
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
 from calibration import __main__ as command
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 def measure(options):
     print("go", flush=True)
     time.sleep(60)
