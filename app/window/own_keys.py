@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.state.places import Remembered
 
@@ -66,6 +67,8 @@ def tell_key(control: QWidget, words: str, action: QAction) -> None:
     """A control's tooltip, with the key that its action has now."""
 
     def say() -> None:
+        if not (isValid(action) and isValid(control)):
+            return  # an action tells of its own end too
         key = action.shortcut().toString(_WRITTEN)
         control.setToolTip(f"{words} ({key})" if key else words)
 
