@@ -43,7 +43,7 @@ class Target(QObject):
         files: Callable[[list[Path]], None] | None = None, low: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(widget)
-        self.widget, self.offered, self.files = widget, offered, files
+        self.offered, self.files = offered, files
         self.outline = Outline(widget, theme, low)
         self._offer: Offer | None = None
         widget.setAcceptDrops(True)
@@ -65,7 +65,7 @@ class Target(QObject):
             self._drop(event)
             return True
         if kind == QEvent.Type.Resize:
-            self.outline.setGeometry(self.widget.rect())
+            self.outline.cover()
         return False
 
     def _enter(self, event: _Drag) -> bool:
@@ -142,12 +142,17 @@ class Outline(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    def say(self, words: str, refused: bool) -> None:
-        """What would happen, or why nothing will."""
-        self.words, self.refused = words, refused
+    def cover(self) -> None:
+        """All of the target, asked for anew: what Python once knew as a table's viewport is gone
+        after a while, though the viewport is not."""
         parent = self.parentWidget()
         if parent is not None:
             self.setGeometry(parent.rect())
+
+    def say(self, words: str, refused: bool) -> None:
+        """What would happen, or why nothing will."""
+        self.words, self.refused = words, refused
+        self.cover()
         self.raise_()
         self.show()
         self.update()

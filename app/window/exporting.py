@@ -21,6 +21,11 @@ class Form:
     suffix: str
     text: Callable[[Answer], str]
 
+    @property
+    def inside(self) -> str:
+        """Its name inside a sentence: Perfetto keeps its capital."""
+        return self.name[:1].lower() + self.name[1:]
+
 
 def _report(answer: Answer) -> str:
     from app.html.page import as_html
@@ -54,7 +59,7 @@ FORMS = (
 
 def export(form: Form, answer: Answer, path: Path) -> None:
     """Write one. InputError where it cannot be."""
-    write(f"Export {form.name.lower()}", str(path), form.text(answer))
+    write(f"Export {form.inside}", str(path), form.text(answer))
 
 
 def ask_and_export(form: Form, answer: Answer, parent: QWidget) -> None:

@@ -82,5 +82,4 @@ class Head(QWidget):
         self.commands.setText("Commands")
         self.commands.setProperty("look", "button")
         self.commands.setAccessibleName("Commands")
-        self.commands.setToolTip("Every command and card by name (Ctrl+Shift+P)")
         row.addWidget(self.commands)

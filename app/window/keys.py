@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
@@ -21,6 +21,19 @@ from app.window.own_keys import OwnKeys
 _ROWS, _EDIT_PX = 17, 112
 
 
+class KeyField(QKeySequenceEdit):
+    """Takes the key that is pressed in it, but for those that lead out of it: Tab and Esc."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+            self.focusNextPrevChild(key == Qt.Key.Key_Tab)
+        elif key == Qt.Key.Key_Escape:
+            event.ignore()  # the dialog's
+        else:
+            super().keyPressEvent(event)
+
+
 class KeysDialog(QDialog):
     """Actions with their keys: press another in a field and it is the action's at once; one that is
     taken is refused. Beside them the keys of the views, which stay. Esc closes it."""
@@ -29,7 +42,7 @@ class KeysDialog(QDialog):
                  parent: QWidget | None = None) -> None:  # fmt: skip
         super().__init__(parent)
         self.own = own
-        self.fields: dict[str, QKeySequenceEdit] = {}
+        self.fields: dict[str, KeyField] = {}
         self.setWindowTitle("Keys")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName("Keys")
@@ -69,8 +82,8 @@ class KeysDialog(QDialog):
         grid.addWidget(words, row, 3 * column + 1)
         grid.setColumnMinimumWidth(3 * column + 2, 18)
 
-    def _field(self, name: str) -> QKeySequenceEdit:
-        field = self.fields[name] = QKeySequenceEdit(self.own.now[name])
+    def _field(self, name: str) -> KeyField:
+        field = self.fields[name] = KeyField(self.own.now[name])
         field.setMaximumSequenceLength(1)
         field.setFixedWidth(_EDIT_PX)
         field.setAccessibleName(f"Key of {name}")

@@ -41,7 +41,7 @@ class Menus(QMenuBar):
         self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
         menu.addSeparator()
         for form in FORMS:
-            self._add(menu, f"Export {form.name.lower()} …", lambda form=form: window.export(form))
+            self._add(menu, f"Export {form.inside} …", lambda form=form: window.export(form))
         menu.addSeparator()
         self._add(menu, "Quit", window.leave, keys.Quit)
 

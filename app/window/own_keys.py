@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.state.places import Remembered
 
 _TEXT = QKeySequence.SequenceFormat.PortableText
+_WRITTEN = QKeySequence.SequenceFormat.NativeText
+_FREE = re.compile(r"(Ctrl|Alt|Meta)\+|(Shift\+)?F\d+$")
+"""What a key begins with, or is, that no view has."""
 
 
 class OwnKeys:
@@ -32,10 +38,11 @@ class OwnKeys:
 
     def give(self, name: str, key: QKeySequence) -> str:
         """A key for an action, none where it is empty; else why it cannot have it."""
-        holder = self.holder(key)
+        holder, words = self.holder(key), key.toString(_WRITTEN)
         if holder and holder != name:
-            words = key.toString(QKeySequence.SequenceFormat.NativeText)
             return f"{words} is the key of “{holder}”: choose another, or change that one first"
+        if key != self.first[name] and _of_views(key):
+            return f"{words} alone is for the views: add Ctrl or Alt, or choose a function key"
         self._set(name, key)
         if key == self.first[name]:
             self.remembered.keys.pop(name, None)
@@ -54,3 +61,21 @@ class OwnKeys:
     def _set(self, name: str, key: QKeySequence) -> None:
         self.now[name] = key
         self.actions[name].setShortcut(key)
+
+
+def tell_key(control: QWidget, words: str, action: QAction) -> None:
+    """A control's tooltip, with the key that its action has now."""
+
+    def say() -> None:
+        if not (isValid(action) and isValid(control)):
+            return  # an action tells of its own end too
+        key = action.shortcut().toString(_WRITTEN)
+        control.setToolTip(f"{words} ({key})" if key else words)
+
+    action.changed.connect(say)
+    say()
+
+
+def _of_views(key: QKeySequence) -> bool:
+    """Would an action with this key take letters, arrows or Enter from what has the focus?"""
+    return not key.isEmpty() and not _FREE.match(key.toString(_TEXT))

@@ -25,7 +25,8 @@ DONE = "Do"
 """The place of what is simply done: an action."""
 KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"), ("Views", "F", "fit the timeline"),
-    ("Views", ". and ,", "next and previous kernel"), ("Views", "arrows", "move the cursor"),
+    ("Views", ". and ,", "next and previous kernel, or combination"),
+    ("Views", "arrows", "move the cursor"),
     ("Views", "Menu", "what-ifs of the module or row under the cursor"),
     ("Views", "Shift+arrows", "move an axis of the combinations"),
     ("Shelf", "Enter", "apply a card to the current scenario"),

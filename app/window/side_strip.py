@@ -38,7 +38,6 @@ class SideStrip(QWidget):
         self.more.setText("+")
         self.more.setProperty("look", "more")
         self.more.setAccessibleName("Add a copy of this scenario")
-        self.more.setToolTip("Add a copy of this scenario (Ctrl+D)")
         self.more.setFixedSize(40, SIDE_HEIGHT)
         self.more.clicked.connect(lambda: self.copy(session.state.current))
         row.addWidget(self.more)

@@ -46,9 +46,10 @@ class ViewPanels(QObject):
             self.view(offered)
 
     def pick(self, ops: frozenset[int]) -> None:
-        """Other ops are chosen."""
-        for view in self.views.values():
-            view.pick(ops)
+        """Other ops are chosen; a view that shows another answer's is told when it is drawn."""
+        for offered, view in self.views.items():
+            if offered not in self._stale:
+                view.pick(ops)
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""

@@ -32,7 +32,7 @@ from app.window.layout import Layout
 from app.window.leaving import Leaving
 from app.window.menus import Menus
 from app.window.opening import Opening
-from app.window.own_keys import OwnKeys
+from app.window.own_keys import OwnKeys, tell_key
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
 from app.window.panel import Panel
 from app.window.side_strip import SideStrip
@@ -81,8 +81,13 @@ class Window(QMainWindow):
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         menus = Menus(self)
         self.own_keys = OwnKeys(self.actions(), self.files.remembered)
-        both = (self.own_keys.actions[name] for name in ("Undo", "Redo"))
-        self.head = Head(menus, self.buttons, *both)
+        known = self.own_keys.actions
+        self.head = Head(menus, self.buttons, known["Undo"], known["Redo"])
+        for control, words, name in (
+            (self.head.commands, "Every command and card by name", "Commands …"),
+            (self.strip.more, "Add a copy of this scenario", "Copy as a new scenario"),
+        ):
+            tell_key(control, words, known[name])
         self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from app.shelf import card_widget
 from app.state.session import LETTERS
-from app.views.modules import view as modules
+from app.views.modules import part_menu
 from app.window import panel, side_cards
 from app.window.window import Window
 
@@ -66,7 +66,7 @@ class User:
             def exec(self, *_: Any) -> Qt.DropAction:
                 return Qt.DropAction.IgnoreAction
 
-        for module in (card_widget, side_cards, panel, modules):
+        for module in (card_widget, side_cards, panel, part_menu):
             patch.setattr(module, "QMenu", Menu)
         patch.setattr(card_widget, "QDrag", Drag)
         for menu_of in window.panels.panels.values():

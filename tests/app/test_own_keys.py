@@ -6,11 +6,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
 
 from app.plots.drawing import application
 from app.state.places import FOLDER_VARIABLE, Remembered
 from app.window.keys import KeysDialog
-from app.window.own_keys import OwnKeys
+from app.window.own_keys import OwnKeys, tell_key
 
 
 @pytest.fixture
@@ -56,6 +57,38 @@ def test_a_key_that_is_taken_is_refused(actions: list[QAction]) -> None:
     unknown = Remembered(keys={"Gone": "Ctrl+G", "Save": "F9"})
     OwnKeys(actions, unknown)
     assert keys(actions)[0] == "F9"
+
+
+@pytest.mark.parametrize("key", ["W", "Shift+Right", "Return", "Space"])
+def test_keys_of_the_views_are_refused(actions: list[QAction], key: str) -> None:
+    own = OwnKeys(actions, Remembered())
+    assert own.give("Undo", QKeySequence(key)) == (
+        f"{key} alone is for the views: add Ctrl or Alt, or choose a function key"
+    )
+    assert keys(actions)[1] == "Ctrl+Z"
+    assert own.give("Undo", QKeySequence("F7")) == ""
+
+
+def test_a_tooltip_says_the_key_of_the_day(actions: list[QAction]) -> None:
+    button, own = QToolButton(), OwnKeys(actions, Remembered())
+    tell_key(button, "Keep it", actions[0])
+    assert button.toolTip() == "Keep it (Ctrl+S)"
+    own.give("Save", QKeySequence("F9"))
+    assert button.toolTip() == "Keep it (F9)"
+    own.give("Save", QKeySequence())
+    assert button.toolTip() == "Keep it"
+
+
+def test_tab_and_escape_lead_out_of_a_field(actions: list[QAction]) -> None:
+    dialog = KeysDialog(OwnKeys(actions, Remembered()), [])
+    dialog.show()
+    dialog.fields["Save"].setFocus()
+    QTest.keyClick(dialog.fields["Save"], Qt.Key.Key_Tab)
+    assert dialog.focusWidget() is dialog.fields["Undo"]
+    closed: list[int] = []
+    dialog.finished.connect(closed.append)
+    QTest.keyClick(dialog.fields["Undo"], Qt.Key.Key_Escape)
+    assert closed == [0] and keys(actions) == ["Ctrl+S", "Ctrl+Z", ""]
 
 
 def test_the_dialog_changes_keys_as_they_are_pressed(actions: list[QAction]) -> None:

@@ -28,6 +28,7 @@ from app.state.session import Named, Session, State
 from app.state.session_file import load
 from app.views.canvas import Canvas
 from app.views.lessons.view import Lessons
+from app.views.timeline.view import Timeline
 from app.views.view import View
 from app.window.leaving import Leaving
 from app.window.panel import export
@@ -195,6 +196,24 @@ def _takes_tab(one: QWidget, view: QWidget | None) -> bool:
     tab = Qt.FocusPolicy.TabFocus
     assert view is not None
     return view.isAncestorOf(one) and bool(one.focusPolicy() & tab) and one.focusProxy() is None
+
+
+def test_a_view_behind_is_told_what_is_picked_once_it_shows_that_answer(window: Window):
+    roofline, _, timeline = list(window.panels.panels.values())[:3]
+    timeline.raise_()
+    wait(window.worker)
+    view = timeline.inside
+    assert isinstance(view, Timeline)
+    roofline.raise_()
+    QCoreApplication.processEvents()
+    window.session.ask(replace(FIRST, batch=8), "batch 8")
+    wait(window.worker)
+    window.session.pick(frozenset({2}))
+    assert not view.canvas.picked  # its slices are of batch 64
+    timeline.raise_()
+    QCoreApplication.processEvents()
+    assert view.canvas.picked == {2} and view.canvas.lanes is not None
+    assert view.canvas.lanes.prediction.trace.samples == 8
 
 
 def test_a_view_is_written_as_a_picture(window: Window, tmp_path: Path):

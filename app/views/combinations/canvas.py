@@ -50,6 +50,8 @@ class LinesCanvas(Canvas):
             at: kept[c.name][1] for at, c in enumerate(table.columns)
             if c.name in kept and kept[c.name][0] == c.words
         }  # fmt: skip
+        if [c.name for c in before] != [c.name for c in table.columns]:
+            self._from = self._title = None  # what is dragged is elsewhere, or gone
         self.axis = min(self.axis, len(table.columns) - 1)
         self.table, self.lines, self.stale = table, Lines(table.regimes), False
         self.fastest_first, self.over = fastest_first, None

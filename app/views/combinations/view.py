@@ -1,4 +1,4 @@
-"""Every combination of batch, sequence, GPU and mode: brush what must hold, take the best."""
+"""Every combination of several axes: brush what must hold, take the best."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.formulas.formula import Formula
 from app.formulas.points import rate_at
 from app.quantities import plain
 from app.theme import Theme
-from app.views.combinations.axes import axes_of, usual
+from app.views.combinations.axes import axes_of, usual, values
 from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas
 from app.views.combinations.table import FIGURES, USUAL_FIGURES, Table, combined
@@ -58,16 +58,20 @@ class Combinations(StripView):
 
     def chosen(self) -> list[str]:
         """The axes that are asked for."""
-        if self.names is not None or self.side is None:
-            return self.names or []
-        return usual(self.side)
+        return [] if self.side is None else self._axes(self.side)
+
+    def _axes(self, side: Side) -> list[str]:
+        """Those of the user's that a side has; the usual ones where there are none."""
+        every = values(side)
+        return [name for name in self.names or () if name in every] or usual(side)
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
-        side, names = sides[current], self.names
+        side = sides[current]
+        names = self._axes(side)
 
         def work(cancelled: Any) -> Table | None:
             try:
-                return combined(side, usual(side) if names is None else names, cancelled)
+                return combined(side, names, cancelled)
             except CancelledError:
                 return None
 
@@ -113,10 +117,11 @@ class Combinations(StripView):
 
     def _choose(self, names: list[str], figures: list[str]) -> None:
         """Other axes, which must be predicted, or other figures, which are known."""
-        again = names != self.chosen()
-        self.names = names
-        values = [name for name in self.order if name not in FIGURES]
-        self.order = [*values, *figures]
+        again = set(names) != set(self.chosen())
+        if again:
+            self.names = names
+        drawn = [name for name in self.order if name not in FIGURES]
+        self.order = [*drawn, *figures]
         if again and self.side is not None:
             count = prod(map(len, axes_of(self.side, names).values()))
             self.said.setText(f"predicting {plain(count)} …")
@@ -135,9 +140,9 @@ class Combinations(StripView):
         table = self.table
         if table is None:
             return
-        values = [axis_name(name) for name in table.axes]
-        new = [name for name in values if name not in self.order]
-        shown = [name for name in self.order if name in values or name in FIGURES]
+        axes = [axis_name(name) for name in table.axes]
+        new = [name for name in axes if name not in self.order]
+        shown = [name for name in self.order if name in axes or name in FIGURES]
         rate = next(c for c in table.columns if c.name == "Throughput").values
         self.canvas.show_table(table.arranged([*new, *shown]), np.argsort(-rate, kind="stable"))
         self._count()

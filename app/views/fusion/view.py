@@ -147,9 +147,7 @@ class FusionView(View):
         shown = self.canvas.scene
         if not shown.blocks:
             return None
-        saved = sum(each.bytes_saved for each in shown.sets)
-        fewer = sum(each.launches_removed for each in shown.sets)
-        return moved_bytes(shown.name, shown.bytes, saved, fewer)
+        return moved_bytes(shown.name, shown.bytes, *_joined(shown))
 
     def subtitle(self) -> str:
         shown = self.canvas.scene
@@ -242,10 +240,15 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
+def _joined(shown: Scene) -> tuple[int, int]:
+    """The bytes and the launches that what is joined saves."""
+    saved = sum(each.bytes_saved for each in shown.sets)
+    return max(0, saved), sum(each.launches_removed for each in shown.sets)
+
+
 def _summary(shown: Scene) -> list[str]:
     """The bytes that a part moves as it is joined now; then how they come about."""
-    saved = sum(each.bytes_saved for each in shown.sets)
-    fewer = sum(each.launches_removed for each in shown.sets)
+    saved, fewer = _joined(shown)
     apart = f"{data(shown.bytes)} with every op a kernel of its own"
     less = f", {data(saved)} less by what is joined" if saved > 0 else ""
     kernels = f"Kernels: {shown.launches:,}"
@@ -253,7 +256,7 @@ def _summary(shown: Scene) -> list[str]:
         kernels += f" apart, {shown.launches - fewer:,} as joined"
     time = seconds(sum(block.seconds for block in shown.blocks.values()))
     return [
-        data(shown.bytes - max(0, saved)), f"through DRAM: {apart}{less}", kernels,
+        data(shown.bytes - saved), f"through DRAM: {apart}{less}", kernels,
         f"GPU time of the ops apart: {time}", "",
     ]  # fmt: skip
 

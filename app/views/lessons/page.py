@@ -68,7 +68,7 @@ class LessonPage(QWidget):
         head = QWidget()
         head.setFixedHeight(62)
         row = QHBoxLayout(head)
-        row.setContentsMargins(16, 4, 16, 4)
+        row.setContentsMargins(10, 4, 16, 4)
         row.setSpacing(10)
         names = QVBoxLayout()
         names.setSpacing(0)
@@ -81,7 +81,7 @@ class LessonPage(QWidget):
         self.which.setMenu(self.menu)
         self.heading = Elided()
         self.heading.setProperty("tone", "head")
-        self.heading.setContentsMargins(4, 0, 0, 0)  # below the words of the button above
+        self.heading.setContentsMargins(10, 0, 0, 0)  # below the words of the button above
         names.addWidget(self.which)
         names.addWidget(self.heading)
         row.addLayout(names, 6)

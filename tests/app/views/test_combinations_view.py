@@ -93,8 +93,7 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
     question = view.question((side,), 0)
     assert question is not None
     view.answer(question(lambda: False))
-    assert names(view)[:4] == ["Bandwidth", "Batch", "Mode", "Host speed"] or set(
-        names(view)[:4]) == {"Batch", "Mode", "Host speed", "Bandwidth"}  # fmt: skip
+    assert names(view)[:4] == ["Batch", "Mode", "Host speed", "Bandwidth"]
     assert (
         view.said.text() == f"{9 * 2 * 4 * 4} of {9 * 2 * 4 * 4} kept" and not view.canvas.brushes
     )
@@ -104,6 +103,32 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
     left = [a for a in (*view.axes.axes.values(), *view.axes.figures.values()) if a.isChecked()]
     assert len(left) == 2  # a picture needs two
     assert list(view.axes.figures) == list(FIGURES)
+
+
+def test_axes_that_another_network_lacks_give_way_to_the_usual(
+    view: Combinations, side: Side
+) -> None:
+    view.names = ["seq"]  # chosen of a network with sequences
+    assert view.chosen() == usual(side)
+    view.names = ["seq", "bandwidth"]
+    assert view.chosen() == ["bandwidth"]
+    question = view.question((side,), 0)
+    assert question is not None
+    view.answer(question(lambda: False))
+    assert names(view) == ["Bandwidth", "Time", "Throughput", "Memory needed"]
+    view.names = None
+    view.axes.figures["Step alone"].trigger()
+    assert view.names is None  # figures alone choose no axes
+
+
+def test_a_drag_ends_where_its_axis_is_no_more(view: Combinations, side: Side) -> None:
+    canvas, table = view.canvas, view.table
+    assert table is not None
+    last = len(names(view)) - 1
+    pointer(canvas, QEvent.Type.MouseButtonPress, QPointF(canvas.across(last), 200))
+    canvas.show_table(table.arranged(names(view)[:2]), canvas.fastest_first)
+    pointer(canvas, QEvent.Type.MouseMove, QPointF(canvas.across(1), 120))
+    assert not canvas.brushes
 
 
 def test_an_axis_is_moved_by_its_title_and_keeps_its_brush(view: Combinations) -> None:
