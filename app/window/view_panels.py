@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.background.answering import Answering
@@ -21,10 +21,14 @@ from app.window.twin import Twin, write_csv
 from simulator.errors import RidgepointError
 from simulator.scenario import Scenario
 
+_IDLE_MS = 400
+"""So long after an answer nobody waits for the next one."""
+
 
 class ViewPanels(QObject):
     """A panel for every view that is offered. A view is made when its panel is first seen; one
-    behind another is drawn, in the theme of the day, once it comes to the front."""
+    behind another is drawn, in the theme of the day, once it comes to the front. Their modules
+    are read ahead, one at a time, while nobody waits."""
 
     refused = Signal(str)
 
@@ -36,6 +40,9 @@ class ViewPanels(QObject):
         self.panels: dict[Offered, Panel] = {}
         self.views: dict[Offered, View] = {}
         self._stale: set[Offered] = set()
+        self._unread = sorted(VIEWS, key=lambda each: each.workspace == VIEWS[0].workspace)
+        self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
+        self._idle.timeout.connect(self._read_ahead)
         for offered in VIEWS:
             self._add(offered)
 
@@ -44,6 +51,15 @@ class ViewPanels(QObject):
         self._stale = set(self.panels)
         for offered in self._seen():
             self.view(offered)
+        self._idle.start()
+
+    def _read_ahead(self) -> None:
+        while self._unread:
+            offered = self._unread.pop(0)
+            if offered not in self.views:
+                offered.kind()
+                self._idle.start()
+                return
 
     def pick(self, ops: frozenset[int]) -> None:
         """Other ops are chosen; a view that shows another answer's is told when it is drawn."""
