@@ -281,7 +281,7 @@ def test_a_name_taken_twice(folder: Path, file: str, text: str, name: str, owner
 # Speed
 
 
-def test_reading_takes_less_than_2_ms_a_file() -> None:
+def test_reading_all_takes_less_than_50_ms() -> None:
     from simulator import hardware
 
     took_s: list[float] = []
@@ -290,7 +290,7 @@ def test_reading_takes_less_than_2_ms_a_file() -> None:
         start = time.process_time()
         gpus()
         took_s.append(time.process_time() - start)
-    assert min(took_s) < 0.002 * len(IDS)
+    assert min(took_s) < 0.050
 
 
 def test_an_id_reads_one_file_and_no_torch() -> None:
