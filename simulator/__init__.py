@@ -59,11 +59,13 @@ def predict(
     Raises InputError, with what came, what was expected and what to do.
     """
     from simulator.hardware import gpu as find_gpu
+    from simulator.modes import check_mode, run_of
 
+    check_mode(mode)
     card = find_gpu(gpu) if isinstance(gpu, str) else gpu
     traced = trace(
         module, args, kwargs, phase=phase, loss=loss, optimizer=optimizer, gpu=card, sizes=sizes,
-        autocast=autocast,
+        autocast=autocast, run=run_of(mode),
     )  # fmt: skip
     return predict_trace(traced, gpu=card, host=host, mode=mode)
 

@@ -36,3 +36,14 @@ def replays(mode: str) -> bool:
 def autotunes(mode: str) -> bool:
     """Does torch.compile choose products from templates of its own besides the library's?"""
     return mode.startswith("max-autotune")
+
+
+Run = Literal["eager", "captured", "compiled"]
+"""How a step's own code runs: op by op, while a CUDA graph is captured, or traced by Dynamo."""
+
+
+def run_of(mode: str, fused: bool = False) -> Run:
+    """How the code runs in a mode; `fused` where its kernels are fused whatever the mode."""
+    if fused or compiles(mode):
+        return "compiled"
+    return "captured" if mode == "cuda_graph" else "eager"

@@ -219,8 +219,9 @@ class Break(msgspec.Struct, frozen=True):
 
 class Trace(msgspec.Struct, frozen=True, dict=True):
     """The ops of one step in dispatch order; `code` says where the `forward` of a module begins,
-    by its path ("nets.py, line 31"), torch's own modules left out. `dict=True` leaves room for
-    cached properties."""
+    by its path ("nets.py, line 31"), torch's own modules left out; `run` is one of
+    `simulator.modes.Run`, and `asked` names the functions by which the step asked for it.
+    `dict=True` leaves room for cached properties."""
 
     ops: list[Op]
     storages: list[Storage]
@@ -237,6 +238,8 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     tail_module_calls: int = 0
     breaks: list[Break] = []
     code: dict[str, str] = {}
+    run: str = "eager"
+    asked: list[str] = []
 
     def with_ops(self, ops: list[Op], storages: list[Storage], place: Sequence[int]) -> Trace:
         """The same step of other ops and storages, where old op i is op `place[i]`."""

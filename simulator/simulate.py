@@ -23,7 +23,7 @@ from simulator.hosts import Host, syncs
 from simulator.intervals import interval
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
-from simulator.modes import check_mode, compiles, replays
+from simulator.modes import check_mode, compiles, replays, run_of
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -71,7 +71,7 @@ def simulate(
         idle=Idle(float(settled.idle_s[0]) - after_sync_s, after_sync_s),
         unmodelled=dict(Counter(trace.ops[i].name for i in found.lowered.unmodelled)),
         tiers={"interpolated" if gpu.id == profile.gpu else "transferred": 1.0},
-        notes=(*_notes(trace, gpu), *_compiled_notes(trace, mode)),
+        notes=(*_run_otherwise(trace, mode), *_notes(trace, gpu), *_compiled_notes(trace, mode)),
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
@@ -162,6 +162,18 @@ def shares(periods: Floats) -> Floats:
     found[:, none] = 0.0
     found /= np.maximum(1.0, found.sum(axis=0))
     return np.stack([*found, 1.0 - found[0] - found[1]])
+
+
+def _run_otherwise(trace: Trace, mode: str) -> tuple[str, ...]:
+    """That a trace may be of another path; one that Dynamo's answers led may be fused in any
+    mode."""
+    run = run_of(mode)
+    if not trace.asked or trace.run in (run, "compiled"):
+        return ()
+    return (
+        f"the network asks how it is run ({', '.join(trace.asked)}) and was traced as {trace.run}: "
+        f"trace it again to see what it does as {run}",
+    )
 
 
 def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:

@@ -57,6 +57,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tail_module_calls: int
     breaks: list[Break] = []
     code: dict[str, str] = {}
+    run: Literal["eager", "captured", "compiled"] = "eager"
+    asked: list[str] = []
 
 
 def save(trace: Trace, path: Path | str) -> None:
@@ -126,7 +128,7 @@ def _rows(trace: Trace) -> _File:
     ]
     plain = ("phase", "optimizer", "samples", "tokens", "parameters", "weight_bytes",
              "assumptions", "torch_version", "gpu", "tail_python_calls",
-             "tail_module_calls", "breaks", "code")  # fmt: skip
+             "tail_module_calls", "breaks", "code", "run", "asked")  # fmt: skip
     return _File(
         format="ridgepoint-trace",
         version=VERSION,

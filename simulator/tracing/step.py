@@ -19,10 +19,12 @@ from torch.utils._pytree import tree_leaves
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
+from simulator.modes import Run
 from simulator.records import Trace
 from simulator.tracing.breaks import theirs
 from simulator.tracing.device import OnGpu, believing
 from simulator.tracing.meta import weightless, weightless_inputs
+from simulator.tracing.mode_flags import answering
 from simulator.tracing.raising import blaming
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
@@ -55,6 +57,7 @@ def trace(
     gpu: GPU | str = "h200",
     sizes: Mapping[str, int] | None = None,
     autocast: str | None = None,
+    run: Run = "eager",
 ) -> Trace:
     """The ops that one eager step dispatches on `gpu`, without a GPU and without weights.
 
@@ -62,7 +65,8 @@ def trace(
     neither is changed. A training step is forward, `loss` (by default the output's `.loss`, else
     the mean of its squares), backward and the optimizer's second step, when its state exists.
     `sizes` answers data-dependent ops by name; `autocast` ("bf16", "fp16") wraps forward and loss
-    in `torch.autocast("cuda", ...)`. Raises InputError when the network cannot be run.
+    in `torch.autocast("cuda", ...)`. Code that asks whether it is captured or compiled is told what
+    `run` says; the trace names what it asked. Raises InputError when the network cannot be run.
     """
     if not isinstance(module, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"expected an nn.Module to trace, got {type(module).__name__}")
@@ -84,7 +88,7 @@ def trace(
     tensors = [t for t in tree_leaves((args, keywords)) if isinstance(t, torch.Tensor)]
     for tensor in tensors:
         recorder.own(tensor, "input")
-    with on_card(card, recorder, copy):
+    with on_card(card, recorder, copy), answering(run, recorder) as flags:
         if training:
             _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
         else:
@@ -111,6 +115,8 @@ def trace(
         tail_module_calls=module_calls,
         breaks=recorder.breaks.found(forward),
         code=_code(copy),
+        run=run,
+        asked=sorted(flags.asked),
     )
 
 

@@ -3,9 +3,8 @@ attention by another kernel."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from simulator.errors import InputError
@@ -104,19 +103,6 @@ def forced_attention(backend: str) -> Generator[None]:
         return backend
 
     with patch.object(attention, "choose", forced):
-        yield
-
-
-@contextmanager
-def capturing() -> Generator[None]:
-    """transformers is told that a graph is traced or captured: it reads no mask's data then, and
-    makes a mask that it would leave out in eager mode (`is_tracing` in its masking_utils)."""
-    from unittest.mock import patch
-
-    theirs = sys.modules.get("transformers.utils.import_utils")
-    with (
-        patch.object(theirs, "is_torchdynamo_compiling", lambda: True) if theirs else nullcontext()
-    ):
         yield
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
@@ -18,6 +17,7 @@ from simulator.hardware import GPU, PACKAGED
 from simulator.hardware import gpu as find_gpu
 from simulator.hosts import Host
 from simulator.hosts import host as find_host
+from simulator.modes import Run, run_of
 from simulator.records import Trace
 from simulator.scenario import Scenario
 
@@ -61,8 +61,8 @@ class Demanding(Protocol):
 @dataclass(frozen=True)
 class Ask:
     """What is to be traced. `frozen` are patterns of parameters, `module_dtypes` pairs of a module
-    pattern and a dtype, `sdpa` the attention kernel that is asked for; `captured` where the step is
-    run as a graph and the network asks whether it is."""
+    pattern and a dtype, `sdpa` the attention kernel that is asked for; `run` is how the code runs,
+    which changes the trace of a network that asks for it alone."""
 
     network: str
     batch: int | None
@@ -77,7 +77,7 @@ class Ask:
     sdpa: str | None = None
     saved: bool = False
     checkpoint: tuple[str, ...] = ()
-    captured: bool = False
+    run: Run = "eager"
 
 
 @dataclass(frozen=True)
@@ -147,26 +147,17 @@ class Setting:
 
 def setting(scenario: Scenario) -> Setting:
     """What a scenario comes to. InputError where a what-if cannot be applied to those before."""
+    from simulator.networks.catalogue import CATALOGUE
     from simulator.whatif.registry import named
 
     found = base(scenario)
     for applied in scenario.whatifs:
         whatif = named(applied.name)
         found = whatif.body(found, **whatif.checked(applied.arguments)).possible()
-    graph = found.mode != "eager" or found.fusion is not None
-    if graph and asks_if_captured(found.ask.network):
-        return replace(found, ask=replace(found.ask, captured=True))
-    return found
-
-
-def asks_if_captured(network: str) -> bool:
-    """Is it of transformers, which makes its masks otherwise while a graph is captured?"""
-    if network.startswith("hf:"):
-        return True
-    file = Path(network.partition(".py:")[0] + ".py" if ".py:" in network else network)
-    if file.suffix != ".py" or not file.is_file():
-        return False
-    return b"transformers" in file.read_bytes()
+    run = run_of(found.mode, found.fusion is not None)
+    if run == "eager" or found.ask.saved or found.ask.network in CATALOGUE:
+        return found
+    return replace(found, ask=replace(found.ask, run=run))
 
 
 def base(scenario: Scenario) -> Setting:

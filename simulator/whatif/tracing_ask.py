@@ -28,9 +28,10 @@ from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family import Family
 from simulator.symbols.probes import Tracer
-from simulator.whatif.asked_module import AUTOCAST, capturing, forced_attention, load, loaded
+from simulator.whatif.asked_module import AUTOCAST, forced_attention, load, loaded
 from simulator.whatif.least_recent import LeastRecent
 from simulator.whatif.lines import Line, Lines
+from simulator.whatif.runs_asked import RunsAsked
 from simulator.whatif.seen import as_seen, content, seen
 from simulator.whatif.setting import Ask, Edit, FamilyEdit, Setting
 
@@ -39,6 +40,7 @@ _NAMED: LeastRecent[Trace] = LeastRecent(96)
 _EDITED: LeastRecent[Trace] = LeastRecent(48)
 _LINES: LeastRecent[Lines] = LeastRecent(64)
 _FACTS: LeastRecent[Facts] = LeastRecent(64)
+_RUNS = RunsAsked()
 _LOCK = RLock()
 _DISK: list[TraceCache] = []
 _ELSEWHERE: list[bool] = []
@@ -72,7 +74,7 @@ def make(
     token = _PROGRESS.set(progress)
     try:
         if line is None:
-            plain(ask, gpu)
+            _plain(ask, gpu)
             return
         axis, _ = line  # along one size no other is known: its one batch is 1, its sequence None
         batch = 1 if axis == "seq" else ask.batch or 8
@@ -105,7 +107,7 @@ def give_up(ask: Ask, gpu: GPU, line: Line) -> None:
 
 def forget() -> None:
     """Hold no trace in memory, and none on disk from now on."""
-    for held in (_TRACES, _NAMED, _EDITED, _LINES, _FACTS):
+    for held in (_TRACES, _NAMED, _EDITED, _LINES, _FACTS, _RUNS):
         held.clear()
     _DISK.clear()
 
@@ -122,13 +124,21 @@ def traced(found: Setting) -> Trace:
 
 def trace_key(found: Setting) -> tuple[Any, ...]:
     """Equal for settings whose traces are equal, but for the name of the GPU."""
-    return _key(_settled(found.ask), found.gpu), found.edits
+    return _key(_served(found.ask), found.gpu), found.edits
 
 
 def plain(ask: Ask, gpu: GPU) -> Trace:
     """The trace of an ask on a GPU, before any edit. InputError where there is none, the same one
     when it is asked again."""
-    ask = _settled(ask)
+    served = _served(ask)
+    found = _plain(served, gpu)
+    _RUNS.learn(served, found)
+    if found.asked and served.run != ask.run:  # it did not at another size
+        return plain(ask, gpu)
+    return found
+
+
+def _plain(ask: Ask, gpu: GPU) -> Trace:
     key = _key(ask, gpu)
     found = _TRACES.get(key, lambda: _made(ask, gpu))
     if isinstance(found, InputError):
@@ -143,7 +153,7 @@ def family(found: Setting) -> tuple[Family, tuple[int, int]] | None:
         return None
     if not all(isinstance(edit, FamilyEdit) for edit in found.edits):
         return None
-    ask = _settled(found.ask)
+    ask = _served(found.ask)
     known = _lines(ask, found.gpu).family(ask.batch, ask.seq)
     if known is None or not found.edits:
         return known
@@ -169,7 +179,7 @@ def facts(ask: Ask, gpu: GPU) -> Facts:
     trace = plain(ask, gpu)
     if ask.saved:
         return _read_facts(ask, trace)
-    ask = _settled(ask)
+    ask = _served(ask)
 
     def loaded() -> Facts:
         name, batch, seq = load(ask).facts
@@ -182,8 +192,13 @@ def reason_to_trace(ask: Ask, gpu: GPU) -> str | None:
     """Why an ask is traced; None where a family of its network answers it."""
     if ask.saved:
         return "it is a saved trace"
-    ask = _settled(ask)
+    ask = _served(ask)
     return _lines(ask, gpu).reason_to_trace(ask.batch, ask.seq)
+
+
+def _served(ask: Ask) -> Ask:
+    """Settled, and run as the trace was that serves it."""
+    return _RUNS.served(_settled(ask))
 
 
 def _settled(ask: Ask) -> Ask:
@@ -294,12 +309,11 @@ def _run(ask: Ask, gpu: GPU) -> Trace:
     with (
         _LOCK,
         forced_attention(ask.sdpa) if ask.sdpa else nullcontext(),
-        capturing() if ask.captured else nullcontext(),
     ):
         made = trace(
             found.module, found.args, found.kwargs, gpu=gpu, autocast=AUTOCAST.get(ask.dtype),
             phase="training" if ask.training else "inference", sizes=dict(ask.data_sizes),
-            optimizer=ask.optimizer,
+            optimizer=ask.optimizer, run=ask.run,
         )  # fmt: skip
     _PROGRESS.get()()
     return made

@@ -1,0 +1,83 @@
+"""What a network is told that asks how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.compiler import is_compiling  # by name, as many import it
+
+from simulator.modes import MODES, Run, run_of
+from simulator.tracing import trace
+
+FLAGS: dict[str, Callable[[], Any]] = {
+    "by name": lambda: is_compiling(),
+    "is_compiling": lambda: torch.compiler.is_compiling(),
+    "is_dynamo_compiling": lambda: torch.compiler.is_dynamo_compiling(),
+    "_dynamo": lambda: torch._dynamo.is_compiling(),  # pyright: ignore
+    "_utils": lambda: torch._utils.is_compiling(),  # pyright: ignore
+    "capturing": lambda: torch.cuda.is_current_stream_capturing(),
+    "is_tracing": lambda: torch.jit.is_tracing(),  # pyright: ignore
+}
+COMPILING = {"by name", "is_compiling", "is_dynamo_compiling", "_dynamo", "_utils"}
+TRUE: dict[Run, set[str]] = {"eager": set(), "captured": {"capturing"}, "compiled": COMPILING}
+
+
+class Asking(nn.Module):
+    """Notes what it is told, in its own thread and in another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[set[str], set[str]]] = []
+
+    def __deepcopy__(self, memo: object) -> Asking:
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        elsewhere: list[set[str]] = []
+        worker = Thread(target=lambda: elsewhere.append(answers()))
+        worker.start()
+        worker.join()
+        self.told.append((answers(), elsewhere[0]))
+        return x + 1
+
+
+def answers() -> set[str]:
+    return {name for name, asked in FLAGS.items() if asked()}
+
+
+@pytest.mark.parametrize("run", get_args(Run))
+def test_the_flags_answer_as_the_run_does(run: Run) -> None:
+    net = Asking()
+    found = trace(net, (torch.zeros(2),), run=run)
+    assert net.told == [(TRUE[run], set())]  # a worker thread is not captured, nor compiled
+    assert found.run == run
+    assert "torch.compiler.is_compiling" in found.asked
+    assert "torch.cuda.is_current_stream_capturing" in found.asked
+    assert answers_outside() == set()
+
+
+def answers_outside() -> set[str]:
+    """Without `capturing`, which a build without CUDA cannot tell outside a trace."""
+    return {name for name, asked in FLAGS.items() if name != "capturing" and asked()}
+
+
+def test_what_torch_asks_for_itself_is_not_noted() -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Dropout())
+    found = trace(net, (torch.zeros(2, 4),), phase="training", run="compiled")
+    assert found.asked == []
+
+
+def test_host_counts_do_not_depend_on_the_run() -> None:
+    found = [trace(Asking(), (torch.zeros(2),), run=run) for run in get_args(Run)]
+    counts = [[op.python_calls for op in each.ops] for each in found]
+    assert counts[0] == counts[1] == counts[2]
+
+
+def test_runs_of_modes() -> None:
+    assert [run_of(mode) for mode in MODES] == ["eager", "captured", *["compiled"] * 4]
+    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step in a graph of its own
