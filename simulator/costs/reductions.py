@@ -148,6 +148,8 @@ def _rule(
 _EXTREMA = (
     "amax.default", "amax.out", "amin.default", "amin.out", "max.default", "min.default",
     "max.unary_out", "min.unary_out",
+)  # fmt: skip
+_TRUTHS = (
     "any.default", "any.dim", "any.dims", "any.out", "any.dims_out", "any.all_out",
     "all.default", "all.dim", "all.dims", "all.out", "all.dims_out", "all.all_out",
 )  # fmt: skip
@@ -171,6 +173,7 @@ def _names(names: tuple[str, ...]) -> list[str]:
 
 
 cost(*_names(_EXTREMA))(_rule((1, 2), kind="extremes"))
+cost(*_names(_TRUTHS))(_rule((1, 2), kind="truth"))
 cost(*_names(_PLACES))(_rule((1, 4), kind="places"))  # NaNs and ties are compared too
 cost(*_names(_SUMS))(_rule((1, 1), widens=True))
 cost(*_names(("nansum.default", "nansum.out")))(_rule((2, 3), widens=True))

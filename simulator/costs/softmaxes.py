@@ -176,8 +176,8 @@ def log_softmax_backward(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._safe_softmax.default")
 def safe_softmax(op: Signature) -> tuple[Work, ...]:
-    """Softmax whose rows of -inf become 0 (ATen/native/transformers/attention.cpp): softmax,
-    a scalar, == -inf, all, a scalar, where."""
+    """Softmax whose rows of -inf become 0 (`_safe_softmax` of ATen/native/transformers/
+    attention.cpp): softmax, isneginf, all, a scalar, where."""
     source, out = op["self"], op.out
     (one,) = softmax_like(op, (5, 22), (0, 0)) or (None,)
     if one is None:
@@ -187,11 +187,11 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     scalar = Work("fill", write_bytes=out.itemsize, instructions=2, dims={"elements": 1})
     equal = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=())
     over = reduced_dims(op, source)
-    dims = {**shape_of(mask, over), **loads(mask, over), "kind": "extremes", "again": True}
+    dims = {**shape_of(mask, over), **loads(mask, over), "kind": "truth", "again": True}
     every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel,
                  dims=dims)  # fmt: skip
     kept = Tensor((rows,), "bool", (1,))
     choose = replace(
         op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
     )
-    return (one, scalar, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))
+    return (one, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from simulator.attention_kernels import CUDNN_FIRST, Attention, choose
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.graphs import graphs
 from simulator.fusion.joint_graph import JointGraph
@@ -24,8 +25,6 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major
 _HALF = ("float16", "bfloat16")
 _SCALES = {"aten.div.Tensor": True, "aten.mul.Tensor": False, "aten.mul.Scalar": False}
 """May a mask be added after it?"""
-_WIDEST = 256  # of a head, for cuDNN and flash
-_AMPERE, _HOPPER, _BLACKWELL = (8, 0), (9, 0), (10, 0)
 
 
 @dataclass(frozen=True)
@@ -51,21 +50,14 @@ def attended(trace: Trace, gpu: GPU) -> JointGraph:
 
 
 def _kernel(found: Found, gpu: GPU) -> str | None:
-    """What PyTorch chooses on this card (`simulator.tracing.semantics.attention`); None where that
-    would be plain products again."""
+    """What PyTorch chooses on this card; None where that would be plain products again."""
     tensors = {name: tensor for name, tensor, _ in found.operands}
-    mask, capability = tensors.get("attn_bias"), gpu.compute_capability or _HOPPER
-    sizes = [tensors["query"].shape[-1], tensors["value"].shape[-1]]
-    if any(t.stride[-1] != 1 for t in tensors.values()):
-        return None
-    ampere = capability >= _AMPERE
-    whole = all(size % 8 == 0 for size in sizes)
-    if capability in (_HOPPER, _BLACKWELL) and max(sizes) <= _WIDEST and whole:
-        return "cudnn"
-    if ampere and mask is None and sizes[0] == sizes[1] <= _WIDEST:
-        return "flash"
-    half = ampere or tensors["query"].dtype == "float16"
-    return "efficient" if half and whole else None
+    call = Attention(
+        gpu.compute_capability or CUDNN_FIRST[0], tensors["query"], tensors["key"],
+        tensors["value"], tensors.get("attn_bias"),
+    )  # fmt: skip
+    chosen = choose(call)
+    return None if chosen == "math" else chosen
 
 
 class _Matching:

@@ -21,8 +21,9 @@ from simulator.records import Signature
 _THREADS = 512
 _WARP = 32
 _KEPT = ("cols", "inner", "itemsize", "vector", "kind", "again")
-_ADDS = {"sum", "norm"}
-"""Reductions by additions; comparisons with NaNs and Welford's steps are longer chains."""
+_ADDS = {"sum", "norm", "truth"}
+"""Reductions by additions, or by ANDs and ORs; comparisons with NaNs and Welford's steps are longer
+chains."""
 _CHAIN = 4
 """Values that count as a step in such a chain."""
 _LEAST, _MOST = 16, 256  # values a thread: what blocks are shared down to, and split above

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
+from simulator.attention_kernels import Attention, takes
 from simulator.errors import InputError
 from simulator.networks.loaded import Loaded
 from simulator.networks.loading import DTYPES
@@ -88,14 +89,13 @@ def forced_attention(backend: str) -> Generator[None]:
 
     from simulator.tracing.semantics import attention
 
-    usual = attention.choose
-
-    def forced(capability: tuple[int, int], q: Any, k: Any, v: Any, mask: Any, dropout_p: float,
-               is_causal: bool, enable_gqa: bool) -> str:  # fmt: skip
-        rest = (q, k, v, mask, dropout_p, is_causal, enable_gqa)
-        if backend != "math" and not _takes(backend, capability, rest, usual):
-            shapes = f"queries {list(q.shape)} and keys {list(k.shape)} in {q.dtype}"
-            masked = ", masked" if mask is not None else ""
+    def forced(call: Attention) -> str:
+        if not takes(backend, call):
+            query, key = call.query, call.key
+            shapes = (
+                f"queries {list(query.shape)} and keys {list(key.shape)} in torch.{query.dtype}"
+            )
+            masked = ", masked" if call.mask is not None else ""
             raise InputError(
                 f"sdpa={backend}: that kernel cannot take {shapes}{masked} here: expected another "
                 "backend; try sdpa=math, or leave the choice to PyTorch"
@@ -104,23 +104,3 @@ def forced_attention(backend: str) -> Generator[None]:
 
     with patch.object(attention, "choose", forced):
         yield
-
-
-def _takes(backend: str, capability: tuple[int, int], rest: Any, usual: Any) -> bool:
-    """Would PyTorch take this backend if those that it prefers were switched off?
-
-    A card that asks cuDNN first answers for cuDNN, one that does not for flash; the efficient
-    kernel stands third, and is asked with queries that only it takes.
-    """
-    q, k, v, _, _, _, enable_gqa = rest
-    if backend == "cudnn":
-        return capability >= (8, 0) and usual((9, 0), *rest) == "cudnn"
-    if backend == "flash":
-        return capability >= (8, 0) and usual((8, 0), *rest) == "flash"
-    answer = usual((8, 0) if capability >= (8, 0) else capability, *rest)
-    if answer == "efficient":
-        return True
-    grouped = q.shape[1] != k.shape[1] or (enable_gqa and k.shape[1] != v.shape[1])
-    sizes = (q.shape[-1], v.shape[-1])
-    unit = 4 if q.element_size() == 4 else 8
-    return answer == "flash" and not grouped and all(size % unit == 0 for size in sizes)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from simulator.attention_kernels import CUDNN_FIRST
 from simulator.hardware import GPU
 from simulator.networks.catalogue import CATALOGUE
-
-_DATA_CENTRE = ((9, 0), (10, 0))  # they ask cuDNN for attention first
 
 
 def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
@@ -30,7 +29,7 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
     amd = gpu.vendor == "AMD" or (gpu.vendor is None and bf16)
     rules = capability or ((8, 0) if amd else (0, 0))  # as `simulator.tracing.semantics` has it
     return (
-        rules in _DATA_CENTRE, rules >= (8, 0), rules >= (5, 0), gpu.vendor == "NVIDIA",
+        rules in CUDNN_FIRST, rules >= (8, 0), rules >= (5, 0), gpu.vendor == "NVIDIA",
         (capability or (9, 0)) >= (8, 0), units,
     )  # fmt: skip
 

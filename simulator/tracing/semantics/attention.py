@@ -1,19 +1,17 @@
-"""Which backend `scaled_dot_product_attention` takes on a GPU.
-
-The rules are those of ATen/native/transformers/cuda/sdp_utils.cpp, read for torch 2.11 and held
-against recordings: Hopper and data-centre Blackwell ask cuDNN first, every other card the flash
-kernel, then the memory-efficient one, then plain matrix products.
-"""
+"""The ops that `scaled_dot_product_attention` becomes on a GPU: a fused kernel with what it wants
+done before, or plain matrix products (`simulator.attention_kernels` says which)."""
 
 from __future__ import annotations
 
 import torch
 
+from simulator.attention_kernels import Attention, choose
+from simulator.records import Tensor as Operand
 from simulator.tracing.semantics.registry import Situation, on_gpu, shape_rule
 
 aten = torch.ops.aten
 Tensor = torch.Tensor
-_HALF = (torch.float16, torch.bfloat16)
+_ALIGNED = 8  # elements, of `preprocess_mask` in ATen/native/transformers/attention.cpp
 
 
 @on_gpu("scaled_dot_product_attention")
@@ -29,7 +27,7 @@ def attention(
     enable_gqa: bool = False,
 ) -> Tensor:
     """q [B, H, Sq, D], k [B, Hk, Sk, D], v [B, Hk, Sk, Dv] to [B, H, Sq, Dv]."""
-    backend = choose(situation.capability, q, k, v, attn_mask, dropout_p, is_causal, enable_gqa)
+    backend = choose(call_of(situation, q, k, v, attn_mask, is_causal, enable_gqa))
     mask = _additive(attn_mask, q.dtype)
     wants_grad = torch.is_grad_enabled() and any(t.requires_grad for t in (q, k, v))
     if backend == "cudnn":
@@ -55,41 +53,21 @@ def attention(
     )[0]
 
 
-def choose(
-    capability: tuple[int, int],
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    dropout_p: float,
-    is_causal: bool,
-    enable_gqa: bool,
-) -> str:
-    """ "cudnn", "flash", "efficient" or "math"."""
-    if q.dim() != 4 or min(q.shape[2], k.shape[2]) == 0:
-        return "math"
-    width = max(q.shape[-1], v.shape[-1])
-    half = q.dtype in _HALF and capability >= (8, 0)
-    same_width = q.shape[-1] == k.shape[-1] == v.shape[-1]
-    grouped = q.shape[1] != k.shape[1] or k.shape[1] != v.shape[1]
-    if grouped and not enable_gqa:
-        return "math"
-    if any(t.stride(-1) != 1 for t in (q, k, v)):
-        return "math"
-    if mask is not None and mask.stride(-1) != 1:  # as of one expanded over the keys
-        return "math"
-    prefers_cudnn = capability in ((9, 0), (10, 0))
-    wants_bias = mask is not None and mask.requires_grad and torch.is_grad_enabled()
-    if prefers_cudnn and half and width <= 256 and width % 8 == 0 and not wants_bias:
-        return "cudnn"
-    square = not is_causal or q.shape[2] == k.shape[2]
-    if half and mask is None and same_width and width <= 256 and square:
-        return "flash"
-    aligned = all(t.shape[-1] % (8 if q.dtype in _HALF else 4) == 0 for t in (q, v))
-    supported = q.dtype in (torch.float32, torch.float16) or half
-    if supported and aligned and not grouped and capability >= (5, 0):
-        return "efficient"
-    return "math"
+def call_of(
+    situation: Situation, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool,
+    grouped: bool,
+) -> Attention:  # fmt: skip
+    """What the table of kernels looks at."""
+    learned = mask is not None and mask.requires_grad
+    tensors = [t if t is None else _seen(t) for t in (q, k, v, mask)]
+    query, key, value, bias = tensors
+    assert query is not None and key is not None and value is not None
+    return Attention(situation.capability, query, key, value, bias, causal, grouped, learned)
+
+
+def _seen(tensor: Tensor) -> Operand:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return Operand(tuple(tensor.shape), dtype, tuple(tensor.stride()))
 
 
 @shape_rule("_scaled_dot_product_cudnn_attention")
@@ -129,8 +107,9 @@ def _pad_to_8(x: Tensor) -> Tensor:
 
 
 def _align(mask: Tensor) -> Tensor:
-    """The efficient kernel wants rows of 16 elements: pad, then look at a slice."""
-    missing = -mask.shape[-1] % 16
-    if not missing:
+    """The efficient kernel wants rows that begin at multiples of 8 elements: pad, then look at a
+    slice. A row that is such a multiple itself is padded by one whole (`pad_bias`)."""
+    if all(stride % _ALIGNED == 0 for stride in mask.stride()[:-1]):
         return mask
-    return torch.constant_pad_nd(mask, [0, missing])[..., : mask.shape[-1]]
+    keys = mask.shape[-1]
+    return torch.constant_pad_nd(mask, [0, _ALIGNED - keys % _ALIGNED])[..., :keys]
