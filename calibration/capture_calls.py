@@ -18,7 +18,7 @@ def calls(device: str) -> list[tuple[str, Callable[[], Any]]]:
     whole = torch.ones(64, dtype=torch.bool, device=device)
     numbers = torch.randint(0, 8, (64,), device=device)
     counts = torch.ones(64, dtype=torch.long, device=device)
-    host = torch.randn(64)
+    host = torch.randn(64, device="cpu")
     table = torch.randn(8, 16, device=device)
     lstm = torch.nn.LSTM(64, 64, batch_first=True).to(device)
     on: dict[str, Any] = {"device": device}

@@ -15,9 +15,10 @@ from calibration.fidelity import retrace
 from calibration.host_cases import MICRO
 from calibration.recordings import Recording, host_index, recordings
 from simulator.hardware import gpu as find_gpu
-from simulator.hosts import COUNTS, FOLDER, Host, counts, syncs
+from simulator.hosts import COUNTS, FOLDER, Host, counts
 from simulator.lowering import lower
 from simulator.records import Trace
+from simulator.waits import syncs
 
 HOST_BOUND = 1.25
 """Period over GPU-busy time from which a step counts as ruled by its host."""

@@ -149,17 +149,7 @@ def _listed(signature: Signature) -> int:
 SYNCING = {
     "aten._local_scalar_dense.default", "aten.nonzero.default", "aten.masked_select.default",
     "aten._unique2.default", "aten.unique_consecutive.default", "aten.equal.default",
-    "aten.repeat_interleave.Tensor", "aten.bincount.default",
+    "aten.repeat_interleave.Tensor", "aten.bincount.default", "aten.allclose.default",
+    "aten._nested_tensor_from_mask_left_aligned.default",
 }  # fmt: skip
-
-
-def syncs(signature: Signature) -> bool:
-    """True for an op after which the host waits for the GPU."""
-    on_gpu = any(t.device == "cuda" for t in signature.inputs)
-    if signature.name in SYNCING:
-        return on_gpu
-    if signature.name.startswith("aten.index.") or signature.name.startswith("aten.index_put"):
-        indices = signature.tensors("indices")
-        return on_gpu and any(t.dtype in ("bool", "uint8") for t in indices)
-    copies = signature.name in ("aten._to_copy.default", "aten.copy_.default")
-    return copies and on_gpu and bool(signature.outputs) and signature.out.device == "cpu"
+"""Ops that give Python a value or a size that depends on data."""

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.hardware import GPU
-from simulator.hosts import Host, counts, syncs
+from simulator.hosts import Host, counts
 from simulator.lowering import Lowered, lower
 from simulator.records import Trace
 from simulator.residency import Accesses, accesses
 from simulator.timeline import Launches
+from simulator.waits import syncs
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

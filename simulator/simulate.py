@@ -19,7 +19,7 @@ from simulator.fusion.replay_costs import replaying
 from simulator.fusion.replays import Replays, replayed
 from simulator.fusion.rules import level_of
 from simulator.hardware import GPU
-from simulator.hosts import Host, syncs
+from simulator.hosts import Host
 from simulator.intervals import interval
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
@@ -30,6 +30,7 @@ from simulator.records import Trace
 from simulator.roofline import Roofs, roofs
 from simulator.steady import steady
 from simulator.timeline import Clock, Floats, Launches, schedule
+from simulator.waits import syncs, uncapturable
 
 NUDGE = 1e-6
 _ROOFS = 4  # tables that are kept with a trace
@@ -116,7 +117,7 @@ def driven(found: Issued, host: Host, profile: Profile, mode: str) -> tuple[Laun
     if mode != "cuda_graph":
         by = compiled_launches(found, host) if compiles(mode) else found.by(host)
         return by, Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
-    _refuse_syncs(found.trace)
+    _refuse_uncapturable(found.trace)
     work = np.zeros(found.lowered.op_of.size)
     if work.size:
         work[0] = profile.graph_launch_s
@@ -127,15 +128,15 @@ def driven(found: Issued, host: Host, profile: Profile, mode: str) -> tuple[Laun
     )
 
 
-def _refuse_syncs(trace: Trace) -> None:
-    waiting = {id(s) for s in trace.signatures[0] if syncs(s)}
-    if not waiting:
+def _refuse_uncapturable(trace: Trace) -> None:
+    refused = {id(s) for s in trace.signatures[0] if uncapturable(s)}
+    if not refused:
         return
-    op = next(op for op in trace.ops if id(op.signature) in waiting)
+    op = next(op for op in trace.ops if id(op.signature) in refused)
     where = f" in {op.module}" if op.module else ""
+    reason = "it waits for the GPU" if syncs(op.signature) else "it copies unpinned memory"
     raise InputError(
-        f"mode 'cuda_graph' cannot capture {op.name}{where}: it waits for the GPU; "
-        "predict mode='eager'"
+        f"mode 'cuda_graph' cannot capture {op.name}{where}: {reason}; predict mode='eager'"
     )
 
 

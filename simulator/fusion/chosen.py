@@ -21,8 +21,8 @@ from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group, together
 from simulator.fusion.work import arguments
 from simulator.hardware import GPU
-from simulator.hosts import syncs
 from simulator.records import Op, Signature, Tensor, Trace
+from simulator.waits import syncs
 
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132

@@ -21,9 +21,9 @@ from simulator.fusion.graphs import graphs
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import Group
 from simulator.fusion.tangents import is_tangent
-from simulator.hosts import syncs
 from simulator.memory import POOL
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
+from simulator.waits import syncs
 
 _LARGEST_ITEM = 8  # bytes of one element of what is copied, where no op tells its shape
 

@@ -11,13 +11,16 @@ from torch import nn
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
+from simulator.modes import Run
 from simulator.records import Trace
 from simulator.tracing.device import META
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.step import on_card
 
 
-def trace_call(make: Callable[[], Callable[[], object]], gpu: GPU | str = "h200") -> Trace:
+def trace_call(
+    make: Callable[[], Callable[[], object]], gpu: GPU | str = "h200", run: Run = "eager"
+) -> Trace:
     """The ops that the call returned by `make()` dispatches on `gpu`.
 
     `make` allocates the operands on torch's default device, which is `meta` here, and may run a
@@ -28,7 +31,7 @@ def trace_call(make: Callable[[], Callable[[], object]], gpu: GPU | str = "h200"
     """
     card = find_gpu(gpu) if isinstance(gpu, str) else gpu
     recorder = Recorder({})
-    with on_card(card, recorder, nn.Module()), torch.enable_grad():
+    with on_card(card, recorder, nn.Module(), run), torch.enable_grad():
         try:
             with META:
                 call = make()

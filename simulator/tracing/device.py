@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from unittest.mock import patch
 
 import torch
@@ -17,12 +17,20 @@ from torch.overrides import TorchFunctionMode
 
 from simulator.hardware import GPU
 
+if TYPE_CHECKING:
+    from simulator.tracing.recorder import Recorder
+
 META = torch.device("meta")
 CUDA = torch.device("cuda", 0)
 
 
 class OnGpu(TorchFunctionMode):
-    """Says `cuda:0` for `meta` on the way out and takes `cuda` for `meta` on the way in."""
+    """Says `cuda:0` for `meta` on the way out and takes `cuda` for `meta` on the way in. What the
+    host has and writes to the GPU is recorded as it is there: as a copy, or as one number."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self.recorder = recorder
 
     def __torch_function__(
         self,
@@ -39,7 +47,44 @@ class OnGpu(TorchFunctionMode):
             kwargs = {**kwargs, "device": _as_meta(kwargs["device"])}
         if func is torch.Tensor.to and len(args) > 1:
             args = (args[0], _as_meta(args[1]), *args[2:])
-        return func(*args, **kwargs)
+        if not self.recorder.recording:
+            return func(*args, **kwargs)
+        if func is _TENSOR.__getitem__ and _lists(args[1]) and _on_gpu(args[0]):
+            args = (args[0], self._on_host(args[1]))
+        if func is _TENSOR.__setitem__ and _fills(*args):
+            args = (*args[:2], self._on_host(args[2], args[0].dtype))
+        result = func(*args, **kwargs)
+        if func in _FROM_DATA and _on_gpu(result) and not _is_tensor(args, kwargs):
+            self._upload(result)
+        return result
+
+    def _on_host(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+        with self.recorder.unseen():
+            return torch.tensor(data, dtype=dtype, device="cpu")
+
+    def _upload(self, made: torch.Tensor) -> None:
+        """`internal_new_from_data` of torch/csrc/utils/tensor_new.cpp: made on the host, copied,
+        and waited for."""
+        with self.recorder.unseen():
+            source = torch.empty(made.shape, dtype=made.dtype, device="cpu")
+        self.recorder.emit("aten._to_copy.default", {"self": source}, {"non_blocking": False}, made)
+
+
+def _lists(index: Any) -> bool:
+    """Is it a list of numbers, of which a tensor is made on the host?"""
+    numbers = isinstance(index, list) and all(isinstance(i, int) for i in cast("list[Any]", index))
+    return bool(numbers and index)
+
+
+def _fills(x: torch.Tensor, index: Any, value: Any) -> bool:
+    """Is it `x[mask] = number`?"""
+    masked = isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
+    return masked and isinstance(value, int | float) and _on_gpu(x)
+
+
+def _is_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Is what `torch.tensor` or a kin of it is given a tensor already?"""
+    return any(isinstance(v, torch.Tensor) for v in (*args[-1:], kwargs.get("data")))
 
 
 def _on_gpu(x: torch.Tensor) -> bool:
@@ -47,6 +92,7 @@ def _on_gpu(x: torch.Tensor) -> bool:
 
 
 _TENSOR: Any = torch.Tensor
+_FROM_DATA: tuple[Any, ...] = (torch.tensor, torch.as_tensor, _TENSOR.new_tensor)
 _QUESTIONS: dict[Any, Callable[[torch.Tensor], Any]] = {
     _TENSOR.device.__get__: lambda x: CUDA if _on_gpu(x) else x.device,
     _TENSOR.is_cuda.__get__: _on_gpu,

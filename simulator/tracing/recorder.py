@@ -58,6 +58,7 @@ class Recorder(TorchDispatchMode):
         self.python_calls = 0
         self.autograd_nodes = 0
         self.busy = False
+        self.recording = False
         self._counted = [0, 0, 0]
         self._signatures: dict[Any, Signature] = {}
         self._types: dict[Any, Tensor] = {}
@@ -146,11 +147,13 @@ class Recorder(TorchDispatchMode):
 
         before, collecting = sys.getprofile(), gc.isenabled()
         gc.disable()
+        self.recording = True
         sys.setprofile(on_event)
         try:
             yield
         finally:
             sys.setprofile(before)
+            self.recording = False
             if collecting:
                 gc.enable()
 

@@ -158,6 +158,30 @@ def equal(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
     return x.shape == y.shape, "tensors of equal shape taken as equal"
 
 
+@_assume(aten.allclose)
+def allclose(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor, *rest: Any) -> Assumed:
+    """`torch.allclose`: true."""
+    return (func(x, y, *rest), None) if _on_host(x) else (True, "tensors taken as close")
+
+
+@_assume(aten._nested_tensor_from_mask_left_aligned)
+def left_aligned(known: Known, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Assumed:
+    """Of `nn.TransformerEncoder`, which makes nested tensors where it is true: false."""
+    if _on_host(x):
+        return func(x, mask), None
+    return False, "padding that does not end each row, so that no nested tensor is made"
+
+
+@_assume(aten.masked_fill, aten.masked_fill_)
+def masked_fill(
+    known: Known, func: Any, x: torch.Tensor, mask: torch.Tensor, value: Any
+) -> Assumed:
+    """A number on the host fills a tensor on the GPU; the shape rule wants both in one place."""
+    if isinstance(value, torch.Tensor) and _on_host(value) and not _on_host(x):
+        return func(x, mask, value.to(x.device)), None
+    return func(x, mask, value), None
+
+
 def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Assume | None:
     """The rule for a copy from the GPU to the host, which has no data to copy; else None."""
     if func.overloadpacket is aten._to_copy:

@@ -24,7 +24,7 @@ from simulator.records import Trace
 from simulator.tracing.breaks import theirs
 from simulator.tracing.device import OnGpu, believing
 from simulator.tracing.meta import weightless, weightless_inputs
-from simulator.tracing.mode_flags import answering
+from simulator.tracing.mode_flags import Flags, answering
 from simulator.tracing.raising import blaming
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
@@ -88,7 +88,7 @@ def trace(
     tensors = [t for t in tree_leaves((args, keywords)) if isinstance(t, torch.Tensor)]
     for tensor in tensors:
         recorder.own(tensor, "input")
-    with on_card(card, recorder, copy), answering(run, recorder) as flags:
+    with on_card(card, recorder, copy, run) as flags:
         if training:
             _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
         else:
@@ -131,8 +131,11 @@ def _code(module: nn.Module) -> dict[str, str]:
 
 
 @contextmanager
-def on_card(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]:
-    """Tensors on `meta` behave as on `card`, and `recorder` knows which part of `module` runs."""
+def on_card(
+    card: GPU, recorder: Recorder, module: nn.Module, run: Run = "eager"
+) -> Generator[Flags]:
+    """Tensors on `meta` behave as on `card`, code is told that it is run this way, and `recorder`
+    knows which part of `module` runs."""
     # torch imports this at its first custom kernel; an error caught on the way would hold the
     # frames of the step, and with them its tensors, until the collector runs
     import_module("torch._dynamo")
@@ -144,8 +147,8 @@ def on_card(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]
         stack.enter_context(gpu_semantics(Situation(card, recorder)))
         stack.enter_context(autocast_semantics())
         stack.enter_context(_module_paths(recorder, module))
-        stack.enter_context(OnGpu())
-        yield
+        stack.enter_context(OnGpu(recorder))
+        yield stack.enter_context(answering(run, recorder))
 
 
 @contextmanager

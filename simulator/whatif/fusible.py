@@ -17,7 +17,6 @@ from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.fusion.chains import before_loops, chains
 from simulator.fusion.chosen import Chosen
-from simulator.hosts import syncs
 from simulator.issued import issued
 from simulator.lowering import launches
 from simulator.modes import compiles
@@ -25,6 +24,7 @@ from simulator.prediction import Prediction
 from simulator.profiles import Profile
 from simulator.records import Signature, Trace
 from simulator.roofline import roofs
+from simulator.waits import syncs
 
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from simulator.costs import COSTS, Work, cost, works
-from simulator.hosts import SYNCING, syncs
 from simulator.records import Signature, Trace
+from simulator.waits import may_wait, syncs
 from simulator.whatif.rewriting import Rewriting
 
-_PREFIXES = ("aten.index.", "aten.index_put", "aten._to_copy.default", "aten.copy_.default")
-_NAMES = [name for name in COSTS if name in SYNCING or name.startswith(_PREFIXES)]
+_NAMES = [name for name in COSTS if may_wait(name)]
 
 
 @cost(*(f"unwaited.{name.partition('.')[2]}" for name in _NAMES))

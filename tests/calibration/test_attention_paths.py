@@ -14,11 +14,13 @@ import torch
 
 from calibration.attention_paths import attend
 from calibration.attention_points import Point, operands
+from calibration.capture_calls import calls
 from calibration.recordings import MEASUREMENTS
 from simulator import predict_trace
 from simulator.attention_kernels import choose
 from simulator.tracing import trace_call
 from simulator.tracing.semantics.attention import call_of
+from simulator.waits import uncapturable
 
 HOPPER: Any = SimpleNamespace(capability=(9, 0))
 BACKENDS = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}  # SDPBackend
@@ -44,6 +46,24 @@ def test_the_kernel_is_the_one_that_torch_chose(row: dict[str, Any]) -> None:
                 wrong.append((rest, training, BACKENDS[backend]))
     assert len(row["found"]) == 240
     assert not wrong
+
+
+UNLIKE = {
+    "equal": "a tensor and itself, which torch does not compare",
+    "ctc_loss": "no shape rule for it here",
+    "print_number": "a number that is formatted has no data here",
+}
+
+
+def test_what_a_cuda_graph_captures() -> None:
+    """97 calls: each is refused here as it was there."""
+    recorded = {row["call"]: row["captured"] for row in rows("capture")}
+    said: dict[str, bool] = {}
+    for name in recorded.keys() - UNLIKE.keys():
+        found = trace_call(lambda name=name: dict(calls("cuda"))[name], run="captured")
+        said[name] = not any(uncapturable(s) for s in found.signatures[0])
+    assert len(recorded) == 97
+    assert said == {name: recorded[name] for name in said}
 
 
 def point_of(row: dict[str, Any]) -> Point:

@@ -1,0 +1,70 @@
+"""Which ops the host waits for, and which a CUDA graph cannot capture; held against 97 calls that
+were captured, or refused, on an H200 (`attention_paths.jsonl.gz`)."""
+
+from __future__ import annotations
+
+from simulator.hosts import SYNCING
+from simulator.records import Signature
+
+_CHECKED = {
+    "aten._linalg_check_errors.default", "aten._linalg_eigh.default", "aten._linalg_svd.default",
+    "aten.linalg_matrix_exp.default", "aten.normal.Tensor_Tensor", "aten.normal.float_Tensor",
+}  # fmt: skip
+"""Ops whose result or arguments the host looks into, and gives nothing of to Python."""
+_MASKS = ("bool", "uint8")
+
+
+_COPIES = ("aten._to_copy.default", "aten.copy_.default")
+_SOMETIMES = (
+    "aten.index.", "aten.index_put", "aten.masked_fill", "aten.histc.default", *_COPIES,
+)  # fmt: skip
+
+
+def may_wait(name: str) -> bool:
+    """Does the host wait for some calls of the op of this name?"""
+    return name in SYNCING or name in _CHECKED or name.startswith(_SOMETIMES)
+
+
+def syncs(signature: Signature) -> bool:
+    """True for an op after which the host waits for the GPU."""
+    name = signature.name
+    if not any(t.device == "cuda" for t in (*signature.inputs, *signature.outputs)):
+        return False
+    if name == "aten.repeat_interleave.Tensor":
+        return signature.arg("output_size") is None
+    if name == "aten.histc.default":  # without a range it looks for the extremes
+        return signature.arg("min", 0) == signature.arg("max", 0)
+    if name.startswith("aten.masked_fill") and "value" in signature.names:
+        return signature["value"].device == "cuda"  # fetched, to fill by a number
+    if name.startswith(("aten.index.", "aten.index_put")):
+        return _indexes_by_data(signature)
+    if name in _COPIES:
+        if not _crosses(signature):
+            return False
+        to_host = signature.out.device == "cpu"
+        return to_host or not signature.arg("non_blocking", False)
+    return (name in SYNCING or name in _CHECKED) and any(
+        t.device == "cuda" for t in signature.inputs
+    )
+
+
+def uncapturable(signature: Signature) -> bool:
+    """True for an op that a CUDA graph cannot hold: the host waits for it, or it copies between
+    the GPU and memory that is not pinned."""
+    return syncs(signature) or (signature.name in _COPIES and _crosses(signature))
+
+
+def _crosses(signature: Signature) -> bool:
+    return len({t.device for t in (*signature.inputs, *signature.outputs)}) > 1
+
+
+def _indexes_by_data(signature: Signature) -> bool:
+    """A mask's places must be counted, and indices on the host copied; one number under a mask is
+    filled in (`canDispatchToMaskedFill` of ATen/native/TensorAdvancedIndexing.h)."""
+    indices = signature.tensors("indices")
+    masked = any(t.dtype in _MASKS for t in indices)
+    if masked and len(indices) == 1 and "values" in signature.names:
+        values = signature["values"]
+        if values.numel == 1 and values.device == "cpu":
+            return False
+    return masked or any(t.device == "cpu" for t in indices)
