@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-_DROPPED_ARGS = {"device", "layout", "pin_memory", "non_blocking"}
+_DROPPED_ARGS = {"device", "layout", "pin_memory"}
 
 
 def by_name(
@@ -30,6 +30,9 @@ def by_name(
             names += [name] * len(found)
             if len(found) != len(value):  # index.Tensor([None, mask]): which places are taken
                 plain[f"{name}_given"] = [v is not None for v in value]
+        elif name == "non_blocking":
+            if value:  # the host waits for a copy, unless it is told not to
+                plain[name] = True
         elif value is not None and name not in _DROPPED_ARGS:
             plain[name] = _plain(value)
     return tensors, tuple(names), plain

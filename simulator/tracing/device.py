@@ -49,14 +49,18 @@ class OnGpu(TorchFunctionMode):
             args = (args[0], _as_meta(args[1]), *args[2:])
         if not self.recorder.recording:
             return func(*args, **kwargs)
-        if func is _TENSOR.__getitem__ and _lists(args[1]) and _on_gpu(args[0]):
-            args = (args[0], self._on_host(args[1]))
-        if func is _TENSOR.__setitem__ and _fills(*args):
-            args = (*args[:2], self._on_host(args[2], args[0].dtype))
-        result = func(*args, **kwargs)
+        result = func(*self._with_numbers(func, list(args)), **kwargs)
         if func in _FROM_DATA and _on_gpu(result) and not _is_tensor(args, kwargs):
             self._upload(result)
         return result
+
+    def _with_numbers(self, func: Any, args: list[Any]) -> list[Any]:
+        """Numbers that index or fill a tensor as the tensors on the host that torch makes them."""
+        if func is _TENSOR.__getitem__ and _lists(args[1]) and _on_gpu(args[0]):
+            args[1] = self._on_host(args[1])
+        if func is _TENSOR.__setitem__ and _fills(*args):
+            args[2] = self._on_host(args[2], args[0].dtype)
+        return args
 
     def _on_host(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         with self.recorder.unseen():
@@ -67,7 +71,7 @@ class OnGpu(TorchFunctionMode):
         and waited for."""
         with self.recorder.unseen():
             source = torch.empty(made.shape, dtype=made.dtype, device="cpu")
-        self.recorder.emit("aten._to_copy.default", {"self": source}, {"non_blocking": False}, made)
+        self.recorder.emit("aten._to_copy.default", {"self": source}, {}, made)
 
 
 def _lists(index: Any) -> bool:

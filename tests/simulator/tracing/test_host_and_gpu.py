@@ -61,7 +61,7 @@ def test_the_host_waits_for_what_torch_copies(step: Callable[..., Tensor], waits
     if not waits:
         predict_trace(found, mode="cuda_graph")
         return
-    with pytest.raises(InputError, match="cannot capture .*: it waits for the GPU; predict mode="):
+    with pytest.raises(InputError, match=r"cannot capture .*: it waits for the GPU; predict mode="):
         predict_trace(found, mode="cuda_graph")
 
 
@@ -79,7 +79,7 @@ def test_memory_that_is_not_pinned_is_not_captured() -> None:
 
     found = trace(Calls(unwaited), (X,))
     assert not any(syncs(op.signature) for op in found.ops)
-    with pytest.raises(InputError, match="_to_copy.default: it copies unpinned memory; predict"):
+    with pytest.raises(InputError, match=r"_to_copy\.default: it copies unpinned memory; predict"):
         predict_trace(found, mode="cuda_graph")
 
 
