@@ -13,37 +13,30 @@ functions under `torch.compiler.disable`. What Dynamo refuses beyond that only D
 
 from __future__ import annotations
 
-import dis
 import sys
-import sysconfig
 from bisect import bisect_right
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import accumulate
-from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any
 
-import torch
-
-from simulator.hosts import SYNCING
 from simulator.records import Break, Signature
+from simulator.tracing.variants import Variants, guards
+from simulator.tracing.whose_code import (
+    asked_for,
+    breaking,
+    calls_modules,
+    disables,
+    line,
+    logs,
+    loops,
+    place,
+    refused,
+    theirs,
+)
 
-_SIMULATOR = Path(__file__).parents[1].as_posix()
-_NOT_THEIRS = (
-    Path(torch.__file__).parent.as_posix(), sysconfig.get_paths()["stdlib"],
-    sysconfig.get_paths()["platstdlib"], _SIMULATOR, "<",
-)  # fmt: skip
-_THEIRS = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
-_NO_THEIRS = (_NOT_THEIRS[0], f"{_SIMULATOR}/networks/loading.py")
-_ENDS = ("RETURN_VALUE", "RETURN_CONST")
-_JUMPS = {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
-_KNOWN_C = {"math", "_operator", "itertools", "_functools", "_collections", "random", "numpy",
-            "torch", "typing", "_abc", "_weakref", "copy"}  # fmt: skip
-"""Modules in C for whose functions Dynamo has rules, or that it calls while tracing."""
-_REFUSED_BUILTINS = {"print", "input", "open", "exec", "eval", "breakpoint", "compile"}
-_VALUES = {"aten._local_scalar_dense.default", "aten.equal.default"}
-"""Of the ops that the host waits for those that give Python a value; the others make a size."""
+_TOO_MANY = "it is compiled for too many other modules before (recompile_limit)"
 
 
 @dataclass(eq=False)
@@ -54,6 +47,13 @@ class _Call:
     first: int
     until: int = 0
     parts: list[_Call | _Event] = field(default_factory=list)
+    code: CodeType | None = None
+    guards: Hashable = None
+
+    def variant(self) -> Hashable:
+        """What its graph is guarded by, with those of the calls within."""
+        calls = [part for part in self.parts if isinstance(part, _Call)]
+        return self.guards, tuple([(call.code, call.variant()) for call in calls])
 
 
 @dataclass(eq=False)
@@ -85,7 +85,7 @@ class Breaks:
         elif event == "return":
             self._returned(frame, op)
         elif event == "c_call" and not self._disabled and theirs(frame.f_code):
-            reason = _refused(arg)
+            reason = refused(arg)
             if reason:
                 self._break(frame, op, op, reason)
 
@@ -109,7 +109,7 @@ class Breaks:
         if not self._chained:
             return []
         pieces: list[_Event] = []
-        self._walk(self.root, ops, pieces)
+        self._walk(self.root, ops, pieces, Variants())
         earliest = [-made for made in accumulate((made for _, made in self._backward), min)]
         return [self._with_backward(e, earliest) for e in _joined(pieces, ops)]
 
@@ -119,17 +119,17 @@ class Breaks:
         if self._disabled:
             return
         code = frame.f_code
-        if _disables(code):
+        if disables(code):
             caller = frame.f_back
-            if caller is not None and (theirs(caller.f_code) or _calls_modules(caller.f_code)):
+            if caller is not None and (theirs(caller.f_code) or calls_modules(caller.f_code)):
                 event = self._break(caller, op, op, "a function under torch.compiler.disable")
                 self._disabled.append((frame, event))
-        elif _asked_for(code) and frame.f_back is not None:
+        elif asked_for(code) and frame.f_back is not None:
             self._break(frame.f_back, op, op, "torch._dynamo.graph_break() asks for it")
-        elif _logs(code) and frame.f_back is not None and theirs(frame.f_back.f_code):
+        elif logs(code) and frame.f_back is not None and theirs(frame.f_back.f_code):
             self._break(frame.f_back, op, op, f"logging's {code.co_name} cannot be traced")
         elif theirs(code):
-            call = _Call(op)
+            call = _Call(op, code=code, guards=guards(frame))
             self._parent().parts.append(call)
             self._open.append((frame, call))
 
@@ -143,7 +143,7 @@ class Breaks:
         return self._open[-1][1] if self._open else self.root
 
     def _break(self, frame: FrameType | None, op: int, until: int, reason: str) -> _Event:
-        event = _Event(op, until, _line(frame), reason)
+        event = _Event(op, until, line(frame), reason)
         self._parent().parts.append(event)
         self._chained[id(self.root)] = event
         self._skipped.add(id(self.root))
@@ -152,7 +152,7 @@ class Breaks:
             frame = frame.f_back
         looped = False
         while frame is not None:
-            looped = looped or _loops(frame.f_code, frame.f_lasti)
+            looped = looped or loops(frame.f_code, frame.f_lasti)
             call = within.pop(id(frame), None)
             if call is not None:
                 self._chained[id(call)] = event
@@ -165,7 +165,7 @@ class Breaks:
 
     # -- what is compiled -------------------------------------------------------------------
 
-    def _walk(self, call: _Call, until: int, pieces: list[_Event]) -> None:
+    def _walk(self, call: _Call, until: int, pieces: list[_Event], variants: Variants) -> None:
         """The eager stretches within a call that the graph breaks in, those without an op too."""
         skips, at = id(call) in self._skipped, call.first
         for part in call.parts:
@@ -174,9 +174,13 @@ class Breaks:
                     pieces.append(_Event(at, part.first, "", ""))
                 pieces.append(part)
                 at = part.until
+            elif (skips or id(part) in self._chained) and not _compiled(part, variants):
+                pieces.append(_Event(at if skips else part.first, part.first, "", ""))
+                pieces.append(_Event(part.first, part.until, place(part.code), _TOO_MANY))
+                at = part.until
             elif id(part) in self._chained:
                 pieces.append(_Event(at if skips else part.first, part.first, "", ""))
-                self._walk(part, part.until, pieces)
+                self._walk(part, part.until, pieces, variants)
                 at = part.until
                 if call is not self.root:  # what follows the module is compiled with its end
                     pieces.append(_Event(at, at, "", ""))
@@ -195,6 +199,10 @@ class Breaks:
         return Break(event.first, event.until, event.where, event.reason, back, back_until)
 
 
+def _compiled(call: _Call, variants: Variants) -> bool:
+    return call.code is None or variants.compiled(call.code, call.variant())
+
+
 def _joined(pieces: list[_Event], ops: int) -> list[_Event]:
     """Stretches that follow each other are one; what has a reason is kept apart from what has
     none only where ops lie between. An edge of the step is no break."""
@@ -207,88 +215,3 @@ def _joined(pieces: list[_Event], ops: int) -> list[_Event]:
         elif each.reason or each.until > each.first or 0 < each.first < ops:
             found.append(_Event(each.first, each.until, each.where, each.reason))
     return found
-
-
-# -- whose code it is, and what Dynamo does with it -------------------------------------------
-
-
-@cache
-def theirs(code: CodeType) -> bool:
-    """Is it the user's code, a library's on top of torch, or a network's of the catalogue?"""
-    path = code.co_filename.replace("\\", "/")
-    if path.startswith(_NO_THEIRS):
-        return False
-    return path.startswith(_THEIRS) or not path.startswith(_NOT_THEIRS)
-
-
-@cache
-def _loops(code: CodeType, at: int) -> bool:
-    """Does an instruction after this one, before the function returns, jump back behind it?"""
-    for instruction in dis.get_instructions(code):
-        if instruction.offset <= at:
-            continue
-        if instruction.opname in _ENDS:
-            return False
-        if instruction.opname in _JUMPS and int(instruction.argval) < at:
-            return True
-    return False
-
-
-def _disables(code: CodeType) -> bool:
-    return code.co_qualname.startswith("DisableContext.__call__.") and code.co_name == "_fn"
-
-
-def _calls_modules(code: CodeType) -> bool:
-    return code.co_filename.replace("\\", "/").endswith("torch/nn/modules/module.py")
-
-
-_LOGGING = {"debug", "info", "warning", "error", "exception", "critical", "log"}
-
-
-def _asked_for(code: CodeType) -> bool:
-    return code.co_name == "graph_break" and code.co_filename.replace("\\", "/").endswith(
-        "torch/_dynamo/decorators.py"
-    )
-
-
-def _logs(code: CodeType) -> bool:
-    return code.co_name in _LOGGING and code.co_filename.replace("\\", "/").endswith(
-        "logging/__init__.py"
-    )
-
-
-def _refused(function: Any) -> str:
-    """Why Dynamo cannot call a function written in C, "" where it can."""
-    if not isinstance(function, BuiltinFunctionType):
-        return ""
-    name, owner = function.__name__, function.__self__
-    if not isinstance(owner, ModuleType):
-        return ""
-    module = owner.__name__
-    if module == "builtins":
-        return f"{name} cannot be traced" if name in _REFUSED_BUILTINS else ""
-    if module.split(".")[0] in _KNOWN_C:
-        return ""
-    return f"{module}.{name} is written in C"
-
-
-def breaking(signature: Signature) -> str:
-    """Why an op ends the graph, "" where it does not."""
-    name = signature.name.split(".")[1]
-    if signature.name in _VALUES:
-        return "Python needs the value of a tensor"
-    masked = name == "index" and any(
-        t.dtype in ("bool", "uint8") for t in signature.tensors("indices")
-    )
-    if signature.name in SYNCING or masked:
-        return f"the size of what {name} makes depends on data"
-    return ""
-
-
-def _line(frame: FrameType | None) -> str:
-    """The innermost line that is not torch's own, as "nets.py, line 31"."""
-    while frame is not None:
-        if theirs(frame.f_code):
-            return f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}"
-        frame = frame.f_back
-    return "an unknown line"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from simulator.modes import Run
-from simulator.tracing.breaks import theirs
+from simulator.tracing.whose_code import theirs
 
 if TYPE_CHECKING:
     from simulator.tracing.recorder import Recorder

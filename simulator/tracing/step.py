@@ -21,7 +21,6 @@ from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
 from simulator.modes import Run
 from simulator.records import Trace
-from simulator.tracing.breaks import theirs
 from simulator.tracing.device import OnGpu, believing
 from simulator.tracing.meta import weightless, weightless_inputs
 from simulator.tracing.mode_flags import Flags, answering
@@ -29,6 +28,7 @@ from simulator.tracing.raising import blaming
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
 from simulator.tracing.semantics.autocast import autocast_semantics
+from simulator.tracing.whose_code import theirs
 
 Loss = Callable[[Any], torch.Tensor]
 OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {

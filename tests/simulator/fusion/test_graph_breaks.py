@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 from simulator import predict_trace, trace
@@ -93,6 +94,30 @@ def test_a_function_with_a_break_in_a_loop_is_not_compiled() -> None:
         (o.op, o.count) for o in explain(p).left if o.reason == "it runs where the graph breaks"
     }
     assert left == {("addmm", 1), ("relu", 2), ("mul", 1), ("_local_scalar_dense", 2)}
+
+
+@pytest.mark.parametrize(("numbered", "compiled_calls"), [(False, 12), (True, 8)])
+def test_a_function_is_compiled_for_eight_variants(numbered: bool, compiled_calls: int) -> None:
+    """Dynamo guards a graph by the integers of its module (`recompile_limit` is 8)."""
+    p = compiled(breaking.InTurn(numbered))
+    eager = ["t addmm relu add"] * (12 - compiled_calls)
+    assert launches(p) == ["mm fused"] * compiled_calls + eager
+    assert any("line 147 (4 times): it is compiled for too many" in n for n in p.notes) is numbered
+
+
+def test_dynamo_compiles_as_many_variants() -> None:
+    compiled_graphs: list[object] = []
+
+    def noted(graph: torch.fx.GraphModule, inputs: object) -> object:
+        compiled_graphs.append(graph)
+        return graph.forward
+
+    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
+    module = breaking.InTurn(numbered=True)
+    with torch.no_grad():
+        torch.compile(module, backend=noted)(*module.example_inputs(8, 0))  # pyright: ignore
+    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
+    assert len(compiled_graphs) == 8
 
 
 def test_every_function_on_the_way_to_a_break_is_cut() -> None:
