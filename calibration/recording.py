@@ -2,7 +2,10 @@
 
 `python -m calibration.recording FOLDER --suite NAME` writes one JSON line a case to
 `FOLDER/NAME.jsonl`, each with the op sequence, the kernels by op, and the step's period, latency,
-GPU-busy time and peak memory. It needs a CUDA GPU and PyTorch, nothing else.
+GPU-busy time and peak memory. It needs a CUDA GPU and PyTorch, nothing else. Cases that the file
+has are not run again, so that the same command goes on where it was stopped. On a GPU that is there
+for minutes, `--spread` takes the suite in an order of which every beginning spans it, and
+`--budget 0.4` times each case for 0.4 times as long.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import random
 import re
 import tempfile
 import time
@@ -125,7 +129,7 @@ def busy_s(events: list[dict[str, Any]]) -> tuple[float, int]:
     return total * 1e-6, len(spans)
 
 
-def graph_timing(step: Step) -> dict[str, Any]:
+def graph_timing(step: Step, budget: float = 1.0) -> dict[str, Any]:
     """An inference step captured as a CUDA graph: its period and kernels, or why not."""
     try:
         stream = torch.cuda.Stream()
@@ -140,8 +144,8 @@ def graph_timing(step: Step) -> dict[str, Any]:
         events = gpu_events(graph.replay)
         seconds, count = busy_s(events)
         return {
-            "period": asdict(period(graph.replay, 0.4)),
-            "latency": asdict(latency(graph.replay, 0.2)),
+            "period": asdict(period(graph.replay, 0.4 * budget)),
+            "latency": asdict(latency(graph.replay, 0.2 * budget)),
             "gpu_busy_s": seconds,
             "kernels": count,
         }
@@ -150,8 +154,9 @@ def graph_timing(step: Step) -> dict[str, Any]:
         return {"failed": str(error).splitlines()[0]}
 
 
-def record(case: Case, watch: Watch, whole: bool) -> dict[str, Any]:
-    """Run one case and return everything seen, as plain data; its ops too where it is `whole`."""
+def record(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[str, Any]:
+    """Run one case and return everything seen, as plain data; its ops too where it is `whole`.
+    `budget` times the usual seconds go into each figure."""
     step = Step(case, "cuda")
     for _ in range(3):  # optimizer state, autotuning, workspaces, compilation
         step()
@@ -163,15 +168,15 @@ def record(case: Case, watch: Watch, whole: bool) -> dict[str, Any]:
     peak_bytes = torch.cuda.max_memory_allocated()
     result: dict[str, Any] = {
         "case": case.record(), "before_bytes": before_bytes, "peak_bytes": peak_bytes,
-        "period": asdict(period(step, 1.0 if whole else 0.4)), **watch.reading(),
-        "latency": asdict(latency(step, 0.5 if whole else 0.2)),
+        "period": asdict(period(step, budget if whole else 0.4 * budget)), **watch.reading(),
+        "latency": asdict(latency(step, (0.5 if whole else 0.2) * budget)),
     }  # fmt: skip
     events = gpu_events(step)
     result["gpu_busy_s"], result["kernels"] = busy_s(events)
     if whole:
         result |= _ops(step)
         if case.phase == "inference" and not _SYNCS & {row[0] for row in result["signatures"]}:
-            result["graph"] = graph_timing(step)
+            result["graph"] = graph_timing(step, budget)
     elif case.mode != "eager":
         kernels = [e for e in events if e.get("cat") in _GPU_EVENTS]
         kernels.sort(key=lambda k: k["ts"])
@@ -226,6 +231,22 @@ def _ops(step: Step) -> dict[str, Any]:
     }
 
 
+def recorded(path: Path) -> set[str]:
+    """The names of the cases that a file has, but for one whose line was cut off."""
+    whole = path.read_text().splitlines(keepends=True) if path.exists() else []
+    rows = [json.loads(line) for line in whole if line.endswith("\n")]
+    return {row["case"]["name"] for row in rows if "case" in row}
+
+
+def planned(suite: str, path: Path, only: str = "", spread: bool = False) -> list[Case]:
+    """The cases that are left to run: those of the name `only` that the file lacks."""
+    cases = list(SUITES[suite])
+    if spread:
+        random.Random(0).shuffle(cases)
+    before = recorded(path)
+    return [case for case in cases if case.name not in before and re.search(only, case.name)]
+
+
 def main() -> None:
     """Record a suite and say each case's figures as it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -234,23 +255,26 @@ def main() -> None:
     parser.add_argument("--only", default="", help="regular expression on the case's name")
     parser.add_argument("--seconds", type=float, default=540.0, help="stop starting cases then")
     parser.add_argument("--limit", type=int, help="so many cases alone")
+    parser.add_argument("--spread", action="store_true", help="every beginning spans the suite")
+    parser.add_argument("--budget", type=float, default=1.0, help="times the seconds of a case")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
+    path = options.folder / f"{options.suite}.jsonl"
+    cases = planned(options.suite, path, options.only, options.spread)
     device = find()
     watch = Watch(device)
-    with (options.folder / f"{options.suite}.jsonl").open("a") as out:
+    with path.open("a") as out:
         machine = {"gpu": device.name, "driver": watch.driver, **versions()}
+        out.truncate(path.read_bytes().rfind(b"\n") + 1)  # the line at which it was ended
         out.write(json.dumps({"machine": machine, "host_index": suite(gpu=True)}) + "\n")
-        for case in SUITES[options.suite][: options.limit]:
-            if not re.search(options.only, case.name):
-                continue
+        for case in cases[: options.limit]:
             if time.perf_counter() - began > options.seconds:
                 print("out of time before", case.name, flush=True)
                 break
             at = time.perf_counter()
             try:
-                result = record(case, watch, options.suite in _WHOLE)
+                result = record(case, watch, options.suite in _WHOLE, options.budget)
             except Exception as error:  # a network may raise anything
                 result: dict[str, Any] = {"case": case.record(), "failed": repr(error)[:2000]}
             out.write(json.dumps(result, separators=(",", ":")) + "\n")
