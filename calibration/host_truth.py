@@ -185,14 +185,12 @@ def main() -> None:
             gc.collect()
 
         for case in by_turns():
-            if time.perf_counter() > until - (
-                0 if options.dry else min(COMPILED_S, 0.3 * options.seconds)
-            ):
+            if time.perf_counter() > (until if options.dry else eager_until):
                 print("out of time before", case.name, flush=True)
                 break
             run(case)
         for case in () if options.dry else COMPILED:
-            if time.perf_counter() > until - 12:
+            if time.perf_counter() > until - 25:
                 break
             run(case)
         write({"machine_after": machine(), "host_index": {} if options.dry else suite(gpu=True)})
