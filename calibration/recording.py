@@ -35,7 +35,7 @@ from calibration.host_index import REFERENCE, suite
 from calibration.suites import SUITES
 from calibration.timing import latency, period
 
-_GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}
+GPU_EVENTS = {"kernel", "gpu_memcpy", "gpu_memset"}
 _RANGE = re.compile(r"^op(\d+)$")
 _WHOLE = ("recordings", "host", "validation")
 """Suites whose ops are recorded as well."""
@@ -101,7 +101,7 @@ def kernels_by_op(events: list[dict[str, Any]], ops: int) -> list[list[tuple[str
             ranges.setdefault(event["tid"], []).append(span)
         elif category in ("cuda_runtime", "cuda_driver"):
             launches[event["args"].get("correlation", -1)] = (event["tid"], event["ts"])
-        elif category in _GPU_EVENTS:
+        elif category in GPU_EVENTS:
             kernels.append(event)
     for spans in ranges.values():
         spans.sort()
@@ -121,7 +121,7 @@ def kernels_by_op(events: list[dict[str, Any]], ops: int) -> list[list[tuple[str
 
 def busy_s(events: list[dict[str, Any]]) -> tuple[float, int]:
     """Seconds in which at least one kernel ran, and the number of kernels."""
-    spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e.get("cat") in _GPU_EVENTS)
+    spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e.get("cat") in GPU_EVENTS)
     total, reached = 0.0, float("-inf")
     for start, end in spans:
         total += max(0.0, end - max(start, reached))
@@ -178,7 +178,7 @@ def record(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[s
         if case.phase == "inference" and not _SYNCS & {row[0] for row in result["signatures"]}:
             result["graph"] = graph_timing(step, budget)
     elif case.mode != "eager":
-        kernels = [e for e in events if e.get("cat") in _GPU_EVENTS]
+        kernels = [e for e in events if e.get("cat") in GPU_EVENTS]
         kernels.sort(key=lambda k: k["ts"])
         result["launches"] = [[k["name"][:160], round(k["dur"] * 1000)] for k in kernels]
         result |= _beside_eager(case, step)

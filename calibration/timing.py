@@ -194,14 +194,14 @@ def _captured(call: Call, copies: int) -> torch.cuda.CUDAGraph | None:
         torch.cuda.synchronize()
         return graph
     except torch.OutOfMemoryError:
-        _mend(pool)
+        mend(pool)
         raise
     except RuntimeError:
-        _mend(pool)
+        mend(pool)
         return None
 
 
-def _mend(pool: Any) -> None:
+def mend(pool: Any) -> None:
     """After a failed capture the allocator still holds its pool open, and the generator believes
     that it is being captured; a small capture that ends well sets the generator right."""
     with contextlib.suppress(RuntimeError):
