@@ -107,7 +107,8 @@ def made(case: Row, device: str) -> Callable[[], object]:
     dtype = DTYPES[case["dtype"]]
     module, x = module.to(dtype).train(case["training"]), x.to(dtype)
     if case.get("last"):
-        module, x = (t.to(memory_format=torch.channels_last) for t in (module, x))
+        module = module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        x = x.to(memory_format=torch.channels_last)
 
     def step() -> None:
         if not case["training"]:
