@@ -31,6 +31,8 @@ SIZES = [1024 * 4**i for i in range(11)]
 """1 KiB to 1 GiB."""
 FINE = [2**i for i in range(10, 31)]
 PROTOCOLS = ("auto", "LL", "LL128", "Simple")
+BESIDE_S = 0.02
+"""How long a kernel and a collective run beside each other."""
 PORT = 29541
 Call = Callable[[], Any]
 
@@ -136,10 +138,7 @@ def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> No
         collective_s, _ = stream_s(call, 10, 3)
         for kernel, work in kernels().items():
             one_s, _ = stream_s(work, 10, 3)
-            rounds = max(4, int(0.02 / max(one_s, collective_s)))
-            works, collectives = (
-                max(1, int(rounds * 0.02 / (rounds * s))) for s in (one_s, collective_s)
-            )
+            works, collectives = (max(1, round(BESIDE_S / s)) for s in (one_s, collective_s))
             torch.cuda.synchronize()
             dist.barrier()
             torch.cuda.synchronize()
