@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt
@@ -125,7 +126,7 @@ class Inspector(QScrollArea):
             self._select(self.compiler, found.mode, found.mode)
         self.phase.put("training" if found.ask.training else "inference",
                        every(_PHASES, fixed) if saved else refused)  # fmt: skip
-        self._select(self.network, found.ask.network, found.ask.network)
+        self._select(self.network, found.ask.network, Path(found.ask.network).name)
         self._show_gpu(scenario, found.gpu)
         self._select(self.host, found.host.id, found.host.id)
         self._describe(found)

@@ -51,7 +51,7 @@ class Status(QStatusBar):
     def _say_under_way(self) -> None:
         sentence, answer = self.worker.tracing.sentence, self.answering.answer
         if sentence:
-            self.said.setText(f"{sentence.capitalize()} (Esc gives up)")
+            self.said.setText(f"{sentence[0].upper()}{sentence[1:]} (Esc gives up)")
             self._tick.start()
         elif answer is not None and not self.said.text().startswith("Re"):
             self.count(answer)

@@ -31,6 +31,7 @@ from app.window.keys import KeysDialog
 from app.window.layout import Layout
 from app.window.leaving import Leaving
 from app.window.menus import Menus
+from app.window.network_files import NetworkFiles
 from app.window.opening import Opening
 from app.window.own_keys import OwnKeys, tell_key
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
@@ -75,7 +76,8 @@ class Window(QMainWindow):
         self._place()
         self.layout_ = Layout(self, self.workspaces, self.beside)
         self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
-        self.opening = Opening(self, session, self.files, self.banner)
+        self.networks = NetworkFiles(self, session, self.answering, self.banner)
+        self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
@@ -91,6 +93,7 @@ class Window(QMainWindow):
         self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
+        self.networks.said.connect(self.status.say)
         self.setStatusBar(self.status)
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -185,6 +188,7 @@ class Window(QMainWindow):
         assert answer is not None
         self.banner.clear("prediction")
         self.verdict.show_answer(answer)
+        self.verdict.set_stale(not self.answering.caught_up)
         self.panels.draw()
         self.status.count(answer)
         self._say_asked()
@@ -256,7 +260,8 @@ class Window(QMainWindow):
             self.opening.tried(lambda: ask_and_export(form, answer, self))
 
     def keyPressEvent(self, event: Any) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.worker.busy():
+        if event.key() == Qt.Key.Key_Escape and (self.worker.busy() or self.networks.busy):
+            self.networks.cancel()
             self.worker.cancel_all()
             self.answering.give_up()
             self.advising.stop()
@@ -280,6 +285,7 @@ class Window(QMainWindow):
             event.ignore()
             self.leave()
             return
+        self.networks.cancel()
         self.worker.cancel_all()
         self.files.close()
         super().closeEvent(event)
