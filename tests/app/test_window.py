@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
+    QApplication,
     QComboBox,
     QLabel,
     QLineEdit,
@@ -261,6 +263,41 @@ def test_a_card_dropped_on_a_scenario_changes_that_one_alone(window: Window):
     assert window.session.state.current == 1
     refused = window.dropping.offered("gpu:h200_sxm", 1)
     assert refused.done is None and refused.words == "H200 SXM 141GB is in scenario B already"
+    wait(window.worker)
+
+
+def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Window):
+    plus, session = window.strip.more, window.session
+    assert plus.acceptDrops()
+    widget = next(w for w in window.shelf.widgets if w.card.key == "whatif:cuda_graph")
+    drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    middle = plus.rect().center()
+    QApplication.sendEvent(plus, QDragEnterEvent(middle, Qt.DropAction.CopyAction, *drag))
+    outline = window.dropping.targets[-1].outline
+    assert outline.isVisible() and not outline.refused
+    assert outline.words == "New scenario B with CUDA graph"
+    assert outline.geometry().contains(plus.geometry()) and outline.width() > 400
+    QApplication.sendEvent(plus, QDropEvent(QPointF(middle), Qt.DropAction.CopyAction, *drag))
+    assert not outline.isVisible() and session.history.count() == 1
+    assert [side.name for side in session.state.sides] == ["Today", "CUDA graph"]
+    assert session.state.current == 1 and session.state.scenario == apply(FIRST, "cuda_graph")
+    assert session.state.sides[0].scenario == FIRST
+    for key, words in (
+        ("gpu:h200_sxm", "H200 SXM 141GB is in scenario B already, as in its copy"),
+        ("whatif:recompute", "expected"),
+    ):
+        refused = window.dropping.offered_new(key)
+        assert refused.done is None and words in refused.words
+    session.history.undo()
+    assert len(session.state.sides) == 1
+    widget.keyPressEvent(QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return,
+                                   Qt.KeyboardModifier.ControlModifier))  # fmt: skip
+    assert session.state.scenario == apply(FIRST, "cuda_graph") and session.state.current == 1
+    for _ in range(2):
+        window.strip.copy(0)
+    assert window.dropping.offered_new("gpu:l40s").words == (
+        "There are 4 scenarios already: remove one first"
+    )
     wait(window.worker)
 
 
