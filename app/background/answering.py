@@ -60,6 +60,7 @@ class Answering(QObject):
         self.clock.start()
         state = self.session.state
         self._forget_sides(len(state.sides))
+        self.worker.cancel("along")
         for place, side in enumerate(state.sides):
             key, asked = f"side {place}", side.scenario
             if asked.key in self.answers and asked.key not in self.outdated:

@@ -34,6 +34,11 @@ class Status(QStatusBar):
         """What was done."""
         self.said.setText(words)
 
+    def dim(self, stale: bool) -> None:
+        """Are the counts of another question than that which is asked?"""
+        for label in (self.counted, self.sources):
+            label.setEnabled(not stale)
+
     def count(self, answer: Answer) -> None:
         """What an answer counted."""
         p = answer.prediction

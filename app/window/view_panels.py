@@ -53,6 +53,12 @@ class ViewPanels(QObject):
             self.view(offered)
         self._idle.start()
 
+    def dim(self) -> None:
+        """What is shown is of another question, until it is drawn anew."""
+        for offered, view in self.views.items():
+            if view.follows:
+                self.panels[offered].dim(True)
+
     def _read_ahead(self) -> None:
         while self._unread:
             offered = self._unread.pop(0)
@@ -135,13 +141,15 @@ class ViewPanels(QObject):
         view.pick(self.session.state.picked)
         self.panels[offered].say(view.subtitle())
         self._wonder(offered, view)
+        waits = view.waits and self.worker.busy(_key(offered))
+        self.panels[offered].dim(view.follows and (waits or not self.answering.caught_up))
 
     def _wonder(self, offered: Offered, view: View) -> None:
         """Ask a view's question, and give it the answer."""
         sides, current = self.answering.sides()
         known = self.answering.answer is not None
         question = view.question(sides, current) if known else None
-        key = f"view {offered.title}"
+        key = _key(offered)
         if question is None:
             self.worker.cancel(key)
             return
@@ -149,6 +157,7 @@ class ViewPanels(QObject):
         def done(found: Any) -> None:
             view.answer(found)
             self.panels[offered].say(view.subtitle())
+            self.panels[offered].dim(view.follows and not self.answering.caught_up)
 
         def failed(error: RidgepointError) -> None:
             self.panels[offered].say(str(error))
@@ -170,3 +179,8 @@ class ViewPanels(QObject):
             done()
         except RidgepointError as error:
             self.refused.emit(str(error))
+
+
+def _key(offered: Offered) -> str:
+    """Of a view's question."""
+    return f"view {offered.title}"

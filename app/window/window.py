@@ -39,7 +39,7 @@ from app.window.panel import Panel
 from app.window.side_strip import SideStrip
 from app.window.status import Status
 from app.window.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
-from app.window.verdict import VerdictBar
+from app.window.verdict import GRACE_MS, VerdictBar
 from app.window.view_panels import ViewPanels
 from app.window.workspaces import Workspaces
 
@@ -98,6 +98,7 @@ class Window(QMainWindow):
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has it before the user gives it to one
+        self._dimming = later(GRACE_MS, self._dim, self)
         self._painted_anew = later(0, lambda: self.setUpdatesEnabled(True), self)
         self._connect()
         self._restyle()
@@ -144,7 +145,7 @@ class Window(QMainWindow):
         answering, inspector = self.answering, self.inspector
         answering.drawn.connect(self._draw)
         answering.known.connect(self.strip.show_sides)
-        answering.late.connect(lambda: self.verdict.set_stale(True))
+        answering.late.connect(self._wait)
         answering.failed.connect(self._failed)
         for shows in (self.verdict, inspector):
             answering.searched.connect(shows.show_along)
@@ -173,31 +174,51 @@ class Window(QMainWindow):
         self.strip.setVisible(shown in _WITH_SIDES)
         self._advise()
 
+    def _wait(self) -> None:
+        """What is shown has not caught up with the question."""
+        self.verdict.set_stale(True)
+        self.advising.stop()
+        self.inspector.wait()
+        self._dimming.start()
+
+    def _dim(self) -> None:
+        self.panels.dim()
+        self.status.dim(True)
+        self.head.asked.setEnabled(False)
+
     def _failed(self, reason: str) -> None:
         self.verdict.waiting = "No prediction"
         self.verdict.set_stale(True)
+        self._dimming.stop()
+        self._dim()
         self.verdict.update()
         self.banner.say(reason, about="prediction")
         self.status.say("Not predicted")
         self.strip.show_sides()
         self.advising.stop()
+        self.inspector.advice.fail("")
 
     def _draw(self) -> None:
         """Show the current answer."""
         answer = self.answering.answer
         assert answer is not None
-        self.banner.clear("prediction")
+        caught_up = self.answering.caught_up
+        if caught_up:
+            self.banner.clear("prediction")
+            self._dimming.stop()
         self.verdict.show_answer(answer)
-        self.verdict.set_stale(not self.answering.caught_up)
+        self.verdict.set_stale(not caught_up)
         self.panels.draw()
         self.status.count(answer)
+        self.status.dim(not caught_up)
+        self.head.asked.setEnabled(caught_up)
         self._say_asked()
         self._advise()
 
     def _advise(self) -> None:
         """Look for advice on what is predicted, where it is seen."""
         answer = self.answering.answer
-        if answer is not None and not self.beside[1].isHidden():
+        if answer is not None and self.answering.caught_up and not self.beside[1].isHidden():
             self.advising.about(answer.scenario)
 
     def _say_asked(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -26,14 +26,20 @@ from app.commands.command_line import as_command
 from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
 from app.plots.drawing import application
+from app.quantities import data
 from app.state.session import Named, Session, State
 from app.state.session_file import load
 from app.views.canvas import Canvas
 from app.views.lessons.view import Lessons
+from app.views.memory import MemoryCanvas, MemoryView
+from app.views.paint import Paint
+from app.views.regime_map.view import RegimeMap
+from app.views.sweep.view import Sweep
 from app.views.timeline.view import Timeline
 from app.views.view import View
 from app.window.leaving import Leaving
 from app.window.panel import export
+from app.window.verdict import GRACE_MS
 from app.window.window import Window
 from simulator.modes import MODES
 from simulator.scenario import Scenario, predict
@@ -110,6 +116,94 @@ def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
     assert window.verdict.answer == before
     assert window.inspector.batch.slider.value() == 64
     assert window.inspector.batch.box.text() == "64"
+
+
+def test_what_has_not_caught_up_is_dimmed_at_once(window: Window, monkeypatch: pytest.MonkeyPatch):
+    verdict, status = window.verdict, window.status
+    seen = [panel for panel in window.panels.panels.values() if panel.inside is not None]
+    veils = [panel.veil for panel in seen if panel.inside.follows]  # pyright: ignore
+    before = verdict.grab().toImage()
+    assert veils and not any(veil.isVisible() for veil in veils)
+    with monkeypatch.context() as held:
+        held.setattr(window.worker, "ask", lambda *_, **__: None)  # no answer comes
+        window.session.ask(replace(FIRST, gpu="v100_sxm2_16"), "another GPU")
+        assert verdict.stale
+        clock = QElapsedTimer()
+        clock.start()
+        while clock.elapsed() < 2 * GRACE_MS:
+            QCoreApplication.processEvents()
+        assert all(veil.isVisibleTo(veil.parentWidget()) for veil in veils)
+        for label in (status.counted, status.sources, window.head.asked):
+            assert not label.isEnabled()
+        assert all(not panel.subtitle.isEnabled() for panel in seen if panel.inside.follows)  # pyright: ignore
+        assert window.inspector.advice.found is None
+        assert window.inspector.batch.slider.shift is None
+        assert verdict.answer is not None and verdict.answer.scenario == FIRST
+        lit = [max(image.pixelColor(x, 21).lightness() for x in range(image.width()))
+               for image in (before, verdict.grab().toImage())]  # fmt: skip
+        assert lit[1] < 0.8 * lit[0]
+    window.session.history.undo()
+    wait(window.worker)
+    assert not verdict.stale and status.counted.isEnabled() and window.head.asked.isEnabled()
+    window.panels.draw()
+    wait(window.worker)
+    shown = [panel for panel in seen if panel.isVisible() and not panel.visibleRegion().isEmpty()]
+    assert shown and not any(panel.veil.isVisible() for panel in shown)
+
+
+def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    verdict = window.verdict
+    window.answering._look_along()
+    wait(window.worker)
+    assert verdict.along is not None and verdict.searched_for is verdict.answer
+    assert any("from" in f.sum or "up to" in f.sum for f in verdict.formulas())
+    monkeypatch.setattr(window.answering, "_look_along", lambda: None)
+    window.session.ask(replace(FIRST, mode="cuda_graph"), "another mode")
+    assert not window.worker.busy("along")
+    wait(window.worker)
+    assert verdict.answer is not None and verdict.answer.scenario.mode == "cuda_graph"
+    assert not verdict.stale and verdict.searched_for is not verdict.answer
+    told: list[tuple[object, float]] = []
+
+    def figure(paint: Paint, x: float, wide: float, answer: object) -> None:
+        told.append((answer, paint.painter.opacity()))
+
+    monkeypatch.setattr("app.window.verdict.figures", lambda *_: (figure,) * 7)
+    verdict.grab()
+    assert [opacity for _, opacity in told] == [1.0] * 5 + [pytest.approx(0.6), 1.0]
+    assert told[5][0] is verdict.searched_for and told[0][0] is verdict.answer
+
+
+def test_memory_and_shifts_are_the_same_figures_everywhere(window: Window):
+    window.answering._look_along()
+    sweep = memory = regime_map = None
+    for view in in_front(window):
+        sweep = view if isinstance(view, Sweep) else sweep
+        memory = view if isinstance(view, MemoryView) else memory
+        regime_map = view if isinstance(view, RegimeMap) else regime_map
+    answer, along = window.verdict.answer, window.verdict.along
+    assert answer is not None and along is not None and sweep and memory and regime_map
+    p = answer.prediction
+    need = p.peak_memory_bytes + p.workspace_bytes
+    assert p.workspace_bytes > 0
+    first, chart = sweep.canvas.first, regime_map.chart
+    assert first is not None and chart is not None and regime_map.map.home is not None
+    assert first.columns["memory_bytes"][first.row(first.here)] == need
+    assert chart.figures(regime_map.map.home)["memory_bytes"] == need
+    assert MemoryCanvas.held(p, p.memory.peak_op) == need
+    pills: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Paint, "pill", lambda _, x, y, words, *rest, **more: pills.append(words))
+        memory.canvas.grab()
+    assert f"peak {data(need)}" in pills
+    shifts = {each.first for each in (along.shift, along.below) if each and each.first}
+    found = regime_map.through.slices[0].found
+    assert found is not None and not found.about and shifts
+    of_map = {value for s in found.shifts for value in (s.first, s.last)}
+    of_sweep = {value for s in sweep.canvas.found.shifts for value in (s.first, s.last)}  # pyright: ignore
+    assert shifts <= of_sweep and shifts <= of_map
 
 
 def test_a_typed_number_beyond_the_slider_is_asked(window: Window):
