@@ -31,6 +31,8 @@ class ViewPanels(QObject):
     are read ahead, one at a time, while nobody waits."""
 
     refused = Signal(str)
+    written = Signal(object)
+    """Path: a view was exported."""
 
     def __init__(self, session: Session, answering: Answering, worker: Worker,
                  theme: Theme) -> None:  # fmt: skip
@@ -126,13 +128,14 @@ class ViewPanels(QObject):
         return view
 
     def _asked(self, offered: Offered, asked: Scenario) -> None:
-        """Work on another scenario; what a lesson is about is looked at in Explore."""
+        """Work on another scenario; what a lesson is about is one more, looked at in Explore."""
+        if offered.workspace == "Lessons":
+            self._tried(lambda: self.session.add("From a lesson", asked, "Explore"))
+            return
         before = self.session.state.scenario.whatifs
         added = len(asked.whatifs) > len(before) and asked.whatifs[: len(before)] == before
         words = worded(asked.whatifs[-1]) if added else f"change in {offered.title}"
         self.session.ask(asked, words)
-        if offered.workspace == "Lessons":
-            self.session.show("Explore")
 
     def _draw(self, offered: Offered, view: View) -> None:
         self._stale.discard(offered)
@@ -172,13 +175,16 @@ class ViewPanels(QObject):
         if name:
             write = write_csv if suffix == "csv" else export
             path = Path(name).with_suffix(f".{suffix}")
-            self._tried(lambda: write(self.view(offered), path))
+            if self._tried(lambda: write(self.view(offered), path)):
+                self.written.emit(path)
 
-    def _tried(self, done: Callable[[], object]) -> None:
+    def _tried(self, done: Callable[[], object]) -> bool:
         try:
             done()
         except RidgepointError as error:
             self.refused.emit(str(error))
+            return False
+        return True
 
 
 def _key(offered: Offered) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
@@ -23,6 +24,7 @@ from app.state.places import Remembered
 from app.state.session import LETTERS, Session, State
 from app.views.catalogue import Offered
 from app.window.banner import Banner
+from app.window.catching_up import CatchingUp
 from app.window.explaining import Explaining
 from app.window.exporting import Form, ask_and_export
 from app.window.gpu_editing import GpuEditing
@@ -39,7 +41,7 @@ from app.window.panel import Panel
 from app.window.side_strip import SideStrip
 from app.window.status import Status
 from app.window.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
-from app.window.verdict import GRACE_MS, VerdictBar
+from app.window.verdict import VerdictBar
 from app.window.view_panels import ViewPanels
 from app.window.workspaces import Workspaces
 
@@ -98,7 +100,7 @@ class Window(QMainWindow):
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has it before the user gives it to one
-        self._dimming = later(GRACE_MS, self._dim, self)
+        self.catching_up = CatchingUp(self)
         self._painted_anew = later(0, lambda: self.setUpdatesEnabled(True), self)
         self._connect()
         self._restyle()
@@ -142,10 +144,11 @@ class Window(QMainWindow):
         self.shelf.applied.connect(self.dropping.apply)
         for refusing in (self.panels, self.strip, self.inspector.applied):
             refusing.refused.connect(self.banner.say)
+        self.panels.written.connect(self._written)
         answering, inspector = self.answering, self.inspector
         answering.drawn.connect(self._draw)
         answering.known.connect(self.strip.show_sides)
-        answering.late.connect(self._wait)
+        answering.late.connect(self.catching_up.wait)
         answering.failed.connect(self._failed)
         for shows in (self.verdict, inspector):
             answering.searched.connect(shows.show_along)
@@ -153,7 +156,8 @@ class Window(QMainWindow):
         inspector.edit_gpu.clicked.connect(self.gpu_editing.open)
 
     def _changed(self, before: State, after: State) -> None:
-        self.banner.clear("card")
+        for gone in ("card", "file"):
+            self.banner.clear(gone)
         if before.theme != after.theme:
             self._restyle()
         if before.workspace != after.workspace:
@@ -174,23 +178,10 @@ class Window(QMainWindow):
         self.strip.setVisible(shown in _WITH_SIDES)
         self._advise()
 
-    def _wait(self) -> None:
-        """What is shown has not caught up with the question."""
-        self.verdict.set_stale(True)
-        self.advising.stop()
-        self.inspector.wait()
-        self._dimming.start()
-
-    def _dim(self) -> None:
-        self.panels.dim()
-        self.status.dim(True)
-        self.head.asked.setEnabled(False)
-
     def _failed(self, reason: str) -> None:
         self.verdict.waiting = "No prediction"
         self.verdict.set_stale(True)
-        self._dimming.stop()
-        self._dim()
+        self.catching_up.dim()
         self.verdict.update()
         self.banner.say(reason, about="prediction")
         self.status.say("Not predicted")
@@ -202,16 +193,12 @@ class Window(QMainWindow):
         """Show the current answer."""
         answer = self.answering.answer
         assert answer is not None
-        caught_up = self.answering.caught_up
-        if caught_up:
+        if self.answering.caught_up:
             self.banner.clear("prediction")
-            self._dimming.stop()
         self.verdict.show_answer(answer)
-        self.verdict.set_stale(not caught_up)
         self.panels.draw()
         self.status.count(answer)
-        self.status.dim(not caught_up)
-        self.head.asked.setEnabled(caught_up)
+        self.catching_up.drawn()
         self._say_asked()
         self._advise()
 
@@ -278,7 +265,11 @@ class Window(QMainWindow):
         """The current prediction as a file; nothing where there is none yet."""
         answer = self.answering.answer
         if answer is not None:
-            self.opening.tried(lambda: ask_and_export(form, answer, self))
+            self.opening.tried(lambda: ask_and_export(form, answer, self, self._written))
+
+    def _written(self, path: Path) -> None:
+        """Say where a file is, until the scenario changes."""
+        self.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and (self.worker.busy() or self.networks.busy):

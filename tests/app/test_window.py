@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
     QApplication,
     QComboBox,
+    QFileDialog,
     QLabel,
     QLineEdit,
     QMenuBar,
@@ -37,6 +39,7 @@ from app.views.regime_map.view import RegimeMap
 from app.views.sweep.view import Sweep
 from app.views.timeline.view import Timeline
 from app.views.view import View
+from app.window.exporting import FORMS
 from app.window.leaving import Leaving
 from app.window.panel import export
 from app.window.verdict import GRACE_MS
@@ -132,7 +135,7 @@ def test_what_has_not_caught_up_is_dimmed_at_once(window: Window, monkeypatch: p
         clock.start()
         while clock.elapsed() < 2 * GRACE_MS:
             QCoreApplication.processEvents()
-        assert all(veil.isVisibleTo(veil.parentWidget()) for veil in veils)
+        assert not any(veil.isHidden() for veil in veils)
         for label in (status.counted, status.sources, window.head.asked):
             assert not label.isEnabled()
         assert all(not panel.subtitle.isEnabled() for panel in seen if panel.inside.follows)  # pyright: ignore
@@ -358,6 +361,47 @@ def test_a_card_dropped_on_a_scenario_changes_that_one_alone(window: Window):
     refused = window.dropping.offered("gpu:h200_sxm", 1)
     assert refused.done is None and refused.words == "H200 SXM 141GB is in scenario B already"
     wait(window.worker)
+
+
+def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
+    offered = next(o for o in window.panels.panels if o.workspace == "Lessons")
+    window.session.show("Lessons")
+    window.session.history.clear()
+    asked = replace(FIRST, mode="cuda_graph")
+    window.panels.view(offered).asked.emit(asked)
+    state = window.session.state
+    assert [side.scenario for side in state.sides] == [FIRST, asked]
+    assert state.current == 1 and state.workspace == "Explore"
+    assert window.session.history.count() == 1
+    window.session.history.undo()
+    assert window.session.state.workspace == "Lessons" and len(window.session.state.sides) == 1
+    window.session.show("Explore")
+    wait(window.worker)
+
+
+def test_an_export_says_where_the_file_is(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "p.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    window.export(next(form for form in FORMS if form.name == "Prediction"))
+    assert path.is_file() and window.banner.isVisible()
+    assert window.banner.label.text() == f"Wrote {path}"
+    offered = next(iter(window.panels.panels))
+    window.panels._export(offered, "csv")
+    assert window.banner.label.text() == f"Wrote {path.with_suffix('.csv')}"
+    window.session.rename(0, "Another name")
+    assert not window.banner.isVisible()
+
+
+def test_a_key_of_the_window_works_while_a_formula_stands_there(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[bool] = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: asked.append(True) or ("", ""))
+    sheet = window.explaining.show(window.verdict.formulas()[0], window.pos())
+    QTest.keyClick(sheet, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+    assert asked == [True] and not sheet.isVisible()
 
 
 def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Window):
