@@ -15,6 +15,7 @@ from app.state.files import Files
 from app.state.incoming import KINDS, code_of, incoming
 from app.state.session import Session
 from app.window.banner import Banner
+from app.window.measured_files import MeasuredFiles
 from app.window.network_files import NetworkFiles
 from simulator.errors import RidgepointError
 
@@ -28,6 +29,7 @@ class Opening(QObject):
     def __init__(self, window: QWidget, session: Session, files: Files, banner: Banner,
                  networks: NetworkFiles) -> None:  # fmt: skip
         super().__init__(window)
+        self.measured = MeasuredFiles(session, networks.answering, banner)
         self.networks = networks
         self.window_, self.session, self.files, self.banner = window, session, files, banner
         self.trusted = {code_of(side.scenario) for side in session.state.sides}
@@ -103,7 +105,7 @@ class Opening(QObject):
             self._trusting(codes, lambda: self.files.open(path))
             return
         if found.what == "profile":
-            self.session.measure(str(path.resolve()))
+            self.measured.open(path.resolve())
             return
         if found.what == "network":
             place = path.resolve()

@@ -27,6 +27,7 @@ from simulator.errors import InputError
 from simulator.scenario import Scenario
 from simulator.scenario import save as save_scenario
 
+TRACES = Path(__file__).parents[1] / "simulator" / "profiler_traces"
 PACKAGED = Path(hardware.__file__).parent / "gpus"
 
 
@@ -61,17 +62,45 @@ def test_each_kind_of_file_is_told(tmp_path: Path):
 
 
 def test_a_profilers_trace_is_laid_over_and_can_be_taken_away(opening: Opening, tmp_path: Path):
-    trace = tmp_path / "step.json"
+    trace, packed = tmp_path / "step.json", tmp_path / "step.json.gz"
+    packed.write_bytes((TRACES / "mlp-tiny.json.gz").read_bytes())
     trace.write_text('{"schemaVersion": 1, "traceEvents": []}', "utf-8")
-    packed = tmp_path / "step.json.gz"
-    packed.write_bytes(b"")
     assert [incoming(path).what for path in (trace, packed)] == ["profile", "profile"]
     session = opening.session
-    opening.open([trace])
-    assert session.state.sides[0].measured == str(trace)
+    opening.open([packed])
+    settle(opening)
+    assert session.state.sides[0].measured == str(packed)
     assert session.state.scenario == FIRST
+    opening.open([trace])  # without kernels: said, and the one before stays
+    settle(opening)
+    assert f"{trace} has no kernels of a GPU among 0 events" in opening.banner.label.text()
+    assert session.state.sides[0].measured == str(packed) and session.history.count() == 1
     session.history.undo()
     assert session.state.sides[0].measured == ""
+
+
+def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
+    opening: Opening, tmp_path: Path
+):
+    session, answering = opening.session, opening.networks.answering
+    asked = Scenario("bert-base", batch=8, seq=128, dtype="bf16")
+    session.opened(State((Named("Today", asked),)))
+    answering.ask()
+    settle(opening)
+    opening.open([TRACES / "bert-base.json.gz"])
+    settle(opening)
+    assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
+    opening.open([TRACES / "mlp-tiny.json.gz"])  # products alone, which BERT has too
+    settle(opening)
+    assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
+    said = opening.banner.label.text()
+    assert said.startswith("mlp-tiny.json.gz is of another step: it has ")
+    assert said.endswith(
+        "of the ops of this inference in mode eager, and 93% of its kernels' time is in these; "
+        "expected half or more of both; choose the network, step and mode that were measured, and "
+        "open it again")  # fmt: skip
+    run_it(opening)
+    assert session.state.sides[0].measured == str(TRACES / "mlp-tiny.json.gz")
 
 
 def test_a_scenario_a_gpu_and_a_trace_are_a_step_each(opening: Opening, tmp_path: Path):
