@@ -57,6 +57,13 @@ class Answering(QObject):
 
     def ask(self) -> None:
         """Have every side answered that is not."""
+        self._ask_sides()
+        if self.answer is not None:
+            self._draw()
+        if not self.caught_up:
+            self.late.emit()
+
+    def _ask_sides(self) -> None:
         self.clock.start()
         state = self.session.state
         self._forget_sides(len(state.sides))
@@ -70,10 +77,6 @@ class Answering(QObject):
                 key, lambda _, s=asked: answered(s), self._answered,
                 lambda error, s=asked: self._failed(s, error),
             )  # fmt: skip
-        if self.answer is not None:
-            self._draw()
-        if not self.caught_up:
-            self.late.emit()
 
     def read_again(self, path: Path) -> None:
         """A file was saved: ask again about the sides that run it. Their answers stay until there
@@ -86,7 +89,10 @@ class Answering(QObject):
                 self.outdated.add(key)
             else:
                 del self.answers[key]
-        self.ask()
+        self._ask_sides()
+        self.known.emit()
+        if not self.caught_up:
+            self.late.emit()
 
     def keep(self, answer: Answer) -> None:
         """An answer that was found elsewhere."""
@@ -142,7 +148,8 @@ class Answering(QObject):
 
     def _draw(self) -> None:
         self.drawn.emit()
-        self._pause.start()
+        if self.caught_up:
+            self._pause.start()
 
     def _look_along(self) -> None:
         answer = self.answer

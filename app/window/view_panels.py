@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.background.answering import Answering
-from app.background.worker import SLOW, Worker
+from app.background.worker import SLOW, Worker, later
 from app.scenario import worded
 from app.state.session import Session
 from app.theme import Theme
@@ -45,15 +45,21 @@ class ViewPanels(QObject):
         self._unread = sorted(VIEWS, key=lambda each: each.workspace == VIEWS[0].workspace)
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._read_ahead)
+        self._placed = later(0, self._draw_seen, self)
+        self._idle.timeout.connect(self._draw_seen)
         for offered in VIEWS:
             self._add(offered)
 
     def draw(self) -> None:
         """There is a new answer: draw what is seen."""
         self._stale = set(self.panels)
+        self._draw_seen()
+        self._placed.start()  # panels of a workspace that was just gone to have no place before
+        self._idle.start()
+
+    def _draw_seen(self) -> None:
         for offered in self._seen():
             self.view(offered)
-        self._idle.start()
 
     def dim(self) -> None:
         """What is shown is of another question, until it is drawn anew."""

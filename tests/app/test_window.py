@@ -41,7 +41,7 @@ from app.views.timeline.view import Timeline
 from app.views.view import View
 from app.window.exporting import FORMS
 from app.window.leaving import Leaving
-from app.window.panel import export
+from app.window.panel import Panel, export
 from app.window.verdict import GRACE_MS
 from app.window.window import Window
 from simulator.modes import MODES
@@ -92,6 +92,14 @@ def in_front(window: Window) -> Iterator[View]:
         yield view
 
 
+def in_view(window: Window) -> list[Panel]:
+    """The panels in front; those behind a tab are visible to Qt too."""
+    found = [panel for panel in window.panels.panels.values()
+             if panel.isVisible() and not panel.visibleRegion().isEmpty()]  # fmt: skip
+    assert found
+    return found
+
+
 def test_what_is_shown_is_what_the_simulator_says(window: Window):
     shown = window.verdict.answer
     assert shown is not None and not window.verdict.stale
@@ -126,7 +134,7 @@ def test_what_has_not_caught_up_is_dimmed_at_once(window: Window, monkeypatch: p
     seen = [panel for panel in window.panels.panels.values() if panel.inside is not None]
     veils = [panel.veil for panel in seen if panel.inside.follows]  # pyright: ignore
     before = verdict.grab().toImage()
-    assert veils and not any(veil.isVisible() for veil in veils)
+    assert veils and not any(panel.veil.isVisible() for panel in in_view(window))
     with monkeypatch.context() as held:
         held.setattr(window.worker, "ask", lambda *_, **__: None)  # no answer comes
         window.session.ask(replace(FIRST, gpu="v100_sxm2_16"), "another GPU")
@@ -148,10 +156,7 @@ def test_what_has_not_caught_up_is_dimmed_at_once(window: Window, monkeypatch: p
     window.session.history.undo()
     wait(window.worker)
     assert not verdict.stale and status.counted.isEnabled() and window.head.asked.isEnabled()
-    window.panels.draw()
-    wait(window.worker)
-    shown = [panel for panel in seen if panel.isVisible() and not panel.visibleRegion().isEmpty()]
-    assert shown and not any(panel.veil.isVisible() for panel in shown)
+    assert not any(panel.veil.isVisible() for panel in in_view(window))
 
 
 def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
@@ -373,6 +378,12 @@ def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
     assert [side.scenario for side in state.sides] == [FIRST, asked]
     assert state.current == 1 and state.workspace == "Explore"
     assert window.session.history.count() == 1
+    wait(window.worker)
+    for _ in range(5):
+        QCoreApplication.processEvents()
+        time.sleep(0.01)
+    wait(window.worker)
+    assert not any(panel.veil.isVisible() for panel in in_view(window))
     window.session.history.undo()
     assert window.session.state.workspace == "Lessons" and len(window.session.state.sides) == 1
     window.session.show("Explore")
