@@ -167,7 +167,7 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
     table[[r.row for r in alike]] = np.column_stack(
         [
             period, alone + sync, busy, on_host, *np.array(ends).T, *part, rate, peak,
-            need <= room, part.argmax(axis=0),
+            need, need <= room, part.argmax(axis=0),
         ]
     )  # fmt: skip
 

@@ -36,7 +36,7 @@ from simulator.timeline import Clock, Floats, Ints, Launches
 
 COLUMNS = (
     "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
-    "samples_per_s", "peak_memory_bytes", "fits", "regime",
+    "samples_per_s", "peak_memory_bytes", "memory_bytes", "fits", "regime",
 )  # fmt: skip
 _TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
 _CLASSES = 1 << 15  # and in one of classes
@@ -108,21 +108,23 @@ def at_points(
         for places in _parts(alike, kernels):
             row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
             times, busy = _timed(kernels, row, hot, table)
-            fits = peak[places] + workspace[places] <= gpu.memory_bytes
+            need = peak[places] + workspace[places]
+            fits = need <= gpu.memory_bytes
             for figures, how, drive in ways:
                 launched = how[0]
                 periods, latency = _scheduled(kernels, times, *how)
                 host_s = float(launched.host_s.sum() + launched.tail_s)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
                 figures[places] = _row(
-                    periods, latency, busy, host_s, ends, samples[places], peak[places], fits
+                    periods, latency, busy, host_s, ends, samples[places], peak[places], need, fits
                 )
     return found
 
 
 def _row(
     periods: Floats, latency: Floats, busy: Floats, on_host_s: float,
-    ends: tuple[Floats, Floats], samples: Floats, peak: Ints, fits: NDArray[np.bool_],
+    ends: tuple[Floats, Floats], samples: Floats, peak: Ints, need: Ints,
+    fits: NDArray[np.bool_],
 ) -> Floats:  # fmt: skip
     period, part = periods[0], shares(periods)
     host_s = np.full_like(period, on_host_s)
@@ -130,7 +132,8 @@ def _row(
         rate = np.where(period > 0, samples / period, np.nan)
     return np.column_stack(
         [
-            period, latency, busy, host_s, *ends, *part, rate, peak, fits, part.argmax(axis=0),
+            period, latency, busy, host_s, *ends, *part, rate, peak, need, fits,
+            part.argmax(axis=0),
         ]
     ).astype(float)  # fmt: skip
 

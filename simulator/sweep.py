@@ -79,7 +79,8 @@ class Sweep:
     scenario has no answer, for the reason in `refused`.
 
     columns  by name: period_s, latency_s, gpu_busy_s, host_s, low_s, high_s, compute, memory,
-             overhead (shares), samples_per_s, peak_memory_bytes, fits, regime
+             overhead (shares), samples_per_s, peak_memory_bytes, memory_bytes (with the
+             libraries' workspace: what has to fit), fits, regime
     retraced by row: why a trace of its own was taken, where no family of traces answered
     """
 
@@ -205,6 +206,7 @@ def figures(p: Prediction) -> list[float]:
     rate = p.trace.samples / p.period_s if p.period_s else np.nan
     return [
         p.period_s, p.latency_s, p.gpu_busy_s, p.host_s, *p.interval_s,
-        *(p.shares[r] for r in REGIMES), rate, float(p.peak_memory_bytes), float(p.fits),
+        *(p.shares[r] for r in REGIMES), rate, float(p.peak_memory_bytes),
+        float(p.peak_memory_bytes + p.workspace_bytes), float(p.fits),
         float(REGIMES.index(p.regime)),
     ]  # fmt: skip

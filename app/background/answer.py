@@ -49,7 +49,8 @@ def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
     if ask.saved:
         each = divmod(trace.tokens, trace.samples) if trace.tokens and trace.samples else (0, 1)
         batch, seq = trace.samples, each[0] if each[1] == 0 else None
-    name = ask.network if not ask.saved else Path(ask.network).name.partition(".")[0]
+    name = Path(ask.network).name if ask.saved or ".py:" in ask.network else ask.network
+    name = name.partition(".")[0] if ask.saved else name
     words = tuple(worded(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // batch) if batch else 1
     return Subject(trace, name, batch or trace.samples, seq, ask.dtype, words, forwards)

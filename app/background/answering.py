@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
 from app.background.answer import Along, Answer, along_batch, answered
 from app.background.worker import SLOW, Worker, later
+from app.state.incoming import code_of
 from app.state.session import LETTERS, Session
 from app.views.view import Side
 from simulator.errors import RidgepointError
+from simulator.scenario import Scenario
 
-_PATIENCE_MS, _PAUSE_MS = 1000, 120
-"""After how long without an answer the last one is shown faint; how long a scenario must stand
-before the batch is searched."""
+_PAUSE_MS = 120
+"""How long a scenario must stand before the batch is searched."""
 _KEPT = 64
 
 
@@ -24,9 +27,11 @@ class Answering(QObject):
     known = Signal()
     """Some side has a new answer, or none for a new reason."""
     late = Signal()
-    """The current side has had no answer for a while."""
+    """The current side is another one now, and has no answer yet: what is shown is of before."""
     failed = Signal(str)
     """Why the current side has none."""
+    not_read_again = Signal(object, object)
+    """Path and RidgepointError: a file whose code a side runs was saved, and has no answer."""
     searched = Signal(object)
     """Along | None: where the current side's regime changes along the batch."""
 
@@ -34,10 +39,16 @@ class Answering(QObject):
         super().__init__()
         self.session, self.worker = session, worker
         self.answers: dict[str, Answer] = {}
+        self.outdated = set[str]()
+        """Keys of scenarios whose file was saved after their answer."""
         self.refused: dict[str, str] = {}
         self.clock = QElapsedTimer()
-        self._late = later(_PATIENCE_MS, self.late.emit, self)
         self._pause = later(_PAUSE_MS, self._look_along, self)
+
+    @property
+    def caught_up(self) -> bool:
+        """Is the answer that of the current scenario, with its file as it is now?"""
+        return self.answer is not None and self.session.state.scenario.key not in self.outdated
 
     @property
     def answer(self) -> Answer | None:
@@ -46,22 +57,50 @@ class Answering(QObject):
 
     def ask(self) -> None:
         """Have every side answered that is not."""
+        self._ask_sides()
+        if self.answer is not None:
+            self._draw()
+        if not self.caught_up:
+            self.late.emit()
+
+    def _ask_sides(self) -> None:
         self.clock.start()
         state = self.session.state
         self._forget_sides(len(state.sides))
+        self.worker.cancel("along")
         for place, side in enumerate(state.sides):
             key, asked = f"side {place}", side.scenario
-            if asked.key in self.answers:
+            if asked.key in self.answers and asked.key not in self.outdated:
                 self.worker.cancel(key)
                 continue
             self.worker.ask(
                 key, lambda _, s=asked: answered(s), self._answered,
-                lambda error, k=asked.key: self._failed(k, error),
+                lambda error, s=asked: self._failed(s, error),
             )  # fmt: skip
-        if self.answer is not None:
-            self._draw()
-        else:
-            self._late.start()
+
+    def read_again(self, path: Path) -> None:
+        """A file was saved: ask again about the sides that run it. Their answers stay until there
+        are new ones, and where there are none."""
+        asked = {side.scenario.key for side in self.session.state.sides}
+        for key, answer in list(self.answers.items()):
+            if code_of(answer.scenario) != path:
+                continue
+            if key in asked:
+                self.outdated.add(key)
+            else:
+                del self.answers[key]
+        self._ask_sides()
+        self.known.emit()
+        if not self.caught_up:
+            self.late.emit()
+
+    def keep(self, answer: Answer) -> None:
+        """An answer that was found elsewhere."""
+        while len(self.answers) > _KEPT:  # the oldest goes
+            del self.answers[next(iter(self.answers))]
+        self.answers[answer.scenario.key] = answer
+        self.refused.pop(answer.scenario.key, None)
+        self.outdated.discard(answer.scenario.key)
 
     def forget(self) -> None:
         """What was answered holds no more, such as after a GPU's file was written: ask again."""
@@ -83,7 +122,6 @@ class Answering(QObject):
 
     def give_up(self) -> None:
         """Wait no longer."""
-        self._late.stop()
         self._pause.stop()
 
     def _forget_sides(self, count: int) -> None:
@@ -92,26 +130,26 @@ class Answering(QObject):
             self.worker.cancel(key)
 
     def _answered(self, answer: Answer) -> None:
-        while len(self.answers) > _KEPT:  # the oldest goes
-            del self.answers[next(iter(self.answers))]
-        self.answers[answer.scenario.key] = answer
-        self.refused.pop(answer.scenario.key, None)
+        self.keep(answer)
         self.known.emit()
         if self.answer is not None:
             self._draw()
 
-    def _failed(self, key: str, error: RidgepointError) -> None:
-        self.refused[key] = str(error)
+    def _failed(self, asked: Scenario, error: RidgepointError) -> None:
+        if asked.key in self.outdated:
+            self.not_read_again.emit(code_of(asked), error)
+            return
+        self.refused[asked.key] = str(error)
         self.known.emit()
-        if key == self.session.state.scenario.key:
+        if asked.key == self.session.state.scenario.key:
             self.give_up()
             self.worker.cancel("along")
             self.failed.emit(str(error))
 
     def _draw(self) -> None:
-        self._late.stop()
         self.drawn.emit()
-        self._pause.start()
+        if self.caught_up:
+            self._pause.start()
 
     def _look_along(self) -> None:
         answer = self.answer

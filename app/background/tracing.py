@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -81,7 +82,8 @@ class Tracing(QObject):
             return ""
         what = "tracing" if now.need.line is None else "learning how it scales:"
         count = f", {now.traces} traces" if now.need.line is not None and now.traces else ""
-        return f"{what} {now.need.ask.network}{count}, {time.monotonic() - self.began:.0f} s"
+        name, so_far_s = Path(now.need.ask.network).name, time.monotonic() - self.began
+        return f"{what} {name}{count}, {so_far_s:.0f} s"
 
     def close(self) -> None:
         """End the child."""
@@ -159,6 +161,7 @@ class Tracing(QObject):
 
 def key_of(need: UntracedError) -> tuple[Any, ...]:
     """Equal for needs of the same."""
-    from simulator.whatif.seen import seen
+    from simulator.whatif.seen import content, seen
 
-    return need.ask, seen(need.ask.network, need.gpu), need.line
+    network = need.ask.network
+    return need.ask, seen(network, need.gpu), need.line, content(network)

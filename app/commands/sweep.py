@@ -198,7 +198,7 @@ def _table(found: Swept, index: int) -> Any:
         if row["refused"]:
             shown.add_row(label, Text("–", "dim"), "", "", "", Text("no answer", "yellow"), "")
             continue
-        memory = Text(data(row["peak_memory_bytes"]), "" if row["fits"] else "bold red")
+        memory = Text(data(row["memory_bytes"]), "" if row["fits"] else "bold red")
         shares: Shares = {regime: row[regime] for regime in REGIMES}
         shown.add_row(
             label, seconds(row["period_s"]),

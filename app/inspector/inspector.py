@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt
@@ -59,6 +61,7 @@ class Inspector(QScrollArea):
         super().__init__()
         self.session, self.theme = session, theme
         self.labels: dict[str, QLabel] = {}
+        self._along_of: Scenario | None = None
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(INSPECTOR_WIDTH - 2)
@@ -102,6 +105,8 @@ class Inspector(QScrollArea):
     def show_scenario(self, scenario: Scenario) -> None:
         """The values of a scenario, with its what-ifs."""
         self.applied.show_scenario(scenario)
+        if self._along_of != replace(scenario, batch=None):  # along the batch the mark holds
+            self.batch.mark_shift(None)
         try:
             found = setting(scenario)
         except RidgepointError:  # the banner says why; the values stay as they were
@@ -125,7 +130,7 @@ class Inspector(QScrollArea):
             self._select(self.compiler, found.mode, found.mode)
         self.phase.put("training" if found.ask.training else "inference",
                        every(_PHASES, fixed) if saved else refused)  # fmt: skip
-        self._select(self.network, found.ask.network, found.ask.network)
+        self._select(self.network, found.ask.network, Path(found.ask.network).name)
         self._show_gpu(scenario, found.gpu)
         self._select(self.host, found.host.id, found.host.id)
         self._describe(found)
@@ -141,8 +146,14 @@ class Inspector(QScrollArea):
         advising.sought.connect(self.goals.show_sought)
         self.goals.asked.connect(advising.seek)
 
+    def wait(self) -> None:
+        """What helps is not known of the scenario as it is now."""
+        self.advice.wait()
+        self.goals.wait()
+
     def show_along(self, along: Along | None) -> None:
         """Mark the next shift on the batch's slider."""
+        self._along_of = replace(self.session.state.scenario, batch=None)
         shift = along and (along.shift or along.below)
         self.batch.mark_shift(shift.first if shift else None)
 

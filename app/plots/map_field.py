@@ -106,7 +106,7 @@ def map_field(mapped: Mapped) -> MapField:
 
 
 def _need(mapped: Mapped) -> Floats:
-    need = mapped.column("peak_memory_bytes")
+    need = mapped.column("memory_bytes")
     rows = mapped.sweep.scenarios
     varies = {mapped.x.name, mapped.y.name} & {"gpu", "memory"}
     each = [float(setting(s).gpu.memory_bytes) for s in (rows if varies else rows[:1])]

@@ -20,15 +20,18 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QMenu, QSizePolicy, QWidget
 
 from app.shelf.cards import MIME, Card, Kind
+from app.state.session import LETTERS
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.views.paint import Paint
 
 HEIGHT = 44
+NEW = -2
+"""The place of a scenario that is added."""
 _SHADOW = QPointF(5, 5)
 
 
 class CardWidget(QWidget):
-    """One card. `applied` gives the place of a scenario, or −1 for the current one."""
+    """One card. `applied` gives the place of a scenario, −1 for the current one, or `NEW`."""
 
     applied = Signal(object, int)
 
@@ -41,7 +44,8 @@ class CardWidget(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(f"{card.title}, {card.detail}")
-        self.setToolTip(f"{card.title}\n{card.help}\nDrag it onto the scene, or press Enter")
+        self.setToolTip(f"{card.title}\n{card.help}\nDrag it onto the scene, or press Enter; "
+                        "onto +, or Ctrl+Enter, for a new scenario")  # fmt: skip
 
     def sizeHint(self) -> QSize:
         return QSize(180, HEIGHT)
@@ -80,9 +84,12 @@ class CardWidget(QWidget):
 
     def menu(self, at: QPoint) -> None:
         """To which scenario is it applied?"""
-        menu = QMenu(self)
-        for place, name in enumerate(self.sides()):
-            done = menu.addAction(f"Apply to {name}")
+        menu, names = QMenu(self), self.sides()
+        places = [(f"Apply to {name}", place) for place, name in enumerate(names)]
+        if len(names) < len(LETTERS):
+            places.append((f"New scenario {LETTERS[len(names)]} with {self.card.title}", NEW))
+        for words, place in places:
+            done = menu.addAction(words)
             done.triggered.connect(lambda _=False, at=place: self.applied.emit(self.card, at))
         menu.exec(at)
 
@@ -117,7 +124,8 @@ class CardWidget(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self.applied.emit(self.card, -1)
+            new = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+            self.applied.emit(self.card, NEW if new else -1)
         elif key == Qt.Key.Key_Menu:
             self.menu(self.mapToGlobal(QPoint(20, HEIGHT)))
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):

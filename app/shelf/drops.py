@@ -41,10 +41,11 @@ class Target(QObject):
     def __init__(
         self, widget: QWidget, theme: Theme, offered: Offered,
         files: Callable[[list[Path]], None] | None = None, low: bool = False,
+        outline: Outline | None = None,
     ) -> None:  # fmt: skip
         super().__init__(widget)
         self.offered, self.files = offered, files
-        self.outline = Outline(widget, theme, low)
+        self.outline = outline or Outline(widget, theme, low)
         self._offer: Offer | None = None
         widget.setAcceptDrops(True)
         widget.installEventFilter(self)
@@ -159,10 +160,23 @@ class Outline(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        paint, theme = Paint(painter, self.theme), self.theme
-        colour = theme.danger if self.refused else theme.b
         area = QRectF(self.rect()).adjusted(2, 2, -2, -2)
-        paint.box(area, "", colour, 8, dashed=True, wide=2.0)
+        self.dash(Paint(painter, self.theme), area)
+        self.sentence(painter, area)
+        painter.end()
+
+    @property
+    def colour(self) -> str:
+        """That of what would happen, or of a refusal."""
+        return self.theme.danger if self.refused else self.theme.b
+
+    def dash(self, paint: Paint, area: QRectF) -> None:
+        """Dashes around an area."""
+        paint.box(area, "", self.colour, 8, dashed=True, wide=2.0)
+
+    def sentence(self, painter: QPainter, area: QRectF) -> None:
+        """The words on a ground of their own, within an area."""
+        paint, theme, colour = Paint(painter, self.theme), self.theme, self.colour
         painter.setFont(face(BODY_PX, 600)[0])
         middle = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         room = QRectF(0, 0, min(_WIDEST, area.width() - 56), area.height())
@@ -177,6 +191,25 @@ class Outline(QWidget):
         paint.box(box, theme.danger_ground if self.refused else theme.bg2, colour, 6)
         painter.setPen(QColor(colour))
         painter.drawText(box, middle, words)
+
+
+class Beside(Outline):
+    """Dashes around a small widget, and the sentence over what stands left of it in its
+    parent."""
+
+    def __init__(self, widget: QWidget, theme: Theme) -> None:
+        parent = widget.parentWidget()
+        assert parent is not None
+        super().__init__(parent, theme)
+        self.widget = widget
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        around = QRectF(self.widget.geometry())
+        self.dash(Paint(painter, self.theme), around.adjusted(1, 1, -1, -1))
+        left = min(_WIDEST + 56, around.left() - 8)
+        self.sentence(painter, QRectF(around.left() - 8 - left, around.top(), left,
+                                      around.height()))  # fmt: skip
         painter.end()
 
 

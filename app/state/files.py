@@ -72,7 +72,7 @@ class Files(QObject):
         if not self.edited:
             places.autosave().unlink(missing_ok=True)
             return
-        text = session_file.text(self.session.state, self.layout())
+        text = session_file.text(self.session.state, self.layout(), self.path)
         self._written = threading.Thread(target=places.put, args=(places.autosave(), text))
         self._written.start()
 
@@ -87,11 +87,12 @@ class Files(QObject):
     def recover(self, path: Path) -> None:
         """Go on with what was left behind. InputError where it cannot be read."""
         try:
-            state, docks = session_file.load(path)
+            state, docks, saved_as = session_file.load_left(path)
         finally:
             path.unlink(missing_ok=True)
-        self._begin(state, docks, None)
+        self._begin(state, docks, saved_as)
         self._kept = ()  # on no disk, as it is
+        self.named.emit()
         self.autosave()
 
     def close(self) -> None:
@@ -110,6 +111,9 @@ class Files(QObject):
     def _changed(self, before: State, after: State) -> None:
         if before.sides != after.sides:
             self.named.emit()
+        if before.theme != after.theme:
+            self.remembered.theme = after.theme
+            self.remembered.write()
         if not self._timer.isActive():
             self._timer.start()
 

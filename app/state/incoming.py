@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.state import session_file
-from app.state.changes import with_field, with_network, with_trace
+from app.state.changes import with_field, with_trace
 from simulator.errors import InputError
 from simulator.hardware import gpu
 from simulator.scenario import Scenario, load
@@ -26,14 +26,13 @@ class Incoming:
     what: What
 
     def scenario(self, now: Scenario) -> Scenario:
-        """What the scenario that is worked on becomes. InputError for a file that is wrong."""
+        """What the scenario that is worked on becomes with a scenario, a GPU or a saved trace.
+        InputError for a file that is wrong."""
         if self.what == "scenario":
             return load(self.path)
         if self.what == "gpu":
             gpu(self.path)
             return with_field(now, "gpu", str(self.path.resolve()))
-        if self.what == "network":
-            return with_network(now, str(self.path.resolve()))
         return with_trace(now, str(self.path.resolve()))
 
 

@@ -67,9 +67,9 @@ class Session(QObject):
         picked = now.picked if same else frozenset[int]()
         self._go(replace(now, sides=tuple(sides), picked=picked), text, merge)
 
-    def add(self, name: str = "", scenario: Scenario | None = None) -> None:
-        """One more side, a copy of the one that is worked on unless told; it is worked on next.
-        InputError where there are four."""
+    def add(self, name: str = "", scenario: Scenario | None = None, workspace: str = "") -> None:
+        """One more side, a copy of the one that is worked on unless told; it is worked on next, in
+        another workspace where one is named. InputError where there are four."""
         now = self.state
         if len(now.sides) == len(LETTERS):
             raise InputError(
@@ -77,7 +77,8 @@ class Session(QObject):
             )
         scenario = scenario or now.scenario
         new = Named(name or f"Variant {LETTERS[len(now.sides)]}", scenario)
-        state = replace(now, sides=(*now.sides, new), current=len(now.sides), picked=frozenset())
+        state = replace(now, sides=(*now.sides, new), current=len(now.sides), picked=frozenset(),
+                        workspace=workspace or now.workspace)  # fmt: skip
         self._go(state, f"add scenario {LETTERS[len(now.sides)]}")
 
     def remove(self, place: int) -> None:

@@ -38,9 +38,11 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     theme: ThemeChoice = "dark"
     workspace: str = "Explore"
     docks: dict[str, str] = {}
+    saved_as: str = ""
+    """In what is saved by itself: the user's file of the session; "" where there is none."""
 
 
-def text(state: State, docks: dict[str, str] | None = None) -> str:
+def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | None = None) -> str:
     """The file's text; reading it gives an equal state, and writing that the same text."""
     body = {
         "format": FORMAT, "version": VERSION,
@@ -48,6 +50,8 @@ def text(state: State, docks: dict[str, str] | None = None) -> str:
         "current": state.current, "picked": sorted(state.picked), "theme": state.theme,
         "workspace": state.workspace, "docks": dict(sorted((docks or {}).items())),
     }  # fmt: skip
+    if saved_as is not None:
+        body["saved_as"] = str(saved_as)
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -71,13 +75,26 @@ def save(path: Path, state: State, docks: dict[str, str] | None = None) -> None:
 def load(path: Path) -> tuple[State, dict[str, str]]:
     """The state of a session's file, and the places of its docks. InputError, with what came, for
     a file that is none."""
+    return _checked(path, _decoded(path))
+
+
+def load_left(path: Path) -> tuple[State, dict[str, str], Path | None]:
+    """As `load`, of what was saved by itself, and the user's file of the session."""
+    found = _decoded(path)
+    return *_checked(path, found), Path(found.saved_as) if found.saved_as else None
+
+
+def _decoded(path: Path) -> _File:
     raw = contents(path, "a session", _MAX_BYTES)
     try:
-        found = msgspec.json.decode(raw, type=_File)
+        return msgspec.json.decode(raw, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} is no session: {error}; expected a file saved by the explorer; choose another"
         ) from None
+
+
+def _checked(path: Path, found: _File) -> tuple[State, dict[str, str]]:
     if found.version != VERSION:
         raise InputError(
             f"{path} has session version {found.version}: expected {VERSION}; save it again with "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFocusEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.theme import BODY_PX, LABEL_PX, Theme
@@ -75,6 +75,8 @@ class Canvas(QWidget):
         self.theme = theme
         self.over: Any = None
         self.at = QPointF(-1, -1)
+        self.by_key = False
+        """Did the focus come by a key, or was one pressed since? Then it is ringed."""
         self.setAccessibleName(name)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -115,9 +117,25 @@ class Canvas(QWidget):
         card = self.card() if self.over is not None else None
         if card:
             card.paint(paint, self.card_at(), QRectF(self.rect()))
-        if self.hasFocus() and not paint.vector:
+        if self.hasFocus() and self.by_key and not paint.vector:
             paint.ring(QRectF(self.rect()).adjusted(1, 1, -1, -1))
         painter.end()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress):
+            self._ring(event.type() == QEvent.Type.KeyPress)
+        return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        reasons = Qt.FocusReason
+        if event.reason() not in (reasons.ActiveWindowFocusReason, reasons.PopupFocusReason):
+            self._ring(event.reason() != reasons.MouseFocusReason)
+        super().focusInEvent(event)
+
+    def _ring(self, by_key: bool) -> None:
+        if by_key != self.by_key:
+            self.by_key = by_key
+            self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self.at = event.position()

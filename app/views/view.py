@@ -41,6 +41,10 @@ class View(QWidget):
     title: ClassVar[str] = ""
     workspace: ClassVar[str] = "Explore"
     """Where the window offers it."""
+    follows: ClassVar[bool] = True
+    """Are its figures those of the scenarios?"""
+    waits: ClassVar[bool] = False
+    """Does it show what it showed before until its question is answered?"""
     picked = Signal(object)
     """frozenset[int]: the ops that the user chose here."""
     asked = Signal(object)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QCursor
+from PySide6.QtGui import QCursor, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.formulas.formula import Formula, title_of
@@ -47,6 +47,17 @@ class Explanation(QFrame):
             column.addSpacing(4)
             column.addWidget(taught, 0, Qt.AlignmentFlag.AlignLeft)
         self.setFixedHeight(column.totalHeightForWidth(_WIDE))
+        self.window_ = parent
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The window's keys do what they do, and the sheet goes."""
+        pressed = QKeySequence(event.keyCombination())
+        for action in self.window_.actions():
+            if action.isEnabled() and pressed in action.shortcuts():
+                self.close()
+                action.trigger()
+                return
+        super().keyPressEvent(event)
 
 
 class Explaining:

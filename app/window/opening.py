@@ -15,6 +15,8 @@ from app.state.files import Files
 from app.state.incoming import KINDS, code_of, incoming
 from app.state.session import Session
 from app.window.banner import Banner
+from app.window.measured_files import MeasuredFiles
+from app.window.network_files import NetworkFiles
 from simulator.errors import RidgepointError
 
 _SESSIONS = f"Sessions (*{session_file.SUFFIX})"
@@ -24,8 +26,11 @@ class Opening(QObject):
     """File menu and drops. What goes wrong, and what needs a word of the user, is in the
     banner."""
 
-    def __init__(self, window: QWidget, session: Session, files: Files, banner: Banner) -> None:
+    def __init__(self, window: QWidget, session: Session, files: Files, banner: Banner,
+                 networks: NetworkFiles) -> None:  # fmt: skip
         super().__init__(window)
+        self.measured = MeasuredFiles(session, networks.answering, banner)
+        self.networks = networks
         self.window_, self.session, self.files, self.banner = window, session, files, banner
         self.trusted = {code_of(side.scenario) for side in session.state.sides}
 
@@ -100,7 +105,11 @@ class Opening(QObject):
             self._trusting(codes, lambda: self.files.open(path))
             return
         if found.what == "profile":
-            self.session.measure(str(path.resolve()))
+            self.measured.open(path.resolve())
+            return
+        if found.what == "network":
+            place = path.resolve()
+            self._trusting([place], lambda: self.networks.open(place))
             return
         scenario = found.scenario(self.session.state.scenario)
         code = code_of(scenario)
@@ -123,8 +132,8 @@ class Opening(QObject):
 
         names = ", ".join(str(code) for code in new)
         self.banner.say(
-            f"{names}: to trace a network its file is run as a program; expected one that you "
-            "trust; run it, or dismiss this", wrong=False, offers={"Run it": trust},
+            "Opening this network runs its Python code. Run it only if you trust the file.\n"
+            f"{names}", wrong=False, offers={"Run it": trust},
         )  # fmt: skip
 
 

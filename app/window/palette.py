@@ -24,7 +24,8 @@ _MOST = 60
 DONE = "Do"
 """The place of what is simply done: an action."""
 KEYS = (
-    ("Views", "W A S D", "zoom and pan the timeline"), ("Views", "F", "fit the timeline"),
+    ("Views", "W A S D", "zoom and pan the timeline"),
+    ("Views", "F", "centre what is selected in the timeline, or fit it"),
     ("Views", ". and ,", "next and previous kernel, or combination"),
     ("Views", "arrows", "move the cursor"),
     ("Views", "Menu", "what-ifs of the module or row under the cursor"),

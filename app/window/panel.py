@@ -17,6 +17,7 @@ from app.views.paint import faint
 from app.views.view import View
 from app.window.labels import Elided
 from app.window.style import HEAD_HEIGHT
+from app.window.veil import Veil
 from simulator.errors import InputError
 
 PIXEL_RATIO = 2
@@ -30,6 +31,7 @@ class Panel(QDockWidget):
         self.setObjectName(title)
         body = QFrame()
         body.setProperty("look", "body")
+        self.veil = Veil(body, theme)
         self._row = QHBoxLayout(body)
         self._row.setContentsMargins(1, 4, 1, 6)
         self.setWidget(body)
@@ -88,7 +90,13 @@ class Panel(QDockWidget):
         """Another theme."""
         self.float_button.setIcon(_icon(theme, "float"))
         self.more.setIcon(_icon(theme, "more"))
+        self.veil.theme = theme
         self.more.setVisible(True)
+
+    def dim(self, stale: bool) -> None:
+        """Are the panel's figures of another question than that which is asked?"""
+        self.veil.put(stale)
+        self.subtitle.setEnabled(not stale)
 
     def say(self, words: str) -> None:
         """The subtitle."""

@@ -15,6 +15,7 @@ from app.report.compared import per_sample, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.views.paint import Paint, width
 from app.window.style import SIDE_HEIGHT, SIDE_LOW
+from app.window.veil import OPACITY
 from simulator.prediction import REGIMES
 
 _MODES = {"cuda_graph": "CUDA graph"}  # the others are called what torch calls them
@@ -23,7 +24,7 @@ _MODES = {"cuda_graph": "CUDA graph"}  # the others are called what torch calls 
 @dataclass(frozen=True)
 class Shown:
     """What a card shows; `answer` is None where there is none (`reason` says why, if it failed),
-    `baseline` that of A."""
+    `baseline` that of A. It is `stale` where the network's file was saved after it."""
 
     letter: str
     name: str
@@ -31,6 +32,7 @@ class Shown:
     answer: Answer | None
     baseline: Answer | None
     reason: str = ""
+    stale: bool = False
 
 
 class SideCard(QWidget):
@@ -163,6 +165,7 @@ class SideCard(QWidget):
         paint.box(area, theme.bg2, theme.ink if shown.current else theme.line,
                   wide=1.6 if shown.current else 1.0)  # fmt: skip
         own = theme.sides[self.place]
+        painter.setOpacity(OPACITY if shown.stale else 1.0)
         if self.height() == SIDE_LOW:
             self._low(paint, own, shown)
             painter.end()

@@ -53,7 +53,8 @@ class SideStrip(QWidget):
                 side = state.sides[place]
                 key = side.scenario.key
                 now, why = place == state.current, self.answering.refused.get(key, "")
-                card.put(Shown(LETTERS[place], side.name, now, answers.get(key), base, why))
+                stale = key in self.answering.outdated
+                card.put(Shown(LETTERS[place], side.name, now, answers.get(key), base, why, stale))
         self.more.setVisible(len(state.sides) < len(LETTERS))
 
     def set_low(self, low: bool) -> None:

@@ -35,9 +35,6 @@ def run(scenario: Scenario, theme: ThemeChoice | None) -> int:
         status = int(running.exec())
     finally:
         ended = window.worker.close()
-        if theme is None:
-            remembered.theme = window.session.state.theme
-            remembered.write()
     if not ended:  # Python would end that thread within C++ code, which aborts the process
         os._exit(status)
     return status

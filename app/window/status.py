@@ -34,6 +34,11 @@ class Status(QStatusBar):
         """What was done."""
         self.said.setText(words)
 
+    def dim(self, stale: bool) -> None:
+        """Are the counts of another question than that which is asked?"""
+        for label in (self.counted, self.sources):
+            label.setEnabled(not stale)
+
     def count(self, answer: Answer) -> None:
         """What an answer counted."""
         p = answer.prediction
@@ -51,7 +56,7 @@ class Status(QStatusBar):
     def _say_under_way(self) -> None:
         sentence, answer = self.worker.tracing.sentence, self.answering.answer
         if sentence:
-            self.said.setText(f"{sentence.capitalize()} (Esc gives up)")
+            self.said.setText(f"{sentence[0].upper()}{sentence[1:]} (Esc gives up)")
             self._tick.start()
         elif answer is not None and not self.said.text().startswith("Re"):
             self.count(answer)

@@ -16,6 +16,7 @@ from app.theme import (
     LIGHT,
     SUPPORT_PX,
     Theme,
+    mixed,
 )
 
 HEAD_HEIGHT, VERDICT_HEIGHT = 36, 92
@@ -80,6 +81,7 @@ QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ backgroun
 QLabel {{ background: transparent; border: 0; }}
 QLabel[tone="quiet"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; }}
 QLabel[tone="support"] {{ color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
+QLabel[tone="quiet"]:disabled, QLabel[tone="support"]:disabled {{ color: {mixed(t.ink3, t.bg1, 0.6)}; }}
 QLabel[tone="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
 QLabel[tone="title"] {{ font-weight: 600; }}
 QLabel[tone="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}

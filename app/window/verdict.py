@@ -14,22 +14,30 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.background.answer import Along, Answer
+from app.background.worker import later
 from app.formulas.formula import Formula
 from app.formulas.step import metrics
 from app.report.figures import verdict
 from app.theme import HEAD_PX, Theme
 from app.views.paint import Paint
 from app.window.style import VERDICT_HEIGHT
+from app.window.veil import OPACITY
 from app.window.verdict_figures import figures
 
 _SHARES = (0.23, 0.12, 0.12, 0.145, 0.115, 0.175, 0.095)
 """The columns' parts of the width: regime, time, throughput, utilisation, memory, shift, trust."""
+_SHIFT = 5
+"""The column of the next shift."""
 _PAD = 14.0
+GRACE_MS = 40
+"""An answer that comes so soon is painted without its forerunner being dimmed before: while a
+slider is dragged nothing flickers."""
 
 
 class VerdictBar(QWidget):
-    """The answer to the current scenario. `stale` is an answer to an earlier one, drawn at 60%.
-    `explained` gives the place of a figure on the screen: how does it come about?"""
+    """The answer to the current scenario. `stale` is an answer to an earlier one, drawn at 60%, as
+    is what is known along the batch where it is of an earlier answer. `explained` gives the place
+    of a figure on the screen: how does it come about?"""
 
     explained = Signal(QPoint)
 
@@ -40,6 +48,9 @@ class VerdictBar(QWidget):
         self.along: Along | None = None
         self.searched = False
         self.stale = False
+        self.searched_for: Answer | None = None
+        """The answer of which `along` is."""
+        self._dimmed = later(GRACE_MS, self.update, self)
         self.waiting = "Predicting …"
         self.said = ""
         self.at: int | None = None
@@ -51,8 +62,8 @@ class VerdictBar(QWidget):
     def show_answer(self, answer: Answer) -> None:
         """This answer; what is known of the batch stays until it is known anew."""
         self.answer, self.stale = answer, False
-        if self.along is not None and self.along.batch != answer.subject.batch:
-            self.along, self.searched = None, False
+        if self.along is None and answer is not self.searched_for:
+            self.searched = False
         p = answer.prediction
         self.said = verdict(p, answer.subject) + "".join(f"\n{note}" for note in p.notes)
         self.setAccessibleDescription(self.said)
@@ -60,14 +71,18 @@ class VerdictBar(QWidget):
 
     def show_along(self, along: Along | None) -> None:
         """Where the regime shifts."""
-        self.along, self.searched = along, True
+        self.along, self.searched, self.searched_for = along, True, self.answer
         self.update()
 
     def set_stale(self, stale: bool) -> None:
-        """The answer is not the current scenario's."""
+        """The answer is not the current scenario's; it is painted so unless a new one comes at
+        once."""
         if stale != self.stale:
             self.stale = stale
-            self.update()
+            if stale:
+                self._dimmed.start()
+            else:
+                self.update()
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""
@@ -79,7 +94,8 @@ class VerdictBar(QWidget):
 
     def formulas(self) -> tuple[Formula, ...]:
         """How each figure comes about, from the left; none without an answer."""
-        return metrics(self.answer, self.along) if self.answer is not None else ()
+        along = self.along if self.answer is self.searched_for else None
+        return metrics(self.answer, along) if self.answer is not None else ()
 
     def column(self, x: float) -> int:
         """The figure at a place."""
@@ -143,14 +159,16 @@ class VerdictBar(QWidget):
             paint.text(20, area.center().y(), self.waiting, self.theme.ink2, HEAD_PX, 600)
             painter.end()
             return
-        painter.setOpacity(0.6 if self.stale else 1.0)
         left = 0.0
         draws = figures(self.along, self.searched)
         for at, (share, draw) in enumerate(zip(_SHARES, draws, strict=True)):
             wide = share * area.width()
+            of = self.searched_for if at == _SHIFT and self.along is not None else self.answer
+            of = of or self.answer
+            painter.setOpacity(OPACITY if self.stale or of is not self.answer else 1.0)
             if left:
                 paint.line([(left, 14), (left, VERDICT_HEIGHT - 14)], self.theme.line)
-            draw(paint, left + _PAD, wide - 2 * _PAD, self.answer)
+            draw(paint, left + _PAD, wide - 2 * _PAD, of)
             if self.hasFocus() and at == (self.at or 0):
                 paint.ring(QRectF(left + 3, 3, wide - 6, VERDICT_HEIGHT - 6))
             left += wide

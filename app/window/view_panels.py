@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.background.answering import Answering
-from app.background.worker import SLOW, Worker
+from app.background.worker import SLOW, Worker, later
 from app.scenario import worded
 from app.state.session import Session
 from app.theme import Theme
@@ -31,6 +31,8 @@ class ViewPanels(QObject):
     are read ahead, one at a time, while nobody waits."""
 
     refused = Signal(str)
+    written = Signal(object)
+    """Path: a view was exported."""
 
     def __init__(self, session: Session, answering: Answering, worker: Worker,
                  theme: Theme) -> None:  # fmt: skip
@@ -43,15 +45,27 @@ class ViewPanels(QObject):
         self._unread = sorted(VIEWS, key=lambda each: each.workspace == VIEWS[0].workspace)
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._read_ahead)
+        self._placed = later(0, self._draw_seen, self)
+        self._idle.timeout.connect(self._draw_seen)
         for offered in VIEWS:
             self._add(offered)
 
     def draw(self) -> None:
         """There is a new answer: draw what is seen."""
         self._stale = set(self.panels)
+        self._draw_seen()
+        self._placed.start()  # panels of a workspace that was just gone to have no place before
+        self._idle.start()
+
+    def _draw_seen(self) -> None:
         for offered in self._seen():
             self.view(offered)
-        self._idle.start()
+
+    def dim(self) -> None:
+        """What is shown is of another question, until it is drawn anew."""
+        for offered, view in self.views.items():
+            if view.follows:
+                self.panels[offered].dim(True)
 
     def _read_ahead(self) -> None:
         while self._unread:
@@ -120,13 +134,14 @@ class ViewPanels(QObject):
         return view
 
     def _asked(self, offered: Offered, asked: Scenario) -> None:
-        """Work on another scenario; what a lesson is about is looked at in Explore."""
+        """Work on another scenario; what a lesson is about is one more, looked at in Explore."""
+        if offered.workspace == "Lessons":
+            self._tried(lambda: self.session.add("From a lesson", asked, "Explore"))
+            return
         before = self.session.state.scenario.whatifs
         added = len(asked.whatifs) > len(before) and asked.whatifs[: len(before)] == before
         words = worded(asked.whatifs[-1]) if added else f"change in {offered.title}"
         self.session.ask(asked, words)
-        if offered.workspace == "Lessons":
-            self.session.show("Explore")
 
     def _draw(self, offered: Offered, view: View) -> None:
         self._stale.discard(offered)
@@ -135,13 +150,15 @@ class ViewPanels(QObject):
         view.pick(self.session.state.picked)
         self.panels[offered].say(view.subtitle())
         self._wonder(offered, view)
+        waits = view.waits and self.worker.busy(_key(offered))
+        self.panels[offered].dim(view.follows and (waits or not self.answering.caught_up))
 
     def _wonder(self, offered: Offered, view: View) -> None:
         """Ask a view's question, and give it the answer."""
         sides, current = self.answering.sides()
         known = self.answering.answer is not None
         question = view.question(sides, current) if known else None
-        key = f"view {offered.title}"
+        key = _key(offered)
         if question is None:
             self.worker.cancel(key)
             return
@@ -149,6 +166,7 @@ class ViewPanels(QObject):
         def done(found: Any) -> None:
             view.answer(found)
             self.panels[offered].say(view.subtitle())
+            self.panels[offered].dim(view.follows and not self.answering.caught_up)
 
         def failed(error: RidgepointError) -> None:
             self.panels[offered].say(str(error))
@@ -163,10 +181,18 @@ class ViewPanels(QObject):
         if name:
             write = write_csv if suffix == "csv" else export
             path = Path(name).with_suffix(f".{suffix}")
-            self._tried(lambda: write(self.view(offered), path))
+            if self._tried(lambda: write(self.view(offered), path)):
+                self.written.emit(path)
 
-    def _tried(self, done: Callable[[], object]) -> None:
+    def _tried(self, done: Callable[[], object]) -> bool:
         try:
             done()
         except RidgepointError as error:
             self.refused.emit(str(error))
+            return False
+        return True
+
+
+def _key(offered: Offered) -> str:
+    """Of a view's question."""
+    return f"view {offered.title}"

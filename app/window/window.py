@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
@@ -23,6 +24,7 @@ from app.state.places import Remembered
 from app.state.session import LETTERS, Session, State
 from app.views.catalogue import Offered
 from app.window.banner import Banner
+from app.window.catching_up import CatchingUp
 from app.window.explaining import Explaining
 from app.window.exporting import Form, ask_and_export
 from app.window.gpu_editing import GpuEditing
@@ -31,6 +33,7 @@ from app.window.keys import KeysDialog
 from app.window.layout import Layout
 from app.window.leaving import Leaving
 from app.window.menus import Menus
+from app.window.network_files import NetworkFiles
 from app.window.opening import Opening
 from app.window.own_keys import OwnKeys, tell_key
 from app.window.palette import Command, CommandPalette, keys_said, of_actions
@@ -75,7 +78,8 @@ class Window(QMainWindow):
         self._place()
         self.layout_ = Layout(self, self.workspaces, self.beside)
         self.files = Files(session, remembered or Remembered(), self.layout_.now, self.layout_.lay)
-        self.opening = Opening(self, session, self.files, self.banner)
+        self.networks = NetworkFiles(self, session, self.answering, self.banner)
+        self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
         self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
@@ -91,10 +95,12 @@ class Window(QMainWindow):
         self.head.commands.clicked.connect(self.show_commands)
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
+        self.networks.said.connect(self.status.say)
         self.setStatusBar(self.status)
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has it before the user gives it to one
+        self.catching_up = CatchingUp(self)
         self._painted_anew = later(0, lambda: self.setUpdatesEnabled(True), self)
         self._connect()
         self._restyle()
@@ -138,10 +144,11 @@ class Window(QMainWindow):
         self.shelf.applied.connect(self.dropping.apply)
         for refusing in (self.panels, self.strip, self.inspector.applied):
             refusing.refused.connect(self.banner.say)
+        self.panels.written.connect(self._written)
         answering, inspector = self.answering, self.inspector
         answering.drawn.connect(self._draw)
         answering.known.connect(self.strip.show_sides)
-        answering.late.connect(lambda: self.verdict.set_stale(True))
+        answering.late.connect(self.catching_up.wait)
         answering.failed.connect(self._failed)
         for shows in (self.verdict, inspector):
             answering.searched.connect(shows.show_along)
@@ -149,7 +156,8 @@ class Window(QMainWindow):
         inspector.edit_gpu.clicked.connect(self.gpu_editing.open)
 
     def _changed(self, before: State, after: State) -> None:
-        self.banner.clear("card")
+        for gone in ("card", "file"):
+            self.banner.clear(gone)
         if before.theme != after.theme:
             self._restyle()
         if before.workspace != after.workspace:
@@ -173,27 +181,31 @@ class Window(QMainWindow):
     def _failed(self, reason: str) -> None:
         self.verdict.waiting = "No prediction"
         self.verdict.set_stale(True)
+        self.catching_up.dim()
         self.verdict.update()
         self.banner.say(reason, about="prediction")
         self.status.say("Not predicted")
         self.strip.show_sides()
         self.advising.stop()
+        self.inspector.advice.fail("")
 
     def _draw(self) -> None:
         """Show the current answer."""
         answer = self.answering.answer
         assert answer is not None
-        self.banner.clear("prediction")
+        if self.answering.caught_up:
+            self.banner.clear("prediction")
         self.verdict.show_answer(answer)
         self.panels.draw()
         self.status.count(answer)
+        self.catching_up.drawn()
         self._say_asked()
         self._advise()
 
     def _advise(self) -> None:
         """Look for advice on what is predicted, where it is seen."""
         answer = self.answering.answer
-        if answer is not None and not self.beside[1].isHidden():
+        if answer is not None and self.answering.caught_up and not self.beside[1].isHidden():
             self.advising.about(answer.scenario)
 
     def _say_asked(self) -> None:
@@ -253,10 +265,15 @@ class Window(QMainWindow):
         """The current prediction as a file; nothing where there is none yet."""
         answer = self.answering.answer
         if answer is not None:
-            self.opening.tried(lambda: ask_and_export(form, answer, self))
+            self.opening.tried(lambda: ask_and_export(form, answer, self, self._written))
+
+    def _written(self, path: Path) -> None:
+        """Say where a file is, until the scenario changes."""
+        self.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
 
     def keyPressEvent(self, event: Any) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.worker.busy():
+        if event.key() == Qt.Key.Key_Escape and (self.worker.busy() or self.networks.busy):
+            self.networks.cancel()
             self.worker.cancel_all()
             self.answering.give_up()
             self.advising.stop()
@@ -280,6 +297,7 @@ class Window(QMainWindow):
             event.ignore()
             self.leave()
             return
+        self.networks.cancel()
         self.worker.cancel_all()
         self.files.close()
         super().closeEvent(event)

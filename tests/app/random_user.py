@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.shelf import card_widget
+from app.shelf.card_widget import NEW
 from app.state.session import LETTERS
 from app.views.modules import part_menu
 from app.window import panel, side_cards
@@ -142,8 +143,10 @@ class User:
 
     def _drop(self) -> str:
         card = self.chance.choice(self.window.shelf.widgets).card
-        place = self.chance.randrange(-1, len(self.window.session.state.sides))
-        offer = self.window.dropping.offered(card.key, place)
+        place = self.chance.randrange(NEW, len(self.window.session.state.sides))
+        dropping = self.window.dropping
+        offer = dropping.offered_new(card.key) if place == NEW else (
+            dropping.offered(card.key, place))  # fmt: skip
         if offer.done is not None:
             offer.done()
         return f"{card.key} on {place}: {offer.words}"

@@ -41,6 +41,28 @@ def test_a_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
         display.need_display()
 
 
+def test_all_missing_libraries_are_named_with_the_way_to_get_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")  # Qt's own choice for X: it would abort
+    missing = {"libno-cursor.so.0": "libno-cursor0", "libno-icccm.so.4": "libno-icccm4"}
+    monkeypatch.setattr(display, "_LIBRARIES", missing)
+    with pytest.raises(InputError) as refused:
+        display.need_display()
+    assert str(refused.value) == (
+        "Qt needs libno-cursor.so.0, libno-icccm.so.4 to open a window, which are not installed: "
+        "expected them beside the X server (on Debian and Ubuntu: `sudo apt install libno-cursor0 "
+        "libno-icccm4`); install libno-cursor0 libno-icccm4, or ask without a window: `ridgepoint "
+        "predict` takes the same options"
+    )
+
+
+def test_what_qts_plugin_for_x_loads_is_looked_for() -> None:
+    assert {"libxcb-cursor.so.0", "libxcb-icccm.so.4", "libxcb-keysyms.so.1"} <= set(
+        display._LIBRARIES)  # fmt: skip
+
+
 def test_a_display_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         for library in display._LIBRARIES:

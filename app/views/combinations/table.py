@@ -73,7 +73,7 @@ def _rate(value: float) -> str:
 
 FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "Time": ("period_s", seconds), "Throughput": ("samples_per_s", _rate),
-    "Memory needed": ("peak_memory_bytes", data), "Step alone": ("latency_s", seconds),
+    "Memory needed": ("memory_bytes", data), "Step alone": ("latency_s", seconds),
     "GPU time": ("gpu_busy_s", seconds), "Host time": ("host_s", seconds),
     "Compute share": ("compute", percent), "Memory share": ("memory", percent),
     "Overhead share": ("overhead", percent),

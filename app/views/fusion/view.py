@@ -40,6 +40,7 @@ class FusionView(View):
 
     title = "Fusion"
     workspace = "Fusion"
+    waits = True
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)

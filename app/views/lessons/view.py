@@ -27,6 +27,7 @@ class Lessons(View):
 
     title: ClassVar[str] = "Lessons"
     workspace: ClassVar[str] = "Lessons"
+    follows = False
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)

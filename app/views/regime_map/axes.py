@@ -10,6 +10,7 @@ from app.commands.axes import line as line_of
 from app.views.sweep.curves import lacking
 from app.views.view import Side
 from simulator.scenario import Scenario, Value
+from simulator.whatif.seen import content
 
 _POINTS = {"batch": (None, 32, 56), "seq": (None, 24, 36)}
 _SCALE = (7, 20, 20)
@@ -73,7 +74,8 @@ def elsewhere(scenario: Scenario, *names: str) -> str:
     """Equal for scenarios that differ in nothing but where they are on these axes."""
     kept = tuple(a for a in scenario.whatifs if a.name not in names)
     fields = {name: _FIELDS[name] for name in names if name in _FIELDS}
-    return replace(scenario, whatifs=kept, **fields).key  # pyright: ignore[reportArgumentType]
+    key = replace(scenario, whatifs=kept, **fields).key  # pyright: ignore[reportArgumentType]
+    return f"{key} {content(scenario.network)}"
 
 
 def values(side: Side, name: str, level: int, within: tuple[float, float] | None = None) -> Line:

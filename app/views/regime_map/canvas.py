@@ -208,7 +208,7 @@ class MapCanvas(Canvas):
         regime = REGIMES[int(found["regime"])]
         interval = between(found["low_s"], found["high_s"], found["period_s"])
         rows = (("Time, 80%", f"{seconds(found['period_s'])}, {interval}"), ("Shares", shares),
-                ("Memory", data(found["peak_memory_bytes"])))  # fmt: skip
+                ("Memory", data(found["memory_bytes"])))  # fmt: skip
         return Card(map_cursor.spot_words(chart, spot), rows, f"{regime}-bound", regime)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

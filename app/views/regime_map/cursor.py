@@ -120,7 +120,7 @@ def verdict_words(chart: Chart, spot: Spot, home: Spot | None) -> tuple[str, str
     if home is not None and not chart.why(home):
         now = chart.figures(home)["samples_per_s"]
         rate += f", {number(at['samples_per_s'] / now, 2)}× now" if now else ""
-    held = data(at["peak_memory_bytes"])
+    held = data(at["memory_bytes"])
     return rate, f"{held}, {'fits' if at['fits'] else 'does not fit'}"
 
 

@@ -26,6 +26,6 @@ def table(chart: Chart) -> list[list[str]]:
                 *own, seconds(at["period_s"]),
                 between(at["low_s"], at["high_s"], at["period_s"]),
                 *(percent(at[r]) for r in REGIMES), REGIMES[int(at["regime"])],
-                data(at["peak_memory_bytes"]), "yes" if at["fits"] else "no",
+                data(at["memory_bytes"]), "yes" if at["fits"] else "no",
             ])  # fmt: skip
     return rows

@@ -57,9 +57,9 @@ class ThroughCursor(QWidget):
             canvas.update()
 
     def show_spot(self, chart: Chart, side: Side, spot: Spot,
-                  shifts: tuple[tuple[Shift, ...], ...] | None) -> None:  # fmt: skip
-        """The row and the column through a point, with the shifts along both where they are known
-        better than the points tell."""
+                  shifts: tuple[tuple[Shift, ...] | None, ...]) -> None:  # fmt: skip
+        """The row and the column through a point, with the exact shifts along each; None where the
+        points alone tell about where they are."""
         self.chart = chart
         lines = chart.x, chart.y
         for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):
@@ -72,7 +72,8 @@ class ThroughCursor(QWidget):
                 bars.show_choices(chart.choices(spot, bool(upright)), spot[upright], *head)
                 continue
             found = chart.slice(side, spot, bool(upright))
-            found = replace(found, shifts=shifts[upright]) if shifts else found
+            exact = shifts[upright]
+            found = replace(found, about=True) if exact is None else replace(found, shifts=exact)
             canvas.head = head
             canvas.show_curves(found)
             canvas.setAccessibleName(f"Sweep {' '.join(head).lower()}")

@@ -240,7 +240,11 @@ class RegimeMap(View):
             self.through.clear()
             return
         known = self.exact is not None and self.exact.key == side.scenario.key
-        shifts = self.exact.shifts if self.exact and known and spot == self.map.home else None
+        found = self.exact.shifts if self.exact and known else None
+        home, shifts = self.map.home, (None, None)
+        if found and home:  # along an axis they hold wherever on it the cursor is
+            shifts = (found[0] if spot[1] == home[1] else None,
+                      found[1] if spot[0] == home[0] else None)  # fmt: skip
         self.through.show_spot(chart, side, spot, shifts)
         where, said = in_words(chart, spot)
         self.map.setAccessibleDescription(f"{where}: {said}; {self.boundaries}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import sqrt
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from app.formulas.launches import achieved, intensity_sum, ridge
@@ -37,7 +37,9 @@ Mark = tuple[Alike, QPointF, float]
 
 class RooflineCanvas(Canvas):
     """`found` are all launches alike, `shown` how many of the heaviest are drawn, `before` those
-    of the baseline."""
+    of the baseline. `fitted` says whether the axes show everything."""
+
+    fitted = Signal(bool)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Roofline: intensity against achieved FLOP/s")
@@ -54,9 +56,10 @@ class RooflineCanvas(Canvas):
 
     def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
         """Draw these."""
+        other = self.prediction is None or self.prediction.gpu != p.gpu  # has other ceilings
         self.prediction, self.found, self.before, self.over = p, found, before, None
         self.roof = roof(p, found)
-        if not self.zoomed:
+        if other or not self.zoomed:
             self.fit()
         self.update()
 
@@ -65,6 +68,7 @@ class RooflineCanvas(Canvas):
         self.zoomed = False
         if self.roof:
             self.ends = ends([*self.found, *self.before], self.roof)
+        self.fitted.emit(True)
         self.update()
 
     # where things stand
@@ -227,6 +231,7 @@ class RooflineCanvas(Canvas):
             assert self.ends is not None
             self.ends = replace(self.ends, x=(x.low, x.high), y=(y.low, y.high))
             self.zoomed = True
+            self.fitted.emit(False)
             self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

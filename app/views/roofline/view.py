@@ -37,6 +37,9 @@ class Roofline(StripView):
         self.said = self.strip.label()
         self.heaviest = self.strip.slider("How many of the heaviest launches are shown", self._cut)
         self.canvas = self.below(RooflineCanvas(theme), self._pressed)
+        self.fit = self.strip.button("F fit", "Show everything", self.canvas.fit)
+        self.fit.hide()
+        self.canvas.fitted.connect(self.fit.setHidden)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction

@@ -121,7 +121,7 @@ class SweepCanvas(Canvas):
             curve = found.curves[index]
             crosses(paint, curve.measured, self._colour(index, curve), x, y, labels)
         self._here(paint, found, x, y, labels)
-        shifts.names(paint, self.halves, x, found.shifts)
+        shifts.names(paint, self.halves, x, found.shifts, found.about)
         for index in reversed(range(len(found.curves))):
             self._name(paint, found.curves[index], index, x, y, labels)
         self._busy_name(paint, first, x, y, labels)

@@ -26,7 +26,7 @@ def card(found: Curves, first: Curve, row: int) -> Card:
     rows += [
         ("GPU busy", seconds(figure["gpu_busy_s"])),
         ("Throughput", count_of(figure["samples_per_s"], "samples/s")),
-        ("Shares", shares), ("Memory", data(figure["peak_memory_bytes"]) + fits),
+        ("Shares", shares), ("Memory", data(figure["memory_bytes"]) + fits),
     ]  # fmt: skip
     regime = first.regime(row)
     return Card(

@@ -73,6 +73,8 @@ class Curves:
     shifts: tuple[Shift, ...] = ()
     refused: str = ""
     notes: tuple[str, ...] = ()
+    about: bool = False
+    """Are the shifts read off the points, and near alone?"""
 
     @property
     def unfit(self) -> float | None:

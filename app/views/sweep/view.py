@@ -102,7 +102,7 @@ class Sweep(StripView):
                     curve.side.letter, plain(float(value)), seconds(at["period_s"]),
                     between(at["low_s"], at["high_s"], at["period_s"]), seconds(at["gpu_busy_s"]),
                     count_of(at["samples_per_s"], "samples/s"), *(percent(at[r]) for r in REGIMES),
-                    curve.regime(row), data(at["peak_memory_bytes"]),
+                    curve.regime(row), data(at["memory_bytes"]),
                     "yes" if at["fits"] else "no",
                 ])  # fmt: skip
         said = [["shift", s.sentence] for s in found.shifts]

@@ -29,6 +29,7 @@ from app.views.timeline.paint import (
 )
 
 _LEFT, _RIGHT = 84.0, 14.0
+_AROUND = 0.1  # of what is selected, on both sides of it
 _LEAST_S = 2e-7  # the shortest window
 _STILL_PX = 4.0  # a press that moves less is a click
 
@@ -212,6 +213,25 @@ class TimelineCanvas(Canvas):
         """Show the whole step."""
         self.look(0.0, self.lanes.span_s if self.lanes else 1.0)
 
+    def focus(self) -> None:
+        """Show what is selected, in the middle: a span, else the kernels of what is picked; the
+        whole step where that is shown already, or nothing is selected."""
+        before, selected = self.span, self._selected()
+        if selected is not None:
+            low, high = selected
+            self.look(low - _AROUND * (high - low), high + _AROUND * (high - low))
+        if selected is None or np.allclose(self.span, before, rtol=1e-9, atol=0.0):
+            self.fit()
+
+    def _selected(self) -> tuple[float, float] | None:
+        """From when to when is what is selected?"""
+        if self.area is not None or self.lanes is None:
+            return self.area
+        if self.strong:
+            s = self.lanes.prediction.schedule
+            return float(s.start_s[self.strong].min()), float(s.end_s[self.strong].max())
+        return None
+
     def zoom(self, pixel: float, times: float) -> None:
         """So many times closer, around a pixel."""
         if (self.span[1] - self.span[0]) / times > _LEAST_S or times < 1:
@@ -323,7 +343,7 @@ class TimelineCanvas(Canvas):
         elif key in (Qt.Key.Key_A, Qt.Key.Key_D):
             self.pan(0.2 if key == Qt.Key.Key_D else -0.2)
         elif key == Qt.Key.Key_F:
-            self.fit()
+            self.focus()
         elif key in (Qt.Key.Key_Period, Qt.Key.Key_Right):
             self.step(1)
         elif key in (Qt.Key.Key_Comma, Qt.Key.Key_Left):

@@ -22,7 +22,8 @@ _HEADS = ["Kernel", "Name", "Op", "Module", "Phase", "Bound by", "Launched", "St
 
 
 class Timeline(StripView):
-    """One step alone, from an idle GPU. W S zoom, A D pan, F shows the whole step; `.` and `,` (or
+    """One step alone, from an idle GPU. W S zoom, A D pan, F centres what is selected, again
+    shows the whole step; `.` and `,` (or
     arrows) go to the next and previous slice, up and down from a kernel to its launch; Enter or a
     click picks; the wheel zooms, a drag selects a span and sums it."""
 

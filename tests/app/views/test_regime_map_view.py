@@ -308,7 +308,7 @@ def test_away_from_the_scenario_the_cursor_says_the_verdict(shown: Any, side: Si
     rate, held = verdict_words(chart, spot, home)
     times = there["samples_per_s"] / now["samples_per_s"]
     assert rate.endswith(f", {number(times, 2)}× now")
-    assert held.endswith("fits") and held.startswith(data(there["peak_memory_bytes"]))
+    assert held.endswith("fits") and held.startswith(data(there["memory_bytes"]))
     before = picture(view)
     view.map.move_to(spot)
     assert picture(view) != before

@@ -114,6 +114,23 @@ def test_modules_as_layer_and_part() -> None:
         "pooler", "dense")  # fmt: skip
 
 
+def test_f_centres_the_selection_and_then_fits(shown: Any, side: Side) -> None:
+    view = shown(Timeline, (side,))
+    canvas, whole = view.canvas, view.canvas.span
+    p, last = side.prediction, side.prediction.kernel_count - 1
+    view.pick(frozenset([int(p.columns.op_of[last])]))
+    QTest.keyClick(canvas, Qt.Key.Key_F)
+    (low, high), middle = canvas.span, (p.schedule.start_s[last] + p.schedule.end_s[last]) / 2
+    took = float(p.schedule.end_s[last] - p.schedule.start_s[last])
+    assert (low + high) / 2 == pytest.approx(middle, rel=0.1)
+    assert took < high - low < 0.5 * whole[1]  # a tenth of it on both sides, where there is room
+    QTest.keyClick(canvas, Qt.Key.Key_F)
+    assert canvas.span == whole
+    canvas.area = (0.2 * whole[1], 0.4 * whole[1])
+    QTest.keyClick(canvas, Qt.Key.Key_F)
+    assert canvas.span == pytest.approx((0.18 * whole[1], 0.42 * whole[1]))
+
+
 def test_keys_zoom_pan_fit_and_walk(shown: Any, side: Side) -> None:
     view = shown(Timeline, (side,))
     canvas, whole = view.canvas, view.canvas.span
