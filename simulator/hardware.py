@@ -100,6 +100,11 @@ def gpu(name_or_path: str | Path) -> GPU:
     names = {_spelling(name): (name, gpu) for gpu in everything for name in _names(gpu)}
     if wanted in names:
         return names[wanted][1]
+    if _is_path(name_or_path):
+        raise InputError(
+            f"--gpu {shown(name_or_path)}: {absence(Path(name_or_path))}: expected a GPU's TOML "
+            "file, whose name ends in .toml, or a GPU's name (`ridgepoint gpus`)"
+        )
     near: dict[str, str] = {}  # by id, so that no GPU is offered under two names
     for name, found in map(names.__getitem__, get_close_matches(wanted[:64], names, 8, 0.55)):
         near.setdefault(found.id, repr(name))
@@ -159,7 +164,7 @@ def _load(path: Path) -> GPU:
     except OSError:  # a name too long, a folder that may not be entered
         stat = None
     if stat is None:
-        raise InputError(f"{path}: no such file: expected a GPU's TOML file; check the path")
+        raise InputError(f"{path}: {absence(path)}: expected a GPU's TOML file; check the path")
     return _parsed(path, stat.st_mtime_ns, stat.st_size)
 
 

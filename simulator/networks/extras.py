@@ -18,6 +18,7 @@ from simulator.networks.loaded import (
     blaming,
     check_positions,
 )
+from simulator.small_file import absence
 
 
 def _extra(kind: str, package: str) -> Any:
@@ -57,8 +58,10 @@ def from_transformers(wanted: Wanted) -> Loaded:
     path = Path(wanted.spec.removeprefix("hf:"))
     file = path / "config.json" if path.is_dir() else path
     if not file.is_file():
+        why = absence(file)
+        came = f"{why} '{file}'" if why == "no such file" else f"'{file}': {why}"
         raise InputError(
-            f"no such file '{file}': expected hf:FOLDER with a config.json, or hf:FILE"
+            f"{came}: expected hf:FOLDER with a config.json, or hf:FILE"
         )
     transformers = _extra("hf", "transformers")
     remedy = "check the configuration"
