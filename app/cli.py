@@ -19,6 +19,7 @@ from app.commands.seek import seek
 from app.commands.sweep import sweep
 from app.commands.whatif import whatif
 from app.commands.whatifs import whatifs
+from app.terminal import printable
 from simulator.errors import RidgepointError
 
 
@@ -30,7 +31,9 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except RidgepointError as error:
-            typer.echo(f"{typer.style('error:', fg='red', bold=True)} {error}", err=True)
+            typer.echo(
+                f"{typer.style('error:', fg='red', bold=True)} {printable(f'{error}')}", err=True
+            )
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None

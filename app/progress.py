@@ -24,9 +24,9 @@ def shown() -> Generator[Step]:
         with redirect_stdout(sys.stderr):
             yield lambda step: None
         return
-    from rich.console import Console
+    from app.terminal import Terminal
 
-    with Console(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
+    with Terminal(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
         yield lambda step: status.update(f"{step} …")
 
 

@@ -19,6 +19,7 @@ import platformdirs
 
 from simulator.errors import InputError
 from simulator.gpu_file import read, shown
+from simulator.small_file import absence
 
 Engine = Literal["tensor", "vector"]
 DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
@@ -132,6 +133,13 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
     """The first of these names that a file other than `but` has, and that file."""
     owners = {_spelling(n): p for p in _paths() if p != but for n in _names(_load(p))}
     return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
+
+
+def _is_path(name: str) -> bool:
+    """Does it name a place in the file system rather than a GPU?"""
+    if not name:
+        return False
+    return os.sep in name or absence(Path(name)) == "is a folder"
 
 
 def _spelling(name: str) -> str:

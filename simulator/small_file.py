@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from pathlib import Path
 
@@ -14,9 +15,9 @@ def absence(path: Path) -> str:
     """Why no file can be read here: "no such file", or what stands in its place."""
     try:
         mode = path.stat().st_mode
-    except FileNotFoundError:
-        return "no such file"
-    except OSError as error:  # links that lead in a circle, a name too long, a locked folder
+    except OSError as error:  # links that lead in a circle, a locked folder
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            return "no such file"
         return (error.strerror or str(error)).lower()
     kinds = {stat.S_ISDIR: "is a folder", stat.S_ISFIFO: "is a pipe", stat.S_ISCHR: "is a device",
              stat.S_ISBLK: "is a device", stat.S_ISSOCK: "is a socket"}  # fmt: skip

@@ -8,12 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import platformdirs
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from app import progress
 from app.quantities import seconds
+from app.terminal import Terminal
 from simulator.errors import RidgepointError
 
 PACKAGES = ("ridgepoint", "torch", "numpy", "msgspec", "typer", "rich", "platformdirs")
@@ -25,7 +25,7 @@ EXTRAS = {
 
 def examine() -> bool:
     """Print versions and a trial of every part; False where a prediction does not work."""
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()

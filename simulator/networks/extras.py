@@ -60,9 +60,7 @@ def from_transformers(wanted: Wanted) -> Loaded:
     if not file.is_file():
         why = absence(file)
         came = f"{why} '{file}'" if why == "no such file" else f"'{file}': {why}"
-        raise InputError(
-            f"{came}: expected hf:FOLDER with a config.json, or hf:FILE"
-        )
+        raise InputError(f"{came}: expected hf:FOLDER with a config.json, or hf:FILE")
     transformers = _extra("hf", "transformers")
     remedy = "check the configuration"
     with blaming(str(file), remedy):
