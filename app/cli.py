@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -126,7 +128,26 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
-    app()
+    if sys.stdout is None and os.name != "nt":  # pyright: ignore[reportUnnecessaryComparison]
+        _stop("standard output is closed: expected a terminal, a file or a pipe; open it")
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _WRITING:
+            raise
+        _stop(f"cannot write to standard output: {error.strerror}; write to another place")
+
+
+_WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)
+
+
+def _stop(message: str) -> NoReturn:
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr.write(f"error: {message}\n")
+    os._exit(2)  # no stream is left to flush
 
 
 if __name__ == "__main__":

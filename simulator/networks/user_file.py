@@ -51,8 +51,13 @@ def from_file(wanted: Wanted) -> Loaded:
             f"example_inputs of {path.name} takes no module: expected "
             "example_inputs(module, batch, seq); add it, or make it a method of the network"
         )
-    batch, seq = wanted.batch or DEFAULT_BATCH, wanted.seq or DEFAULT_SEQ
-    given: dict[str, Any] = dict(batch=batch, seq=seq, training=wanted.training)
+    given: dict[str, Any] = {"training": wanted.training}
+    for key, value, ours in (
+        ("batch", wanted.batch, DEFAULT_BATCH),
+        ("seq", wanted.seq, DEFAULT_SEQ),
+    ):
+        own = accepted[key].default if key in accepted else inspect.Parameter.empty
+        given[key] = value or (ours if own is inspect.Parameter.empty else own)
     if all(p.kind is not p.VAR_KEYWORD for p in accepted.values()):
         given = {key: value for key, value in given.items() if key in accepted}
     for key, value in (("batch", wanted.batch), ("seq", wanted.seq)):
@@ -61,7 +66,12 @@ def from_file(wanted: Wanted) -> Loaded:
     with blaming(f"example_inputs of {label}", correct, path):
         inputs = make(**given) if make else beside(module, **given)
     args, kwargs = ((), dict(inputs)) if isinstance(inputs, Mapping) else (_tuple(inputs), {})
-    return Loaded(module, args, kwargs, Facts(label, given.get("batch"), given.get("seq")))
+    return Loaded(module, args, kwargs, Facts(label, _whole(given, "batch"), _whole(given, "seq")))
+
+
+def _whole(given: Mapping[str, Any], name: str) -> int | None:
+    value = given.get(name)
+    return value if isinstance(value, int) else None
 
 
 def _imported(path: Path) -> ModuleType:

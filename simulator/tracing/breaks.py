@@ -32,7 +32,8 @@ from simulator.records import Break, Signature
 _SIMULATOR = Path(__file__).parents[1].as_posix()
 _NOT_THEIRS = (
     Path(torch.__file__).parent.as_posix(), sysconfig.get_paths()["stdlib"],
-    sysconfig.get_paths()["platstdlib"], _SIMULATOR, "<",
+    sysconfig.get_paths()["platstdlib"], _SIMULATOR, Path(_SIMULATOR).with_name("app").as_posix(),
+    "<",
 )  # fmt: skip
 _THEIRS = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
 _NO_THEIRS = (_NOT_THEIRS[0], f"{_SIMULATOR}/networks/loading.py")
