@@ -21,8 +21,9 @@ from app.commands.seek import seek
 from app.commands.sweep import sweep
 from app.commands.whatif import whatif
 from app.commands.whatifs import whatifs
-from app.terminal import printable
+from app.printable import printable
 from simulator.errors import RidgepointError
+from simulator.watching import WATCH
 
 
 class Commands(TyperGroup):
@@ -30,6 +31,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
+        before = WATCH.get()
         try:
             return super().invoke(ctx)
         except RidgepointError as error:
@@ -39,6 +41,8 @@ class Commands(TyperGroup):
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
+        finally:
+            WATCH.set(before)
 
 
 app = typer.Typer(

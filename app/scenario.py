@@ -26,6 +26,9 @@ DATA_SIZES = (
 )  # fmt: skip
 """The data-dependent ops whose answer can be given (simulator/tracing/sizes.py)."""
 
+NO_EXACT_ANSWER = "the real compiler gave no answer, the rules do"
+"""How a note begins where --exact was asked and the rules answered."""
+
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
@@ -147,7 +150,7 @@ def predict_exactly(
         made = exact(setting(scenario), found.trace, progress)
     except RefusalError as refusal:
         p = predict(scenario, found, progress)
-        why = f"the real compiler gave no answer, the rules do: {refusal}"
+        why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
     return predicted(made.trace, setting(scenario))

@@ -8,13 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.segment import Segment
 
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
-_SHOWN = {code: text for code, text in _CONTROLS.items() if chr(code) not in "\n\t"}
-
-
-def printable(text: str) -> str:
-    """Control characters as they are written in Python, "\\x1b" for an escape; lines stay lines."""
-    return text.translate(_SHOWN)
+from app.printable import printable
 
 
 class Terminal(Console):

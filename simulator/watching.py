@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
-from unittest.mock import patch
+from typing import Any, NoReturn
 
 from simulator.errors import InputError
 
@@ -43,7 +42,7 @@ def watched(what: str, place_of: Callable[[FrameType | None], str]) -> Generator
     """Run `what` ("tracing nets.py:make") under the watch that is set. `place_of` names the line
     that a frame is at ("nets.py:31"). InputError with that line once the limit is over."""
     watch = WATCH.get()
-    with patch.object(os, "_exit", _refuse_exit):
+    with _no_silent_end():
         if watch is None or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -100,5 +99,14 @@ def _handler() -> Generator[None]:
         signal.signal(number, before)
 
 
-def _refuse_exit(status: int) -> None:
+@contextmanager
+def _no_silent_end() -> Generator[None]:
+    before, os._exit = os._exit, _refuse_exit
+    try:
+        yield
+    finally:
+        os._exit = before
+
+
+def _refuse_exit(status: int) -> NoReturn:
     raise SystemExit(f"it called os._exit({status}), which ends the process")

@@ -9,7 +9,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from app.terminal import Terminal, printable
+from app.printable import printable
+from app.terminal import Terminal
 from simulator.trace_file import load, save
 from tests.app.conftest import Run
 
