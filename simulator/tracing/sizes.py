@@ -193,6 +193,14 @@ def equal(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
     return x.shape == y.shape, "tensors of equal shape taken as equal"
 
 
+@_assume(aten.allclose)
+def allclose(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor, *args: Any) -> Assumed:
+    """`torch.allclose`: true, as of two ways to the same values."""
+    if _on_host(x):
+        return func(x, y, *args), None
+    return True, "tensors taken as close"
+
+
 def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Assume | None:
     """The rule for a copy from the GPU to the host, which has no data to copy; else None."""
     if func.overloadpacket is aten._to_copy:

@@ -203,3 +203,9 @@ def test_values_differ_by_place() -> None:
         f"the value 7.0, as given for test_data_dependent.py:{line}",
         "the value 3.0, as given",
     ]
+
+
+def test_close_tensors_are_taken_as_close() -> None:
+    traced = run(lambda _, x: x + 1 if torch.allclose(x, x * 2) else x)
+    assert taken(traced) == [("aten.allclose.default", "tensors taken as close")]
+    assert traced.ops[-1].name == "aten.add.Tensor"
