@@ -26,6 +26,9 @@ DATA_SIZES = (
 )  # fmt: skip
 """The data-dependent ops whose answer can be given (simulator/tracing/sizes.py)."""
 
+NO_EXACT_ANSWER = "the real compiler gave no answer, the rules do"
+"""How a note begins where --exact was asked and the rules answered."""
+
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
@@ -147,7 +150,7 @@ def predict_exactly(
         made = exact(setting(scenario), found.trace, progress)
     except RefusalError as refusal:
         p = predict(scenario, found, progress)
-        why = f"the real compiler gave no answer, the rules do: {refusal}"
+        why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
     return predicted(made.trace, setting(scenario))
@@ -192,8 +195,8 @@ def sizes(options: list[str]) -> dict[str, Any]:
 def data_sizes(options: list[str]) -> dict[str, int]:
     """`--data-size name=rows`: whole numbers, for the ops whose result depends on data."""
     found: dict[str, int] = {}
-    for name, text in _pairs("--data-size", "nonzero=640", options):
-        if name not in DATA_SIZES:
+    for name, text in _pairs("--data-size", "nonzero=640", options, _named_place):
+        if name.partition("@")[0] not in DATA_SIZES:
             known = ", ".join(DATA_SIZES)
             raise InputError(f"unknown --data-size {name!r}: expected one of {known}")
         if not text.isdecimal():
@@ -202,11 +205,21 @@ def data_sizes(options: list[str]) -> dict[str, int]:
     return found
 
 
-def _pairs(option: str, example: str, options: list[str]) -> list[tuple[str, str]]:
+def _named_place(name: str) -> bool:
+    """Is it the name of an op, and maybe the line that asks for it: item@nets.py:31?"""
+    op, at, place = name.partition("@")
+    file, _, line = place.rpartition(":")
+    return op.isidentifier() and (not at or bool(file and line.isdecimal()))
+
+
+def _pairs(
+    option: str, example: str, options: list[str],
+    well_named: Callable[[str], bool] = str.isidentifier,
+) -> list[tuple[str, str]]:  # fmt: skip
     found: dict[str, str] = {}
     for text in options:
         name, equals, value = (part.strip() for part in text.partition("="))
-        if not (name.isidentifier() and equals and value):
+        if not (well_named(name) and equals and value):
             raise InputError(f"{option} {text!r}: expected name=value, such as {example}")
         if name in found:
             raise InputError(f"{option} {name} is given twice: expected it once; remove one")

@@ -19,6 +19,7 @@ import platformdirs
 
 from simulator.errors import InputError
 from simulator.gpu_file import read, shown
+from simulator.small_file import absence
 
 Engine = Literal["tensor", "vector"]
 DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
@@ -100,6 +101,11 @@ def gpu(name_or_path: str | Path) -> GPU:
     names = {_spelling(name): (name, gpu) for gpu in everything for name in _names(gpu)}
     if wanted in names:
         return names[wanted][1]
+    if _is_path(name_or_path):
+        raise InputError(
+            f"--gpu {shown(name_or_path)}: {absence(Path(name_or_path))}: expected a GPU's TOML "
+            "file, whose name ends in .toml, or a GPU's name (`ridgepoint gpus`)"
+        )
     near: dict[str, str] = {}  # by id, so that no GPU is offered under two names
     for name, found in map(names.__getitem__, get_close_matches(wanted[:64], names, 8, 0.55)):
         near.setdefault(found.id, repr(name))
@@ -127,6 +133,13 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
     """The first of these names that a file other than `but` has, and that file."""
     owners = {_spelling(n): p for p in _paths() if p != but for n in _names(_load(p))}
     return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
+
+
+def _is_path(name: str) -> bool:
+    """Does it name a place in the file system rather than a GPU?"""
+    if not name:
+        return False
+    return os.sep in name or absence(Path(name)) == "is a folder"
 
 
 def _spelling(name: str) -> str:
@@ -159,7 +172,7 @@ def _load(path: Path) -> GPU:
     except OSError:  # a name too long, a folder that may not be entered
         stat = None
     if stat is None:
-        raise InputError(f"{path}: no such file: expected a GPU's TOML file; check the path")
+        raise InputError(f"{path}: {absence(path)}: expected a GPU's TOML file; check the path")
     return _parsed(path, stat.st_mtime_ns, stat.st_size)
 
 

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.costs.matmul import grouped_by_host
 from simulator.errors import InputError
 from simulator.records import Signature, Trace
 
@@ -158,6 +159,8 @@ def syncs(signature: Signature) -> bool:
     on_gpu = any(t.device == "cuda" for t in signature.inputs)
     if signature.name in SYNCING:
         return on_gpu
+    if signature.name == "aten._grouped_mm.default":
+        return grouped_by_host(signature)
     if signature.name.startswith("aten.index.") or signature.name.startswith("aten.index_put"):
         indices = signature.tensors("indices")
         return on_gpu and any(t.dtype in ("bool", "uint8") for t in indices)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from simulator.errors import InputError
+from simulator.small_file import absence
 
 _MAX_BYTES = 512 * 2**20
 _GPU = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -88,7 +89,9 @@ def read(path: Path) -> ProfiledStep:
 
     InputError, with what came, for a file that is none or has no kernels.
     """
-    events = [e for e in _events(path) if e.ph == "X"]
+    everything = _events(path)
+    _refuse_impossible(path, everything)
+    events = [e for e in everything if e.ph == "X"]
     low, high = _step(events)
     ops: dict[Any, list[_Event]] = {}
     launches: dict[int, _Event] = {}
@@ -120,6 +123,8 @@ def read(path: Path) -> ProfiledStep:
 
 def _events(path: Path) -> list[_Event]:
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"cannot read the profiler trace {path}: {absence(path)}")
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path) if packed else path.open("rb") as file:
@@ -130,12 +135,61 @@ def _events(path: Path) -> list[_Event]:
     if len(raw) > _MAX_BYTES:
         raise InputError(f"{path}: over 512 MiB: expected a trace of a few steps; profile fewer")
     try:
-        return msgspec.json.decode(raw, type=_Document, strict=False).events
+        return msgspec.json.decode(raw, type=_Document).events
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} is no profiler trace: {error}; expected what export_chrome_trace of "
             "torch.profiler writes; choose another"
         ) from None
+
+
+_MOST_OVERLAP = 0.1
+"""Share of a stream's kernel time in which two run: a few microseconds where one launches the next
+early (programmatic dependent launch), none else."""
+
+
+def _refuse_impossible(path: Path, events: list[_Event]) -> None:
+    """InputError for a duration below zero, and for kernels of one stream that run together:
+    a stream runs one after the other. Nodes of a CUDA graph may lie beside each other."""
+    streams: dict[Any, list[int]] = {}
+    for place, e in enumerate(events):
+        if e.ph == "X" and e.dur < 0:
+            raise InputError(
+                f"{_place(path, place, e)}: dur is {e.dur:g}: expected microseconds, 0 or more; "
+                "record the trace again"
+            )
+        if not isinstance(e.args.get("correlation", 0), int):
+            raise InputError(
+                f"{_place(path, place, e)}: correlation is {e.args['correlation']!r:.40}: "
+                "expected a whole number; record the trace again"
+            )
+        if e.cat in _GPU and "stream" in e.args and not e.args.get("graph node id"):
+            streams.setdefault((str(e.args.get("device")), str(e.args["stream"])), []).append(place)
+    for places in streams.values():
+        _refuse_overlaps(path, events, sorted(places, key=lambda place: events[place].ts))
+
+
+def _refuse_overlaps(path: Path, events: list[_Event], places: list[int]) -> None:
+    longest, worst, total, covered, reached = 0.0, -1, 0.0, 0.0, float("-inf")
+    running = places[0]
+    for place in places:
+        e = events[place]
+        overlap = max(0.0, min(reached, e.ts + e.dur) - e.ts)
+        total, covered = total + e.dur, covered + overlap
+        if overlap > longest:
+            longest, worst = overlap, running
+        if e.ts + e.dur > reached:
+            reached, running = e.ts + e.dur, place
+    if covered > _MOST_OVERLAP * total:
+        raise InputError(
+            f"{_place(path, worst, events[worst])}: other kernels of its stream run within its "
+            f"{events[worst].dur:g} µs, in all {covered:g} of {total:g} µs overlap: expected one "
+            "kernel after the other; record the trace again"
+        )
+
+
+def _place(path: Path, place: int, e: _Event) -> str:
+    return f"{path}: traceEvents[{place}] ({e.name[:60]!r})"
 
 
 def _step(events: Iterable[_Event]) -> tuple[float, float]:

@@ -58,7 +58,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         if counts is not None:
             return self._means(coordinates(works, 0, self.features, units, counts), warm)
         told = units if any(name.startswith("waves of") for name in self.features) else 0
-        keys = [(told, msgspec.msgpack.encode(work)) for work in works]
+        keys = [(told, _key(work)) for work in works]
         kept = self._kept
         new = {key: work for key, work in zip(keys, works, strict=True) if key not in kept}
         if new:
@@ -70,7 +70,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         return np.array([kept[key] for key in keys])
 
     @cached_property
-    def _kept(self) -> dict[tuple[int, bytes], Floats]:
+    def _kept(self) -> dict[tuple[int, bytes | str], Floats]:
         return {}
 
     def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
@@ -140,6 +140,13 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     @cached_property
     def _neighbours(self) -> Neighbours:
         return Neighbours(np.array(self.points) / np.array(self.lengths), _NEAREST)
+
+
+def _key(work: Work) -> bytes | str:
+    try:
+        return msgspec.msgpack.encode(work)
+    except OverflowError:  # a count of more than 64 bits
+        return repr(work)
 
 
 def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

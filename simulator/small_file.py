@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import stat
 from pathlib import Path
 
 from simulator.errors import InputError
 
 LONGEST_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 characters
+
+
+def absence(path: Path) -> str:
+    """Why no file can be read here: "no such file", or what stands in its place."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:  # links that lead in a circle, a locked folder
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            return "no such file"
+        return (error.strerror or str(error)).lower()
+    kinds = {stat.S_ISDIR: "is a folder", stat.S_ISFIFO: "is a pipe", stat.S_ISCHR: "is a device",
+             stat.S_ISBLK: "is a device", stat.S_ISSOCK: "is a socket"}  # fmt: skip
+    return next((text for test, text in kinds.items() if test(mode)), "is no regular file")
 
 
 def contents(path: Path, what: str, most_bytes: int, longest_line: int | None = None) -> bytes:

@@ -20,6 +20,7 @@ from simulator.records import (
     Tensor,
     Trace,
 )
+from simulator.small_file import absence
 
 VERSION = 1
 _MAX_BYTES = 512 * 2**20
@@ -77,6 +78,8 @@ def load(path: Path | str) -> Trace:
     path = Path(path)
     try:
         size = path.stat().st_size
+        if not (path.is_file() or path.is_dir()):  # reading a pipe would wait for its writer
+            raise InputError(f"cannot read the trace {path}: {absence(path)}")
         data = path.read_bytes() if size <= _MAX_BYTES else b""
     except OSError as error:
         raise InputError(f"cannot read the trace {path}: {error.strerror}") from error

@@ -119,14 +119,14 @@ def document(advised: Advised) -> dict[str, Any]:
 
 
 def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from app.quantities import between, percent, seconds
     from app.report.tables import COLOURS
+    from app.terminal import Terminal
 
     base = advised.baseline
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     verdict = Text(
         f"{heading}: {seconds(base.period_s)} a step (80%: "

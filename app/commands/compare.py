@@ -163,14 +163,15 @@ def retraced(found: Comparison, letters: str) -> str:
 
 
 def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], top: int) -> None:
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.text import Text
 
     from app.report import sides as shown
     from app.report.compared import ratio
     from app.report.figures import title
+    from app.terminal import Terminal
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     letters = shown.LETTERS[: len(sides)]
     console.print()

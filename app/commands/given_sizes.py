@@ -72,7 +72,13 @@ _BOUNDED = ("nonzero", "masked_select", "unique")
 
 def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
     """InputError for a size that no op of the trace took, or that none could give."""
-    for name, rows in given.items():
+    for key, rows in given.items():
+        name, _, place = key.partition("@")
+        if place and not any(place in a.taken for a in trace.assumptions):
+            raise InputError(
+                f"--data-size {key}={rows}: no op of that kind runs on this line: expected a line "
+                "that asks for a size or a value, as an error or a report names it; leave it out"
+            )
         names = _OPS.get(name, (name,))
         taken = [a for a in trace.assumptions if _short(a.name) in names]
         if not taken:

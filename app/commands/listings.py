@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from app.quantities import data, number, scaled, seconds
+from app.terminal import Terminal
 from simulator.hardware import GPU
 
 
@@ -22,8 +22,8 @@ def _table(*columns: str, **options: Any) -> Table:
     return table
 
 
-def _console() -> Console:
-    return Console(highlight=False)
+def _console() -> Terminal:
+    return Terminal(highlight=False)
 
 
 def all_gpus() -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simulator.errors import InputError
+from simulator.watching import DEFAULT_LIMIT_S, WATCH, Watch
 
 if TYPE_CHECKING:
     from simulator.scenario import Scenario
@@ -119,6 +120,10 @@ DataSizes = Annotated[
         "--data-size", metavar="OP=N", help="What a data-dependent op gives: nonzero=640."
     ),
 ]
+TimeLimit = Annotated[
+    float,
+    typer.Option("--time-limit", min=0, metavar="SECONDS", help="How long one trace may take."),
+]
 With = Annotated[
     list[str] | None,
     typer.Option("--with", metavar='"+WHAT-IF…"', help="A variant: the same with these what-ifs."),
@@ -166,8 +171,10 @@ def question(
     gpu: Gpu = None, host: Host = None, batch: Batch = None, seq: Seq = None,
     dtype: Precision = None, train: Train = None, optimizer: OptimizerName = None,
     mode: Driven = None, size: Sizes = None, data_size: DataSizes = None,
+    time_limit: TimeLimit = DEFAULT_LIMIT_S,
 ) -> Question:  # fmt: skip
     """What the shared options ask."""
+    WATCH.set(Watch(time_limit))
     words = [word for word in (network, *(whatifs or [])) if word is not None]
     names = [word for word in words if not word.startswith("+")]
     given = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)

@@ -51,6 +51,7 @@ def predict(
              "--save-trace": save_trace, "--save-scenario": save_scenario,
              "--html": html}  # fmt: skip
     outputs.check_all(texts, {})
+    check_trace_name("--save-trace", save_trace)
     wanted = asked.scenario
     for option, given in (("--explain-fusion", explain_fusion), ("--exact", exact)):
         if given:
@@ -81,11 +82,10 @@ def predict(
         write_trace("--save-trace", save_trace, found.trace)
     write_scenario(save_scenario, wanted)
     if outputs.STDOUT not in texts.values():
-        from rich.console import Console
-
         from app.report.render import show
+        from app.terminal import Terminal
 
-        console = Console(highlight=False)
+        console = Terminal(highlight=False)
         show(console, p, found, top)
         if laid:
             from app.report.measured import show as show_measured
@@ -121,6 +121,7 @@ def trace(
     from app import outputs, progress, scenario
 
     outputs.check("--output", output)
+    check_trace_name("--output", output)
     wanted = asked.scenario
     with progress.shown() as step:
         found = scenario.subject(wanted, step)
@@ -128,6 +129,21 @@ def trace(
     if output != outputs.STDOUT:
         ops = len(found.trace.ops)
         typer.echo(f"{output}: {ops:,} ops of {found.name}, as on {found.trace.gpu}")
+
+
+_TRACES = (".json", ".rpt", ".msgpack")
+
+
+def check_trace_name(option: str, target: str | None) -> None:
+    """InputError for a name by which a saved trace would not be known again."""
+    from app import outputs
+    from simulator.errors import InputError
+
+    if target not in (None, outputs.STDOUT) and Path(target).suffix not in _TRACES:
+        raise InputError(
+            f"{option} {target}: ends in {Path(target).suffix or 'no suffix'!r}: expected "
+            ".rpt.json (text) or .rpt (msgpack); rename it"
+        )
 
 
 def write_trace(option: str, target: str, trace: Trace) -> None:

@@ -134,15 +134,15 @@ def document(mapped: Mapped, heading: str) -> dict[str, Any]:
 
 
 def _show(mapped: Mapped, heading: str) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from app.quantities import plain, seconds
     from app.report.tables import BLOCKS, COLOURS, legend
+    from app.terminal import Terminal
     from simulator.prediction import REGIMES
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     found = mapped.map
 

@@ -261,13 +261,13 @@ def shown_value(search: Search) -> str:
 
 
 def _show(searches: list[Search], heading: str) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from app.quantities import between, seconds
     from app.report.tables import numbers, regime_text, table, words
+    from app.terminal import Terminal
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     console.print()
     console.print(Text(heading, "bold"), width=width)

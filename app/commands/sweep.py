@@ -152,13 +152,14 @@ def document(found: Swept, heading: str) -> dict[str, Any]:
 
 
 def _show(found: Swept, heading: str) -> None:
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.text import Text
 
     from app.report.tables import COLOURS, legend
+    from app.terminal import Terminal
     from simulator.prediction import REGIMES
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     console.print()
     console.print(Text(f"{heading}, over {found.line.name}", "bold"), width=width)

@@ -91,7 +91,7 @@ def document(fall: Waterfall, subjects: tuple[Subject, Subject]) -> dict[str, An
 def _show(
     fall: Waterfall, subjects: tuple[Subject, Subject], idle: tuple[str, ...], top: int
 ) -> None:
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.text import Text
 
     from app.quantities import seconds
@@ -107,8 +107,9 @@ def _show(
         steps_table,
     )
     from app.report.trade import trade_text
+    from app.terminal import Terminal
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     verdict = Text(f"{title(fall.a, subjects[0])}: ", "bold")
     verdict.append(f"{seconds(fall.a.period_s)} → {seconds(fall.b.period_s)} a step, ")

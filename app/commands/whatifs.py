@@ -76,11 +76,12 @@ def bound(value: float) -> str:
 
 
 def _show(found: list[WhatIf]) -> None:
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from app.terminal import Terminal
+
+    console = Terminal(highlight=False)
     width = min(console.width, 100)
     group = ""
     for each in found:

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.quantities import number, percent, seconds, seconds_unit
 from app.report.groups import short_dtype
-from app.scenario import Subject
+from app.scenario import NO_EXACT_ANSWER, Subject
 from simulator.engines import peak_flops_per_s
 from simulator.prediction import REGIMES, Prediction
 from simulator.records import Role
@@ -62,8 +62,14 @@ def verdict(p: Prediction, subject: Subject) -> str:
     shares = ", ".join(f"{percent(p.shares[r])} {r}" for r in REGIMES)
     return (
         f"{title(p, subject)}: {number(p.period_s / scale, 2)} {unit} a step "
-        f"(80%: {low} to {high}), {p.regime}-bound ({shares}){_missing(p)}"
+        f"(80%: {low} to {high}), {p.regime}-bound ({shares}){_missing(p)}{_by_rules(p)}"
     )
+
+
+def _by_rules(p: Prediction) -> str:
+    """That --exact was asked and rules answered, as a part of the verdict."""
+    asked = any(note.startswith(NO_EXACT_ANSWER) for note in p.notes)
+    return "; fused by rules, not by the real compiler (--exact): see the notes" if asked else ""
 
 
 def _missing(p: Prediction) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
 from simulator.networks.loaded import DEFAULT_BATCH, DEFAULT_SEQ, Facts, Loaded, Wanted, blaming
+from simulator.small_file import absence
 
 if TYPE_CHECKING:
     from torch import nn
@@ -21,7 +22,9 @@ def from_file(wanted: Wanted) -> Loaded:
     place, _, name = wanted.spec.rpartition(":") if ".py:" in wanted.spec else (wanted.spec, "", "")
     path = Path(place)
     if not path.is_file():
-        raise InputError(f"no such file {place!r}: expected FILE.py:FACTORY; check the path")
+        why = absence(path)
+        came = f"{why} {place!r}" if why == "no such file" else f"{place!r}: {why}"
+        raise InputError(f"{came}: expected FILE.py:FACTORY; check the path")
     code = imported(path)
     label = f"{path.name}:{name}"
     factory = _factory(code, path, name)

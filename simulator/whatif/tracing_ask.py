@@ -28,6 +28,7 @@ from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family import Family
 from simulator.symbols.probes import Tracer
+from simulator.watching import watched
 from simulator.whatif.asked_module import AUTOCAST, capturing, forced_attention, load, loaded
 from simulator.whatif.least_recent import LeastRecent
 from simulator.whatif.lines import Line, Lines
@@ -289,18 +290,22 @@ def _run(ask: Ask, gpu: GPU) -> Trace:
     if _ELSEWHERE:
         raise UntracedError(ask, gpu)
     from simulator.tracing import trace
+    from simulator.tracing.breaks import place_of
 
-    found = loaded(ask)
     with (
         _LOCK,
+        watched(f"tracing {ask.network}", place_of),
         forced_attention(ask.sdpa) if ask.sdpa else nullcontext(),
         capturing() if ask.captured else nullcontext(),
     ):
+        found = loaded(ask)
         made = trace(
             found.module, found.args, found.kwargs, gpu=gpu, autocast=AUTOCAST.get(ask.dtype),
             phase="training" if ask.training else "inference", sizes=dict(ask.data_sizes),
             optimizer=ask.optimizer,
         )  # fmt: skip
+    name, batch, seq = found.facts
+    _FACTS.get(_key(ask, gpu), lambda: Facts(name, batch or made.samples, seq))
     _PROGRESS.get()()
     return made
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from app.cli import app
+from tests.app.conftest import Run
 
 
 def ridgepoint(*words: str) -> str:
@@ -68,3 +73,44 @@ def test_a_network_that_does_nothing_is_told(tmp_path: Path) -> None:
     )
     said = " ".join(ridgepoint("predict", f"{path}:make").split())
     assert "; the step calls no op, so that only its host's work is predicted" in said
+
+
+def _command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli", *arguments], text=True, stderr=subprocess.PIPE,
+        timeout=120, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
+def test_a_full_disk_ends_with_a_message() -> None:
+    with Path("/dev/full").open("w") as full:
+        result = _command("gpus", stdout=full)
+    assert result.returncode == 2
+    assert result.stderr == (
+        "error: cannot write to standard output: No space left on device; write to another place\n"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows starts programs without a window so")
+def test_a_closed_standard_output_ends_with_a_message() -> None:
+    result = _command("gpus", preexec_fn=lambda: os.close(1))
+    assert result.returncode == 2
+    assert result.stderr == (
+        "error: standard output is closed: expected a terminal, a file or a pipe; open it\n"
+    )
+
+
+def test_a_constructor_runs_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import torch\n"
+        "class Net(torch.nn.Linear):\n"
+        "    def __init__(self):\n"
+        "        print('constructed')\n"
+        "        super().__init__(4, 4)\n"
+        "    def example_inputs(self, batch):\n"
+        "        return torch.empty(batch, 4)\n",
+        "utf-8",
+    )
+    result = run("predict", f"{tmp_path / 'nets.py'}:Net")
+    assert result.exit_code == 0 and result.stderr.count("constructed") == 1

@@ -332,3 +332,40 @@ def test_transformers_inputs_that_no_configuration_tells(tmp_path: Path) -> None
         "Wav2Vec2Model takes input_values, which cannot be made from its configuration: give a "
         "file, FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
     )
+
+
+def test_defaults_of_the_files_own_inputs_hold(tmp_path: Path) -> None:
+    place = tmp_path / "nets.py"
+    place.write_text(
+        "import torch\n"
+        "class Net(torch.nn.Linear):\n"
+        "    def __init__(self):\n"
+        "        super().__init__(4, 4)\n"
+        "    def example_inputs(self, batch=4, seq=7):\n"
+        "        return torch.empty(batch, seq, 4)\n",
+        "utf-8",
+    )
+    for options, shape in (({}, (4, 7, 4)), ({"batch": 2}, (2, 7, 4)), ({"seq": 3}, (4, 3, 4))):
+        found = load(f"{place}:Net", **options)
+        assert found.args[0].shape == shape
+        assert (found.facts.batch, found.facts.seq) == shape[:2]
+
+
+@pytest.mark.parametrize("spec", ["timm:resnet18", "hf:{folder}"])
+def test_a_torchvision_that_does_not_fit_is_named(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torchvision's own import fails so where it was built for another torch."""
+    broken = "raise RuntimeError('operator torchvision::nms does not exist')\n"
+    for package, code in (("torchvision", broken), ("timm", "import torchvision\n")):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text(code, "utf-8")
+        monkeypatch.delitem(sys.modules, package, raising=False)
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}', "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError) as caught:
+        load(spec.format(folder=tmp_path))
+    assert "whose import fails: RuntimeError: operator torchvision::nms does not exist; the " in (
+        str(caught.value)
+    )
+    assert str(caught.value).endswith("install the release of torchvision that was built for it")

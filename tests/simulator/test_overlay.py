@@ -3,6 +3,7 @@ calibration/profiler_traces.py."""
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,55 @@ def test_what_is_no_profiler_trace_is_refused(tmp_path: Path) -> None:
     place.write_bytes(gzip.compress(b"x" * 5000)[:20])
     with pytest.raises(InputError, match="cannot read the profiler trace"):
         read(place)
+
+
+def _refusal(path: Path, events: list[dict[str, Any]]) -> str:
+    with pytest.raises(InputError) as refused:
+        read(_written(path, events))
+    return str(refused.value)
+
+
+def test_a_negative_duration_is_refused_with_its_place(tmp_path: Path) -> None:
+    events = [_event("kernel", "a", 0.0, 10.0), _event("kernel", "b", 20.0, -3.0)]
+    assert _refusal(tmp_path / "n.json", events) == (
+        f"{tmp_path / 'n.json'}: traceEvents[1] ('b'): dur is -3: expected microseconds, 0 or "
+        "more; record the trace again"
+    )
+
+
+def test_a_duration_as_text_is_refused_with_its_place(tmp_path: Path) -> None:
+    events = [_event("kernel", "a", 0.0, 10.0)]
+    events[0]["dur"] = "10"
+    assert "Expected `float`, got `str` - at `$.traceEvents[0].dur`" in _refusal(
+        tmp_path / "t.json", events
+    )
+
+
+def test_a_correlation_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    events = [_event("cuda_runtime", "launch", 0.0, 1.0), _event("kernel", "a", 0.0, 10.0)]
+    events[0]["args"] = {"correlation": [1]}
+    assert "traceEvents[0] ('launch'): correlation is [1]: expected a whole number" in _refusal(
+        tmp_path / "c.json", events
+    )
+
+
+def test_a_kernel_that_covers_others_of_its_stream_is_refused(tmp_path: Path) -> None:
+    kernels = [_event("kernel", f"k{i}", 20.0 * i, 10.0, device=0, stream=7) for i in range(9)]
+    assert len(read(_written(tmp_path / "good.json", kernels)).kernels) == 9
+    kernels[2]["dur"] *= 1000  # k3 to k8 run within it: 60 of 10,080 µs … and all of them thrice
+    for each in kernels[3:]:
+        each["dur"] = 15.0 * 20
+    assert "traceEvents[2] ('k2'): other kernels of its stream run within its 10000 µs" in _refusal(
+        tmp_path / "long.json", kernels
+    )
+    for each in kernels:
+        each["args"]["stream"] = each["name"]  # each in a stream of its own
+    assert len(read(_written(tmp_path / "streams.json", kernels)).kernels) == 9
+
+
+def test_a_pipe_is_no_profiler_trace(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("has no pipes with names")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"cannot read the profiler trace .*pipe: is a pipe"):
+        read(tmp_path / "pipe")
