@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simulator.prediction import Prediction
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 Step = Callable[[str], None]
 
@@ -32,7 +32,7 @@ def shown() -> Generator[Step]:
 
 def counted(step: Step, what: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
     """`predict` that counts its answers aloud: "predicting 12 of 64 points"."""
-    from simulator.scenario import predict
+    from simulator.scenario.scenario import predict
 
     done = 0
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from simulator.compare import Waterfall
+    from simulator.analysis.compare import Waterfall
     from simulator.prediction import Prediction
     from simulator.records import Trace
-    from simulator.scenario import Applied
+    from simulator.scenario.scenario import Applied
 
 __all__ = [
     "DATA_SIZES", "Scenario", "Subject", "answered", "data_sizes", "heading_of", "predict",
@@ -50,8 +50,8 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     """Load and trace the network, or read its saved trace."""
     from app.commands.given_sizes import check_data_sizes, check_sizes
     from simulator.networks.catalogue import CATALOGUE
-    from simulator.whatif.setting import setting
-    from simulator.whatif.tracing_ask import facts, plain, traced
+    from simulator.scenario.setting import setting
+    from simulator.scenario.trace_source import facts, plain, traced
 
     if scenario.trace_file is not None:
         _refuse_fixed(scenario, scenario.trace_file)
@@ -77,9 +77,9 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
 
 def worded(applied: Applied) -> str:
     """A what-if as a command writes it, with the value that it is about: +precision=bf16."""
+    from simulator.scenario.module_pattern import ALL
+    from simulator.scenario.registry import named
     from simulator.whatif import spelled
-    from simulator.whatif.module_pattern import ALL
-    from simulator.whatif.registry import named
 
     text, known = spelled(applied), named(applied.name).parameters
     if "=" in text or not known or known[0].default in (None, ALL):
@@ -102,7 +102,7 @@ def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
 
 def heading_of(found: Subject, scenario: Scenario, varied: tuple[str, ...]) -> str:
     """What is predicted, without what varies: "bert-base, seq 128, bf16, inference on H200"."""
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     values = {"batch": found.batch, "seq": found.seq}
     parts = [found.name]
@@ -128,8 +128,8 @@ def takes_sequence(trace: Trace, seq: int) -> bool:
 def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: None) -> Prediction:
     """The answer for a subject."""
     progress("predicting")
-    from simulator.whatif.answer import predicted
-    from simulator.whatif.setting import setting
+    from simulator.scenario.predict import predicted
+    from simulator.scenario.setting import setting
 
     return predicted(found.trace, setting(scenario))
 
@@ -140,8 +140,8 @@ def predict_exactly(
     """The answer for a compiled subject whose kernels the real compiler names; where it cannot,
     the usual answer with the reason among its notes."""
     from simulator.inductor import RefusalError, exact
-    from simulator.whatif.answer import predicted
-    from simulator.whatif.setting import setting
+    from simulator.scenario.predict import predicted
+    from simulator.scenario.setting import setting
 
     try:
         made = exact(setting(scenario), found.trace, progress)

@@ -11,11 +11,11 @@ from scipy.optimize import least_squares
 
 from calibration.residual_fit import fit_residual
 from calibration.samples import Sample
-from simulator.hardware import GPU
-from simulator.physics import physics, slower_together, smooth
-from simulator.profiles import Profile, Tiles, Traffic
-from simulator.roofline import ALL_HOT
-from simulator.work_group import Group, group
+from simulator.hardware.gpu import GPU
+from simulator.timing.kernel_models import physics, slower_together, smooth
+from simulator.timing.profile import Profile, Tiles, Traffic
+from simulator.timing.roofline import ALL_HOT
+from simulator.timing.work_columns import Group, group
 
 Floats = NDArray[np.float64]
 

@@ -105,7 +105,7 @@ def _spelling(name: str) -> str:
 
 
 def users_folder() -> Path:
-    """Where a user's own data sheets lie, as `simulator.hardware` has it."""
+    """Where a user's own data sheets lie, as `simulator.hardware.gpu` has it."""
     if named := os.environ.get("RIDGEPOINT_GPUS"):
         return Path(named)
     try:

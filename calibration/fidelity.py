@@ -17,7 +17,7 @@ import torch
 
 from calibration.case import COMPILED_OPTIMIZER, Case, Step
 from calibration.recordings import Recording, recordings
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import launches
 from simulator.records import Trace
 from simulator.tracing import trace

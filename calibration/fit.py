@@ -25,11 +25,11 @@ from calibration.recordings import Recording, recordings
 from calibration.samples import L2_REACH, Pair, Sample, convolutions, merged, recorded
 from calibration.swept import Swept, samples, swept
 from calibration.validation import compiled, host_of, interval, outcomes
-from simulator.hardware import GPU
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.modes import replays
-from simulator.profiles import FOLDER, VERSION, Profile, Tiles, Traffic, profile
-from simulator.roofline import curve, roofs
+from simulator.timing.profile import FOLDER, VERSION, Profile, Tiles, Traffic, profile
+from simulator.timing.roofline import curve, roofs
 
 Floats = NDArray[np.float64]
 
@@ -230,7 +230,7 @@ def refit(
 
 
 def write(fitted: Profile) -> None:
-    """The profile, for `simulator.profiles` to load from now on."""
+    """The profile, for `simulator.timing.profile` to load from now on."""
     (FOLDER / "h200.json").write_bytes(written(fitted))
     profile.cache_clear()
 

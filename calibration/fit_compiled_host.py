@@ -25,20 +25,20 @@ from calibration.host_index import index
 from calibration.recordings import MEASUREMENTS
 from simulator import predict_trace
 from simulator.fusion import fused
-from simulator.fusion.compiled_host import (
+from simulator.fusion.host.compiled_host import (
     FOLDER,
     CompiledHost,
     Error,
     HostCosts,
     compiled_host,
 )
-from simulator.fusion.host_costs import tabled
-from simulator.hardware import gpu as find_gpu
-from simulator.hosts import Host
-from simulator.hosts import host as find_host
-from simulator.issued import issued
-from simulator.profiles import profile
+from simulator.fusion.host.host_costs import tabled
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
 from simulator.records import Trace
+from simulator.schedule.launch_plan import issued
+from simulator.timing.profile import profile
 
 COSTS = ("call_s", "input_s", "weight_s", "triton_s", "library_share", "backward_s", "gradient_s",
          "tabled_s")  # fmt: skip

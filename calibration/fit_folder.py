@@ -18,10 +18,10 @@ from calibration.log import Measurements, read
 from calibration.samples import merged
 from calibration.swept import samples, swept
 from simulator.errors import InputError
-from simulator.hardware import gpu as find_gpu
-from simulator.hosts import COUNTS, Host
-from simulator.hosts import host as find_host
-from simulator.profiles import Profile, profile, users
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import COUNTS, Host
+from simulator.hardware.host import host as find_host
+from simulator.timing.profile import Profile, profile, users
 
 
 def gpu_profile(measured: Measurements, path: Path) -> Profile:

@@ -14,8 +14,8 @@ from scipy.optimize import nnls
 from calibration.fidelity import retrace
 from calibration.host_cases import MICRO
 from calibration.recordings import Recording, host_index, recordings
-from simulator.hardware import gpu as find_gpu
-from simulator.hosts import COUNTS, FOLDER, Host, counts, syncs
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import COUNTS, FOLDER, Host, counts, syncs
 from simulator.lowering import lower
 from simulator.records import Trace
 

@@ -1,4 +1,4 @@
-"""Fit what the host takes for graphs that are replayed (`simulator.fusion.replay_costs`). Only
+"""Fit what the host takes for graphs that are replayed (`simulator.fusion.host.replay_costs`). Only
 steps that their host rules tell of it."""
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from scipy.optimize import nnls
 from calibration.fidelity import retrace
 from calibration.recordings import MEASUREMENTS
 from simulator import predict_trace
-from simulator.fusion.compiled_host import HostCosts, ReplayCosts
-from simulator.fusion.replay_costs import replaying
-from simulator.hardware import gpu as find_gpu
-from simulator.hosts import Host
-from simulator.issued import issued
-from simulator.profiles import profile
+from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts
+from simulator.fusion.host.replay_costs import replaying
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import Host
 from simulator.records import Trace
-from simulator.simulate import as_run
+from simulator.schedule.launch_plan import issued
+from simulator.simulate.step import as_run
+from simulator.timing.profile import profile
 
 FILES = ("compiled_host", "compiled_modes")
 FURTHER = MEASUREMENTS / "h200_sxm" / "further_modes.jsonl.gz"

@@ -23,16 +23,16 @@ from calibration.sweeps import OPERATIONS, Point
 from calibration.swept import Swept, kept, lowered
 from simulator.costs import Work, works
 from simulator.costs.softmaxes import divided
-from simulator.fusion import by_hand
-from simulator.fusion.arithmetic import arithmetic
-from simulator.fusion.contraction import contracted
 from simulator.fusion.dataflow import dataflow
 from simulator.fusion.kinds import kind
-from simulator.fusion.work import dims
-from simulator.hardware import GPU
-from simulator.profiles import Profile
+from simulator.fusion.lowering.arithmetic import arithmetic
+from simulator.fusion.lowering.contraction import contracted
+from simulator.fusion.scheduling import by_hand
+from simulator.fusion.scheduling.work import dims
+from simulator.hardware.gpu import GPU
 from simulator.records import Trace
-from simulator.roofline import roofs
+from simulator.timing.profile import Profile
+from simulator.timing.roofline import roofs
 from simulator.tracing import trace_call
 
 _LOGS = ("fused.jsonl.gz", "samples.jsonl.gz")

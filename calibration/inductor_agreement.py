@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import torch
 
 from calibration.inductor_schedules import FOLDER, Case, Row, file_of, rows
-from simulator.fusion.fused_trace import Fused
-from simulator.fusion.partition import fused
+from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.fusion.scheduling.partition import fused
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule
-from simulator.profiles import learned
 from simulator.records import Op, Trace
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
+from simulator.timing.profile import learned
 
 Ops = frozenset[int]
 

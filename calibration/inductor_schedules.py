@@ -19,8 +19,8 @@ from simulator.inductor.exact import question_of, scheduled
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario
-from simulator.whatif.setting import setting
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 
 FOLDER = MEASUREMENTS / "inductor"
 LAYERS = 3

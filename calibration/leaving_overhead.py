@@ -16,7 +16,7 @@ import numpy as np
 from calibration.fidelity import retrace
 from calibration.recordings import Timed, timed
 from simulator import predict_trace
-from simulator.hosts import Host
+from simulator.hardware.host import Host
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import msgspec
 
 from calibration.host_index import index
 from calibration.recordings import MEASUREMENTS, host_index, recordings, timed
-from simulator.hosts import host as find_host
-from simulator.measured_steps import FOLDER, MeasuredStep
+from simulator.hardware.host import host as find_host
+from simulator.measured.steps import FOLDER, MeasuredStep
 
 RECORDED = ("recordings", "validation")
 TIMED = ("batches", "compiled", "compiled_validation")  # compiled_blind had a host half as fast

@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from simulator.costs import Work
-from simulator.residuals import Residual, coordinates, features
+from simulator.timing.residuals import Residual, coordinates, features
 
 Floats = NDArray[np.float64]
 

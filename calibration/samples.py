@@ -12,10 +12,10 @@ import numpy as np
 from calibration.convolution_sweep import cases
 from calibration.recordings import Recording
 from simulator.costs import Work
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering import launches, lower
 from simulator.records import Trace
-from simulator.residency import accesses
+from simulator.schedule.l2_reuse import accesses
 
 Pair = tuple[Recording, Trace]
 

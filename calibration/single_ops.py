@@ -9,9 +9,9 @@ import numpy as np
 from calibration.outcome import Outcome
 from calibration.samples import dirty
 from calibration.swept import Swept
-from simulator.hardware import GPU
-from simulator.profiles import Profile
-from simulator.roofline import roofs
+from simulator.hardware.gpu import GPU
+from simulator.timing.profile import Profile
+from simulator.timing.roofline import roofs
 
 
 def outcomes(found: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome]:

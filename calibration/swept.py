@@ -13,10 +13,10 @@ from calibration.recordings import MEASUREMENTS
 from calibration.samples import Launched, Sample, dirty, match, merged
 from calibration.sweeps import Point, points
 from simulator.costs import Work
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.records import Trace
 from simulator.tracing import trace_call
-from simulator.whatif.tensor_float import TensorFloat
+from simulator.whatif.edits.tensor_float import TensorFloat
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ from calibration.outcome import Outcome, Summary, summarised, summary, table
 from calibration.recordings import Recording, host_index, recordings, timed
 from calibration.swept import Swept, swept
 from simulator import predict_trace
-from simulator.hardware import gpu as find_gpu
-from simulator.hosts import Host
-from simulator.hosts import host as find_host
-from simulator.memory import memory
-from simulator.profiles import profile
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
 from simulator.records import Trace
-from simulator.whatif.compiled_update import CompiledUpdate
+from simulator.schedule.memory import memory
+from simulator.timing.profile import profile
+from simulator.whatif.edits.compiled_update import CompiledUpdate
 
 README = Path(__file__).parent.parent / "README.md"
 HOST_BOUND = 1.25

@@ -2,7 +2,7 @@
 
 `python -m calibration.written_back FILE` times kernels on a CUDA GPU after a kernel that filled L2
 by reading alone, and after one that filled it by writing. `figures` derives from that what
-`simulator.physics` counts with.
+`simulator.timing.kernel_models` counts with.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from simulator.hardware import GPU  # needs more than a GPU machine may have
+    from simulator.hardware.gpu import GPU  # needs more than a GPU machine may have
 
 FILE = Path(__file__).parent / "measurements" / "h200_sxm" / "written_back.json.gz"
 REPEATS = 7

@@ -10,17 +10,17 @@ from PySide6.QtCore import QObject, Signal
 
 from app import examples
 from app.background.worker import SLOW, Worker, later
-from simulator.advice import Advised, advise
-from simulator.errors import InputError, RidgepointError, UntracedError
-from simulator.prediction import Prediction
-from simulator.scenario import Scenario, predict
-from simulator.seek import (
+from simulator.analysis.advice import Advised, advise
+from simulator.analysis.seek import (
     Sought,
     batch_for_latency,
     batch_for_throughput,
     batch_out_of_overhead,
     largest_batch,
 )
+from simulator.errors import InputError, RidgepointError, UntracedError
+from simulator.prediction import Prediction
+from simulator.scenario.scenario import Scenario, predict
 
 _PAUSE_MS = 600
 """How long a scenario must stand before advice on it is looked for."""

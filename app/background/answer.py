@@ -10,11 +10,11 @@ from pathlib import Path
 
 from app.report.figures import Totals, totals
 from app.scenario import Subject, worded
+from simulator.analysis.regimes import Shift, next_shift
+from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
 from simulator.prediction import Prediction, Regime
-from simulator.regimes import Shift, next_shift
-from simulator.scenario import Scenario
-from simulator.sweep import sweep
+from simulator.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Answer:
 
 def answered(scenario: Scenario) -> Answer:
     """The answer; InputError where there is none, UntracedError where a trace is missing."""
-    from simulator.scenario import predict
+    from simulator.scenario.scenario import predict
 
     began = time.perf_counter()
     prediction = predict(scenario)
@@ -42,7 +42,7 @@ def answered(scenario: Scenario) -> Answer:
 
 def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
     """How to speak of a scenario that was predicted."""
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     trace, ask = prediction.trace, setting(scenario).ask
     batch, seq = batch_and_seq(scenario)
@@ -58,7 +58,7 @@ def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
 def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
     """Batch and sequence as a scenario asks for them, or as the network takes them of itself."""
     from simulator.networks.catalogue import CATALOGUE
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     ask = setting(scenario).ask
     entry = CATALOGUE.get(ask.network)

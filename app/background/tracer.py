@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 import msgspec
 
 from simulator.errors import InputError
-from simulator.hardware import GPU
-from simulator.whatif.lines import Line
-from simulator.whatif.setting import Ask
+from simulator.hardware.gpu import GPU
+from simulator.scenario.setting import Ask
+from simulator.scenario.trace_families import Line
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -67,14 +67,14 @@ class _Counted:
 
 def serve(requests: BinaryIO, say: Callable[[Said], None]) -> None:
     """Answer one request after another until there are no more."""
-    from simulator.whatif import tracing_ask
+    from simulator.scenario import trace_source
 
-    tracing_ask.keep_on_disk()
+    trace_source.keep_on_disk()
     for line in requests:
         wanted = decoded(line)
         counted = _Counted(wanted.number, say)
         try:
-            tracing_ask.make(wanted.ask, wanted.gpu, wanted.line, counted.one_more)
+            trace_source.make(wanted.ask, wanted.gpu, wanted.line, counted.one_more)
         except InputError as error:
             say(Said(wanted.number, refused=str(error)))
         except Exception as error:  # the user's network may raise anything

@@ -159,6 +159,6 @@ class Tracing(QObject):
 
 def key_of(need: UntracedError) -> tuple[Any, ...]:
     """Equal for needs of the same."""
-    from simulator.whatif.seen import seen
+    from simulator.scenario.gpu_class import seen
 
     return need.ask, seen(need.ask.network, need.gpu), need.line

@@ -22,7 +22,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app import examples
 from app.background.tracing import Tracing, key_of
 from simulator.errors import InputError, RidgepointError, UntracedError
-from simulator.whatif import tracing_ask
+from simulator.scenario import trace_source
 
 Run = Callable[[Callable[[], bool]], Any]
 _CALM_MS, _LONGEST_S = 60, 1.0
@@ -59,11 +59,11 @@ class Worker(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if os.environ.get(tracing_ask.FOLDER_VARIABLE) == "off":
+        if os.environ.get(trace_source.FOLDER_VARIABLE) == "off":
             self._folder = tempfile.TemporaryDirectory(prefix="ridgepoint-")
         own = self._folder.name if self._folder else ""
-        tracing_ask.keep_on_disk(own or None, even_if_off=bool(own))
-        tracing_ask.trace_elsewhere()
+        trace_source.keep_on_disk(own or None, even_if_off=bool(own))
+        trace_source.trace_elsewhere()
         self.tracing = Tracing(own)
         self.tracing.moved.connect(self.moved)
         self.jobs: dict[str, Job] = {}
@@ -188,11 +188,11 @@ class Worker(QObject):
         job.made.add(key)
         if need.line is not None:
             if reason or lost:
-                tracing_ask.give_up(need.ask, need.gpu, need.line)
+                trace_source.give_up(need.ask, need.gpu, need.line)
         elif reason or lost:
             self._refused[key] = reason or (
                 f"the trace of {need.ask.network} could not be kept on disk: expected room in "
-                f"the cache; free some, or name another folder in {tracing_ask.FOLDER_VARIABLE}"
+                f"the cache; free some, or name another folder in {trace_source.FOLDER_VARIABLE}"
             )
 
 

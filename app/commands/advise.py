@@ -11,8 +11,8 @@ from app.commands.options import Question, Top, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from simulator.advice import Advice, Advised
-    from simulator.scenario import Scenario
+    from simulator.analysis.advice import Advice, Advised
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-advice", 1
 
@@ -46,7 +46,7 @@ def advise(
     """What is worth doing: each what-if tried, ranked by its gain end to end."""
     from app import outputs, progress
     from app.scenario import subject
-    from simulator.advice import advise as run
+    from simulator.analysis.advice import advise as run
 
     written.check()
     scenario = asked.scenario
@@ -78,8 +78,8 @@ def advise(
 
 def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
     """USD an hour by a GPU's id, of "2.5" or "a100=1.8". InputError for what is no price."""
-    from simulator.hardware import gpu
-    from simulator.whatif.setting import setting
+    from simulator.hardware.gpu import gpu
+    from simulator.scenario.setting import setting
 
     found: dict[str, float] = {}
     for text in texts:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simulator.errors import InputError
-from simulator.scenario import Scenario, Value
+from simulator.scenario.scenario import Scenario, Value
 
 if TYPE_CHECKING:
-    from simulator.sweep import Axis
+    from simulator.analysis.sweep import Axis
 
 MOST_POINTS = 4096
 _POINTS_OF_SCALE = 13
@@ -40,7 +40,7 @@ class Line:
 
 def line(scenario: Scenario, text: str) -> Line:
     """The axis that a text names, with its values. InputError for what it cannot mean."""
-    from simulator.sweep import axis
+    from simulator.analysis.sweep import axis
 
     name, equals, values = text.partition("=")
     name = name.strip().removeprefix("+").replace("-", "_")
@@ -61,7 +61,7 @@ def line(scenario: Scenario, text: str) -> Line:
 def value_on(scenario: Scenario, name: str) -> float | None:
     """Where a scenario is on an axis of numbers: what its last what-if of that name says, or its
     own field; a factor that none set is 1. None where it does not say."""
-    from simulator.sweep import axis
+    from simulator.analysis.sweep import axis
 
     size = [a.arguments["value"] for a in scenario.whatifs
             if a.name == "size" and a.arguments.get("parameter") == name]  # fmt: skip
@@ -74,7 +74,7 @@ def value_on(scenario: Scenario, name: str) -> float | None:
 
 
 def _given(text: str, found: Axis, values: str) -> list[Value]:
-    from simulator.whatif.registry import value_of
+    from simulator.scenario.registry import value_of
 
     if found.kind == "choice":
         return [value_of(part.strip()) for part in values.split(",") if part.strip()]
@@ -152,7 +152,7 @@ def _usual(scenario: Scenario, found: Axis) -> list[Value]:
 
 
 def _choices(scenario: Scenario, found: Axis) -> list[Value]:
-    from simulator.hardware import gpus
+    from simulator.hardware.gpu import gpus
     from simulator.whatif import whatifs
 
     if found.name == "gpu":
@@ -169,7 +169,7 @@ def _here(scenario: Scenario, found: Axis, name: str = "") -> int:
     """Where the scenario is on an axis of whole numbers, or what another of its sizes is; 0 where
     there is none of that name."""
     from simulator.networks.catalogue import CATALOGUE
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
     from simulator.whatif.shape import sizes
 
     now = setting(scenario)

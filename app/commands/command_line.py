@@ -8,7 +8,7 @@ from typing import Any
 
 from app.scenario import worded
 from simulator.errors import InputError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 
 def as_command(scenario: Scenario, command: str = "predict") -> str:

@@ -31,8 +31,8 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.scenario import Subject
-    from simulator.compare import Comparison
-    from simulator.scenario import Scenario
+    from simulator.analysis.compare import Comparison
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-comparison", 1
 
@@ -64,7 +64,7 @@ def compare(
     """Up to four scenarios: what each change does, what moved, which regimes flipped."""
     from app import outputs, progress
     from app.scenario import relabelled, subject
-    from simulator.compare import compare as run
+    from simulator.analysis.compare import compare as run
 
     written.check()
     given = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)
@@ -97,7 +97,7 @@ def compare(
 
 def sides_of(words: list[str], variants: list[str], given: Options) -> tuple[Side, ...]:
     """The scenarios that a command line names. InputError for fewer than two or over four."""
-    from simulator.compare import MOST
+    from simulator.analysis.compare import MOST
 
     found: list[Side] = []
     for word in words:

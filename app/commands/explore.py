@@ -11,7 +11,12 @@ from app.commands.options import Opening, Theme, expanded
 from app.display import INSTEAD, need_display
 from app.plots import QT, need_qt
 
-_BEFORE_QT = ("app.examples", "app.background.answer", "app.formulas.step", "simulator.advice")
+_BEFORE_QT = (
+    "app.examples",
+    "app.background.answer",
+    "app.formulas.step",
+    "simulator.analysis.advice",
+)
 """What needs no Qt comes first: Qt reads the source of each module that is imported after it, which
 took a sixteenth of the start."""
 

@@ -10,7 +10,7 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator.records import Trace
-    from simulator.whatif.setting import Setting
+    from simulator.scenario.setting import Setting
 
 
 def check_sizes(found: Setting) -> None:

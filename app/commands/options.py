@@ -22,7 +22,7 @@ import typer
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 
 class Dtype(StrEnum):
@@ -222,13 +222,13 @@ class Options:
 
     def of(self, network: str) -> Scenario:
         """The scenario of a network."""
-        from simulator.scenario import Scenario
+        from simulator.scenario.scenario import Scenario
 
         return Scenario(network, **self.fields)
 
     def applied(self, path: str) -> Scenario:
         """The scenario of a file with these options in place of its own."""
-        from simulator.scenario import load
+        from simulator.scenario.scenario import load
 
         found = load(path)
         fields = dict(self.fields)

@@ -11,7 +11,7 @@ from app.commands.options import Question, SaveScenario, Top, expanded
 
 if TYPE_CHECKING:
     from simulator.records import Trace
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 
 @expanded
@@ -44,8 +44,8 @@ def predict(
 ) -> None:
     """How long a step takes, why, and whether it fits."""
     from app import outputs, progress, scenario
-    from simulator.overlay import overlay
-    from simulator.profiler_trace import read
+    from simulator.measured.overlay import overlay
+    from simulator.measured.profiler_trace import read
 
     texts = {"--json": json, "--csv": csv, "--chrome-trace": chrome_trace,
              "--save-trace": save_trace, "--save-scenario": save_scenario,
@@ -100,7 +100,7 @@ def predict(
 def _need_compiled(option: str, wanted: Scenario) -> None:
     from simulator.errors import InputError
     from simulator.modes import compiles
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     found = setting(wanted)
     if not compiles(found.mode) and not found.fusion:
@@ -135,7 +135,7 @@ def write_trace(option: str, target: str, trace: Trace) -> None:
     from tempfile import TemporaryDirectory
 
     from app import outputs
-    from simulator.trace_file import save
+    from simulator.formats.trace_file import save
 
     if target != outputs.STDOUT:
         save(trace, target)
@@ -150,6 +150,6 @@ def write_scenario(target: str | None, scenario: Scenario) -> None:
     """A scenario as its TOML file, or to standard output."""
     if target:
         from app import outputs
-        from simulator.whatif.scenario_file import text
+        from simulator.scenario.scenario_file import text
 
         outputs.write("--save-scenario", target, text(scenario))

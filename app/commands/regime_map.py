@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from app.commands.axes import Line
-    from simulator.regimes import RegimeMap
-    from simulator.scenario import Scenario
-    from simulator.sweep import Sweep
+    from simulator.analysis.regimes import RegimeMap
+    from simulator.analysis.sweep import Sweep
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-map", 1
 _AXIS = "batch, seq=16:512, bandwidth=0.5:4, gpu=h100,h200, or any what-if or size."
@@ -93,8 +93,8 @@ def mapped_over(
 ) -> Mapped:
     """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
     where nothing has an answer."""
-    from simulator.regimes import map_of
-    from simulator.sweep import sweep
+    from simulator.analysis.regimes import map_of
+    from simulator.analysis.sweep import sweep
 
     if x.name == y.name:
         raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")

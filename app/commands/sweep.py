@@ -16,10 +16,10 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     from app.commands.axes import Line
     from app.progress import Step
-    from simulator.along import Figures, Watch
-    from simulator.regimes import Shift
-    from simulator.scenario import Scenario
-    from simulator.sweep import Sweep
+    from simulator.analysis.along import Figures, Watch
+    from simulator.analysis.regimes import Shift
+    from simulator.analysis.sweep import Sweep
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-sweep", 1
 MOST_VARIANTS = 3
@@ -88,7 +88,7 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
 
 def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
     """Predict it all. InputError where no point has an answer."""
-    from simulator.sweep import sweep as run
+    from simulator.analysis.sweep import sweep as run
 
     total = len(axis.values) * len(variants)
 
@@ -111,7 +111,7 @@ def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: N
 
 def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
     """Where the regime changes between neighbouring points; `watch` is told what was tried."""
-    from simulator.regimes import next_shift
+    from simulator.analysis.regimes import next_shift
 
     if not axis.numeric:
         return ()

@@ -9,8 +9,8 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.scenario import Subject
-    from simulator.compare import Waterfall
-    from simulator.scenario import Scenario
+    from simulator.analysis.compare import Waterfall
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-whatif", 1
 
@@ -22,7 +22,7 @@ def whatif(
     """What changes would bring: before, after, each alone and all together."""
     from app import outputs, progress
     from app.scenario import relabelled, subject
-    from simulator.compare import waterfall
+    from simulator.analysis.compare import waterfall
 
     written.check(save_scenario=save_scenario)
     before, after, idle = sides_of(asked)

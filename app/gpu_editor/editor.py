@@ -13,8 +13,8 @@ from app.gpu_editor.form import Form
 from app.gpu_editor.sheet import Sheet
 from app.theme import Theme
 from simulator.errors import RidgepointError
-from simulator.gpu_sheet import Table, save, table
-from simulator.hardware import GPU, PACKAGED, users
+from simulator.hardware.gpu import GPU, PACKAGED, users
+from simulator.hardware.gpu_keys import Table, save, table
 
 _WIDE, _HIGH = 1240, 760
 Used = Callable[[str | dict[str, Any], str], None]

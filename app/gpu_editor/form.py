@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 from app.gpu_editor.field import Field
 from app.gpu_editor.sheet import Kind, Sheet, check_words, key_of, label, names
 from app.theme import Theme
-from simulator.derived_peak import DerivedPeak
-from simulator.gpu_sheet import dtypes
-from simulator.hardware import Engine
+from simulator.hardware.derived_peak import DerivedPeak
+from simulator.hardware.gpu import Engine
+from simulator.hardware.gpu_keys import dtypes
 
 _ENGINES: tuple[tuple[Engine, str], ...] = (("tensor", "Tensor cores"), ("vector", "Vector units"))
 _CHECK_PX, _SOURCE_PX = 286, 352

@@ -7,10 +7,10 @@ from math import isfinite
 from typing import Any, Literal
 
 from app.quantities import number, plain
-from simulator.derived_peak import DerivedPeak, clock_hz
 from simulator.errors import InputError
-from simulator.gpu_sheet import KEYS, Key, Table, dtypes, figures, provenance
-from simulator.hardware import Engine
+from simulator.hardware.derived_peak import DerivedPeak, clock_hz
+from simulator.hardware.gpu import Engine
+from simulator.hardware.gpu_keys import KEYS, Key, Table, dtypes, figures, provenance
 
 Kind = Literal["data sheet", "measured", "assumed"]
 KINDS: tuple[Kind, ...] = ("data sheet", "measured", "assumed")

@@ -24,10 +24,10 @@ from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.views.paint import Paint
 from app.window.columns import empty
 from app.window.labels import Elided
-from simulator.advice import Advice, sample_s
-from simulator.hardware import gpu
+from simulator.analysis.advice import Advice, sample_s
+from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.whatif.registry import named
+from simulator.scenario.registry import named
 
 _TOP, _TRACK = 6, 48.0
 

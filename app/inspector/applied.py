@@ -16,8 +16,8 @@ from app.state.session import Session
 from app.theme import Theme
 from app.window.columns import empty, titled_column
 from simulator.errors import InputError
-from simulator.scenario import Scenario
-from simulator.whatif.registry import named
+from simulator.scenario.registry import named
+from simulator.scenario.scenario import Scenario
 
 
 class AppliedList(QWidget):

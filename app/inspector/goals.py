@@ -19,7 +19,7 @@ from app.background.advising import GOALS, UNITS
 from app.state.session import Session
 from app.window.columns import titled_column
 from app.window.labels import Elided
-from simulator.seek import Sought
+from simulator.analysis.seek import Sought
 
 
 class Goals(QWidget):

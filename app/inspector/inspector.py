@@ -28,12 +28,12 @@ from app.theme import Theme
 from app.views.choice import Choice
 from app.window.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
-from simulator.hardware import GPU, gpus
-from simulator.hosts import hosts
+from simulator.hardware.gpu import GPU, gpus
+from simulator.hardware.host import hosts
 from simulator.modes import Mode, compiles
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario
-from simulator.whatif.setting import Setting, setting
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import Setting, setting
 
 _PRECISIONS = {"fp32": "fp32", "bf16": "bf16", "fp16": "fp16", "autocast": "amp",
                "autocast-fp16": "amp16"}  # fmt: skip

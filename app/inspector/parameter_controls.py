@@ -15,8 +15,8 @@ from app.shelf.cards import plainly
 from app.theme import Theme
 from app.views.choice import Choice
 from simulator.errors import RidgepointError
-from simulator.whatif.parameters import Parameter
-from simulator.whatif.registry import value_of
+from simulator.scenario.parameters import Parameter
+from simulator.scenario.registry import value_of
 
 _STEPS = 200
 _WIDEST = 1e5

@@ -12,8 +12,8 @@ from typing import Literal
 from app.quantities import count_of, data, number, percent, plain, scaled, seconds
 from app.report.figures import PRODUCTS
 from app.report.groups import short_dtype
-from simulator.engines import peak_flops_per_s
 from simulator.prediction import Prediction
+from simulator.timing.rates import peak_flops_per_s
 
 Figure = Callable[[Prediction], float]
 Follows = Literal[-1, 0, 1]

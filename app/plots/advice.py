@@ -15,7 +15,7 @@ from app.scenario import worded
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 
 if TYPE_CHECKING:
-    from simulator.advice import Advice, Advised
+    from simulator.analysis.advice import Advice, Advised
 
 WIDE_PX, _ROW_PX, _LINE_PX, _HEAD_PX = 1160, 46, 16, 96
 _TO = 1.9  # of the axis of shares: the bars end at 1, words stand to their right

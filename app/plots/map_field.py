@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from app.plots.field import Across, Floats, across, fine, middle
 from app.theme import Theme, rgb
+from simulator.analysis.contours import contour
 from simulator.prediction import REGIMES, Regime
-from simulator.whatif.contours import contour
-from simulator.whatif.setting import setting
+from simulator.scenario.setting import setting
 
 if TYPE_CHECKING:
     from app.commands.regime_map import Mapped

@@ -20,7 +20,7 @@ from app.plots.scale import Ticks, choice_ticks, decade_ticks, place, value_tick
 from app.quantities import data, seconds, trimmed
 from app.theme import BODY_PX, CASING_WIDTH, CEILING_WIDTH, LABEL_PX, Theme
 from simulator.prediction import REGIMES, Regime
-from simulator.whatif.setting import setting
+from simulator.scenario.setting import setting
 
 if TYPE_CHECKING:
     from app.commands.regime_map import Mapped

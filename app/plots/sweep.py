@@ -16,7 +16,7 @@ from simulator.prediction import REGIMES
 
 if TYPE_CHECKING:
     from app.commands.sweep import Swept
-    from simulator.sweep import Sweep
+    from simulator.analysis.sweep import Sweep
 
 
 _NO_SHIFT = "no regime shift in this range"

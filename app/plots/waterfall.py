@@ -15,7 +15,7 @@ from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from simulator.prediction import Prediction
 
 if TYPE_CHECKING:
-    from simulator.compare import Step, Waterfall
+    from simulator.analysis.compare import Step, Waterfall
 
 WIDE = 0.4
 _ABOUT = "Each step after those to its left, re-simulated; they add up"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.compare import Waterfall
+    from simulator.analysis.compare import Waterfall
 
 
 def highest_s(fall: Waterfall) -> float:

@@ -19,7 +19,7 @@ from simulator.kernel_source.exportable import alone_s, compiled
 from simulator.prediction import Prediction
 
 if TYPE_CHECKING:
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 IRREGULAR = ((3, 13), (2, 37))
 """Batch and sequence of the cases that the kernel is checked on besides: no block divides them."""

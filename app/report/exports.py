@@ -12,7 +12,7 @@ from typing import Any
 from app.report.figures import totals
 from app.report.measured import rows
 from app.scenario import Subject
-from simulator.overlay import Overlay
+from simulator.measured.overlay import Overlay
 from simulator.prediction import REGIMES, Kernel, Prediction
 
 FORMAT, VERSION = "ridgepoint-prediction", 1

@@ -9,9 +9,9 @@ import numpy as np
 from app.quantities import number, percent, seconds, seconds_unit
 from app.report.groups import short_dtype
 from app.scenario import Subject
-from simulator.engines import peak_flops_per_s
 from simulator.prediction import REGIMES, Prediction
 from simulator.records import Role
+from simulator.timing.rates import peak_flops_per_s
 
 PRODUCTS = ("gemm", "gemv", "conv", "attention", "rnn")
 """Families whose FLOPs count as a model's: matrix products in their several forms."""

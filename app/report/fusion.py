@@ -11,7 +11,7 @@ from rich.text import Text
 from app.quantities import cut, data, scaled, seconds
 from app.report.tables import numbers, table, words
 from app.views.launches import starred
-from simulator.fusion.explain import Again, Explanation, explain
+from simulator.analysis.fusion_report import Again, Explanation, explain
 from simulator.prediction import Prediction
 
 _WIDE = 110

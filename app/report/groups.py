@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.quantities import data
-from simulator.engines import peak_flops_per_s
 from simulator.prediction import REGIMES, Kernel, Prediction, Regime, Shares
 from simulator.records import Phase
+from simulator.timing.rates import peak_flops_per_s
 
 
 @dataclass(frozen=True)

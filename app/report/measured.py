@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.quantities import change, cut, number, percent, seconds
 from app.report.groups import shape_of
-from simulator.overlay import Overlay, Pair
+from simulator.measured.overlay import Overlay, Pair
 from simulator.prediction import Regime
 
 if TYPE_CHECKING:

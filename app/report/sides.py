@@ -22,7 +22,7 @@ from app.quantities import (
 from app.report.compared import dram_bytes, per_sample, sample_s
 from app.report.figures import causes
 from app.report.tables import COLOURS, numbers, regime_text, table, words
-from simulator.compare import Moved, Part, Waterfall
+from simulator.analysis.compare import Moved, Part, Waterfall
 from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"

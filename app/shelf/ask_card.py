@@ -11,9 +11,9 @@ from app.inspector.parameter_controls import Controls
 from app.shelf.cards import plainly
 from app.theme import Theme
 from simulator.errors import RidgepointError
-from simulator.scenario import Scenario
+from simulator.scenario.registry import named
+from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
-from simulator.whatif.registry import named
 
 
 class AskCard(QDialog):

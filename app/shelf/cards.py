@@ -9,14 +9,14 @@ from app.examples import NETWORKS
 from app.quantities import number, plain, scaled, trimmed
 from app.scenario import worded
 from app.state.changes import with_field, with_network
-from simulator.hardware import GPU, gpus
-from simulator.hosts import host, hosts
+from simulator.hardware.gpu import GPU, gpus
+from simulator.hardware.host import host, hosts
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario
+from simulator.scenario.module_pattern import ALL
+from simulator.scenario.registry import WhatIf, named
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 from simulator.whatif import apply, whatifs
-from simulator.whatif.module_pattern import ALL
-from simulator.whatif.registry import WhatIf, named
-from simulator.whatif.setting import setting
 
 Kind = Literal["network", "gpu", "host", "whatif"]
 SECTIONS: dict[Kind, str] = {

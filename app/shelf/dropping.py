@@ -12,7 +12,7 @@ from app.shelf.drops import Offer, Target
 from app.state.session import LETTERS
 from app.theme import Theme
 from simulator.errors import RidgepointError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from app.window.window import Window

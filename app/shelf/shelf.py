@@ -21,7 +21,7 @@ from app.shelf.cards import SECTIONS, Card, Kind, cards, used
 from app.theme import Theme
 from app.window.style import SHELF_WIDTH
 from simulator.errors import RidgepointError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 _FIRST = 3
 """Cards of a section that are shown before it is opened, and those in use."""

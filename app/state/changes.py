@@ -8,9 +8,9 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 from simulator.whatif import apply
-from simulator.whatif.setting import setting
 
 _OVER = {"dtype": ("precision",), "mode": ("mode", "cuda_graph"), "training": ("training",)}
 """What-ifs that say the same as a field, where they are not called like it."""

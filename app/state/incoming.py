@@ -10,8 +10,8 @@ from typing import Literal
 from app.state import session_file
 from app.state.changes import with_field, with_network, with_trace
 from simulator.errors import InputError
-from simulator.hardware import gpu
-from simulator.scenario import Scenario, load
+from simulator.hardware.gpu import gpu
+from simulator.scenario.scenario import Scenario, load
 
 What = Literal["session", "scenario", "gpu", "trace", "network", "profile"]
 KINDS = "Ridgepoint's files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"

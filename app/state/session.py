@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from simulator.errors import InputError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 LETTERS = "ABCD"
 ThemeChoice = Literal["dark", "light", "system"]

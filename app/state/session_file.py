@@ -1,6 +1,6 @@
 """A session on disk: JSON that people can read, versioned and validated; a whole file or none.
 
-Scenarios are written as `simulator.whatif.scenario_file` has them. The places of docks are Qt's own
+Scenarios are written as `simulator.scenario.scenario_file` has them. The places of docks are Qt's own
 bytes in base 64: what is no such thing is left where it was.
 """
 
@@ -15,9 +15,9 @@ import msgspec
 from app.outputs import whole
 from app.state.session import LETTERS, Named, State, ThemeChoice
 from simulator.errors import InputError
-from simulator.scenario import Scenario
-from simulator.small_file import contents
-from simulator.whatif.scenario_file import of_table, table
+from simulator.formats.limited import contents
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario_file import of_table, table
 
 FORMAT, VERSION, SUFFIX = "ridgepoint-session", 1, ".ridge"
 _MAX_BYTES = 2**20

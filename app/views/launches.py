@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.report.groups import shape_of, short_dtype
-from simulator.engines import peak_flops_per_s
 from simulator.prediction import Prediction, Regime
+from simulator.timing.rates import peak_flops_per_s
 
 NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 """Families that are told apart by their module rather than by their op."""

@@ -19,8 +19,8 @@ from app.views.labels import Labels
 from app.views.paint import Paint, pill_box
 from app.views.scale import Scale
 from app.views.view import Question, Side, View
-from simulator.overlay import Overlay, overlay
-from simulator.profiler_trace import read
+from simulator.measured.overlay import Overlay, overlay
+from simulator.measured.profiler_trace import read
 
 _LEFT, _TOP, _BOTTOM, _NAMED = 76.0, 14.0, 44.0, 10
 _EMPTY = (

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from app.formulas.formula import Formula
 from app.theme import Theme
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 Question = Callable[[Callable[[], bool]], Any]
 """Work for another thread; what it is given says whether it has been cancelled."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.state.changes import gpu_of, with_field
-from simulator.whatif.setting import gpu_of as found
+from simulator.scenario.setting import gpu_of as found
 
 if TYPE_CHECKING:
     from app.gpu_editor.editor import Editor

@@ -11,7 +11,7 @@ from app.plots.drawing import application
 from app.state.places import Remembered
 from app.state.session import Named, Session, State, ThemeChoice
 from app.window.window import Window
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 
 def opened(scenario: Scenario, theme: ThemeChoice = "dark",

@@ -19,7 +19,7 @@ from app.views.view import View
 from app.window.panel import Panel, export
 from app.window.twin import Twin, write_csv
 from simulator.errors import RidgepointError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 _IDLE_MS = 400
 """So long after an answer nobody waits for the next one."""

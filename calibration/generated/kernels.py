@@ -18,7 +18,7 @@ from calibration.sweeps.registry import Call, Point, points
 from calibration.swept import Swept, lowered
 from simulator.costs import Work
 from simulator.fusion import fused
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.records import Trace
 from simulator.tracing import trace_call
 

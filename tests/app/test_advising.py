@@ -13,9 +13,9 @@ from app.inspector.goals import Goals
 from app.plots.drawing import application
 from app.state.session import Named, Session, State
 from app.theme import DARK
-from simulator.scenario import predict
-from simulator.seek import batch_out_of_overhead
-from simulator.whatif import tracing_ask
+from simulator.analysis.seek import batch_out_of_overhead
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import predict
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def advising(tmp_path_factory: pytest.TempPathFactory):
     made = Advising(worker)
     yield made
     worker.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     patch.undo()
 
 

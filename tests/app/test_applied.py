@@ -12,8 +12,8 @@ from app.state.changes import with_arguments
 from app.state.session import Named, Session, State
 from app.theme import DARK
 from simulator.errors import InputError
+from simulator.scenario.parameters import Parameter
 from simulator.whatif import apply, whatifs
-from simulator.whatif.parameters import Parameter
 
 TWICE = apply(apply(FIRST, "bandwidth", {"times": 2.0}), "no_python")
 

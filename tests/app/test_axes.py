@@ -4,7 +4,7 @@ import pytest
 
 from app.commands.axes import between, line, value_on
 from simulator.errors import InputError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
 TINY = Scenario("mlp-tiny")

@@ -12,8 +12,8 @@ import pytest
 
 from app.scenario import DATA_SIZES, data_sizes, sizes
 from simulator.errors import InputError
-from simulator.hosts import host
-from simulator.trace_file import load
+from simulator.formats.trace_file import load
+from simulator.hardware.host import host
 
 Run = Callable[..., Any]
 ROOT = Path(__file__).parents[2]

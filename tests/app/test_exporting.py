@@ -9,7 +9,7 @@ import pytest
 from app.background.answer import Answer, answered
 from app.window.exporting import FORMS, export
 from simulator.errors import InputError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from app.views.ops.launch_groups import groups
 from app.views.ops.model import COLUMNS, OpModel
 from app.window.explaining import Explanation
 from app.window.verdict import VerdictBar
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 
 @pytest.fixture(scope="module")

@@ -18,11 +18,11 @@ from app.state.session import Named, Session, State
 from app.theme import DARK
 from app.window.window import Window
 from simulator.errors import InputError
-from simulator.gpu_sheet import table
-from simulator.hardware import gpu
-from simulator.scenario import predict
-from simulator.whatif import tracing_ask
-from simulator.whatif.setting import gpu_of
+from simulator.hardware.gpu import gpu
+from simulator.hardware.gpu_keys import table
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import predict
+from simulator.scenario.setting import gpu_of
 from tests.app.waiting import wait
 
 
@@ -184,8 +184,8 @@ def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
     yield made
     made.close()
     made.worker.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
 
 
 def opened(window: Window) -> Editor:

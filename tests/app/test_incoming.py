@@ -16,12 +16,12 @@ from app.state.session import Named, Session, State
 from app.state.session_file import save
 from app.window.banner import Banner
 from app.window.opening import Opening
-from simulator import hardware
 from simulator.errors import InputError
-from simulator.scenario import Scenario
-from simulator.scenario import save as save_scenario
+from simulator.hardware import gpu
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario import save as save_scenario
 
-PACKAGED = Path(hardware.__file__).parent / "gpus"
+PACKAGED = Path(gpu.__file__).parent / "gpus"
 
 
 @pytest.fixture

@@ -70,8 +70,8 @@ def test_rings_stand_beside_the_labels_of_their_bars() -> None:
     from app.plots.marks import Mark
     from app.plots.picture import Pill
     from app.plots.waterfall import WaterfallPicture
-    from simulator.compare import waterfall
-    from simulator.scenario import Scenario
+    from simulator.analysis.compare import waterfall
+    from simulator.scenario.scenario import Scenario
     from simulator.whatif import apply
 
     pg.mkQApp()
@@ -128,7 +128,7 @@ def test_a_field_between_its_points() -> None:
     import numpy as np
 
     from app.commands.axes import line
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
     tiny = Scenario("mlp-tiny")
     x, y = across(line(tiny, "batch=1,4")), across(line(tiny, "gpu=h200,l4"))

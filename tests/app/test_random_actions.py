@@ -17,7 +17,7 @@ from app.examples import FIRST
 from app.plots.drawing import application
 from app.state.session import Named, Session, State
 from app.window.window import Window
-from simulator.whatif import tracing_ask
+from simulator.scenario import trace_source
 
 START = State((Named("Today", FIRST),))
 OF_NO_SCREEN = ("This plugin does not support", "propagateSizeHints")
@@ -63,8 +63,8 @@ def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     made.worker.close()
     made.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     del running
 
 

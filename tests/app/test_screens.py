@@ -16,7 +16,7 @@ import json, sys
 from PySide6.QtCore import QCoreApplication
 from app.plots.drawing import application
 from app.window.start import opened
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 running = application(on_screen=True)
 window = opened(Scenario("mlp-tiny"))

@@ -16,13 +16,13 @@ from app.shelf.drops import Offer, Target
 from app.shelf.shelf import Shelf
 from app.theme import DARK
 from simulator.errors import InputError
-from simulator.hardware import gpus
-from simulator.hosts import hosts
+from simulator.hardware.gpu import gpus
+from simulator.hardware.host import hosts
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario
+from simulator.scenario.registry import _WHATIFS, whatif
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import Setting
 from simulator.whatif import apply, whatifs
-from simulator.whatif.registry import _WHATIFS, whatif
-from simulator.whatif.setting import Setting
 
 
 @pytest.fixture

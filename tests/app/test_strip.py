@@ -17,8 +17,8 @@ from app.quantities import number
 from app.state.session import Named, Session, State
 from app.theme import DARK
 from app.window.side_strip import SideStrip
-from simulator.scenario import Scenario
-from simulator.whatif.setting import setting
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 
 GRAPH = replace(FIRST, mode="cuda_graph")
 

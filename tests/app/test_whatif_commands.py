@@ -13,8 +13,8 @@ from app.commands.options import whatif_words
 from app.commands.seek import per_s, time_s
 from app.quantities import seconds, signed_seconds
 from simulator.errors import InputError
-from simulator.scenario import Scenario, load
-from simulator.scenario import predict as answer
+from simulator.scenario.scenario import Scenario, load
+from simulator.scenario.scenario import predict as answer
 from simulator.whatif import whatifs
 
 Run = Callable[..., Any]

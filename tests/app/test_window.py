@@ -34,8 +34,9 @@ from app.window.leaving import Leaving
 from app.window.panel import export
 from app.window.window import Window
 from simulator.modes import MODES
-from simulator.scenario import Scenario, predict
-from simulator.whatif import apply, tracing_ask
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
+from simulator.whatif import apply
 from tests.app.waiting import wait
 
 
@@ -53,8 +54,8 @@ def window(tmp_path_factory: pytest.TempPathFactory):
     yield made
     made.close()
     made.worker.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     patch.undo()
     del running
 

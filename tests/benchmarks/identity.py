@@ -16,7 +16,7 @@ from pathlib import Path
 
 from simulator.errors import RidgepointError
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 
 GPUS = ("h200", "a100", "rtx4090", "v100")
 MODES = ("eager", "cuda_graph", "compiled")

@@ -12,8 +12,8 @@ import torch
 from calibration import device
 from calibration.device import Device, Watch, find, others, sheet, throttles
 from simulator.errors import InputError
-from simulator.gpu_file import read
-from simulator.hardware import gpus
+from simulator.hardware.gpu import gpus
+from simulator.hardware.gpu_file import read
 
 H200 = Device("NVIDIA H200", "h200_sxm", "9.0", 132, 150 * 10**9, 60 * 2**20, "abc")
 

@@ -12,7 +12,7 @@ import pytest
 from calibration.cases import CASES
 from calibration.fidelity import compare, retrace
 from calibration.recordings import Recording, recordings
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
 
 NAMES = [case.name for case in CASES]

@@ -10,8 +10,8 @@ from calibration.outcome import Outcome, summarised, summary, table
 from calibration.residual_fit import fit_residual
 from calibration.samples import Sample, match, merged
 from simulator.costs import Work
-from simulator.hardware import gpu
-from simulator.roofline import roofs
+from simulator.hardware.gpu import gpu
+from simulator.timing.roofline import roofs
 
 H200 = gpu("h200")
 

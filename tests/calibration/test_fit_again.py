@@ -9,9 +9,9 @@ from calibration.log import read
 from calibration.recordings import MEASUREMENTS
 from calibration.sweeps import points
 from calibration.swept import lowered, samples
-from simulator.hardware import gpu
-from simulator.profiles import profile
-from simulator.roofline import curve
+from simulator.hardware.gpu import gpu
+from simulator.timing.profile import profile
+from simulator.timing.roofline import curve
 from simulator.tracing import trace_call
 
 CURVES = ("resample_scatter", "resample_serial")

@@ -7,7 +7,7 @@ import pytest
 from calibration.fit_folder import graph_gap, host_profile, main
 from calibration.log import Measurements
 from simulator.errors import InputError
-from simulator.hosts import host
+from simulator.hardware.host import host
 
 
 def _measured(index: dict[str, float]) -> Measurements:

@@ -22,7 +22,7 @@ from calibration.fused.check import LIMIT
 from calibration.fused.variant import Variant, variant
 from calibration.log import read
 from calibration.sweeps.registry import OPERATIONS
-from simulator.fusion import by_hand
+from simulator.fusion.scheduling import by_hand
 
 ROOT = Path(__file__).parents[2]
 NAMES = list(VARIANTS)

@@ -10,7 +10,7 @@ from calibration.fused import VARIANTS
 from calibration.gains import external, fused, hiding, passes
 from calibration.sweeps.registry import Point
 from calibration.swept import lowered
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.tracing import trace_call
 
 POINT = Point("softmax_unfused", {"heads": 4, "queries": 64, "keys": 64, "dtype": "bf16"})

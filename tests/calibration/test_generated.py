@@ -16,7 +16,7 @@ from calibration.recordings import MEASUREMENTS
 from calibration.sweeps.registry import OPERATIONS, Point
 from calibration.swept import kept, lowered
 from simulator.fusion import fused
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 
 CARD = gpu("h200")
 load("generated", print)

@@ -11,9 +11,9 @@ from calibration.recordings import MEASUREMENTS
 from calibration.sweeps.registry import points
 from calibration.swept import lowered
 from simulator.fusion import fused
-from simulator.hardware import gpu
-from simulator.profiles import profile
-from simulator.roofline import curve
+from simulator.hardware.gpu import gpu
+from simulator.timing.profile import profile
+from simulator.timing.roofline import curve
 
 CURVE = "generated_across"
 FUNCTIONS = ("generated_train_batch_norm", "generated_pooled", "generated_column_sums")

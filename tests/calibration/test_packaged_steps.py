@@ -1,5 +1,5 @@
 from calibration.measured_steps import text
-from simulator.measured_steps import FOLDER, steps
+from simulator.measured.steps import FOLDER, steps
 
 
 def test_the_packaged_file_is_what_the_recordings_say() -> None:

@@ -19,10 +19,10 @@ from calibration.swept import Swept, lowered
 from calibration.validation import README, by_turns, calls, host_of, interval, outcomes, put
 from simulator import predict_trace
 from simulator.costs import Work
-from simulator.hardware import gpu as find_gpu
-from simulator.hosts import host as find_host
-from simulator.profiles import profile
-from simulator.roofline import roofs
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import host as find_host
+from simulator.timing.profile import profile
+from simulator.timing.roofline import roofs
 from simulator.tracing import trace_call
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from calibration.written_back import Case, cases, figures
-from simulator import physics
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
+from simulator.timing import kernel_models
 
 
 def test_figures_by_hand() -> None:
@@ -23,8 +23,8 @@ def test_figures_by_hand() -> None:
 def test_the_constants_are_what_is_measured() -> None:
     # 0.39 and 0.60 on this machine; the constants came from another of the same kind
     evicting, written = figures(cases(), gpu("h200"), dram_reach=0.91)
-    assert evicting == pytest.approx(physics._EVICTING, rel=0.15)  # pyright: ignore[reportPrivateUsage]
-    assert written == pytest.approx(physics._WRITTEN, rel=0.2)  # pyright: ignore[reportPrivateUsage]
+    assert evicting == pytest.approx(kernel_models._EVICTING, rel=0.15)  # pyright: ignore[reportPrivateUsage]
+    assert written == pytest.approx(kernel_models._WRITTEN, rel=0.2)  # pyright: ignore[reportPrivateUsage]
 
 
 def test_writers_before_cost_readers_time() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.advice import advise, command, sample_s, together
+from simulator.analysis.advice import advise, command, sample_s, together
 from simulator.errors import InputError
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import asked
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from app.commands.sweep import retraced_at
-from simulator.along import Along, Figures
-from simulator.regimes import next_shift
-from simulator.scenario import Scenario, predict
-from simulator.seek import batch_for_latency, batch_for_throughput, largest_batch
-from simulator.sweep import axis, figures
-from simulator.whatif import apply, tracing_ask
-from simulator.whatif.lines import expecting
+from simulator.analysis.along import Along, Figures
+from simulator.analysis.regimes import next_shift
+from simulator.analysis.seek import batch_for_latency, batch_for_throughput, largest_batch
+from simulator.analysis.sweep import axis, figures
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.trace_families import expecting
+from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
 BASE = asked("mlp-tiny", sizes=dict(width=2048, depth=3), dtype="fp16", batch=64)
@@ -99,7 +100,7 @@ def test_searches_at_once_and_one_by_one_agree():
 def test_a_search_says_where_it_had_to_trace(tmp_path: Path):
     (tmp_path / "odd.py").write_text(ODD)
     odd = Scenario(f"{tmp_path}/odd.py:make", gpu="h200")
-    tracing_ask.forget()
+    trace_source.forget()
     shift = next_shift(odd, "batch", start=4, limit=64)
     assert shift.first is not None and shift.retraced and set(shift.retraced) <= set(shift.tried)
     for value in (shift.last, shift.first):

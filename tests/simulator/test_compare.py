@@ -6,9 +6,9 @@ from math import fsum
 
 import pytest
 
-from simulator.compare import compare, waterfall
+from simulator.analysis.compare import compare, waterfall
 from simulator.errors import InputError
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from simulator.derived_peak import DerivedPeak, clock_hz
 from simulator.errors import InputError
-from simulator.gpu_file import GPUFile, of_table
-from simulator.gpu_sheet import KEYS, id_of, provenance, save, table, text
-from simulator.hardware import GPU, PACKAGED, gpu, gpus
+from simulator.hardware.derived_peak import DerivedPeak, clock_hz
+from simulator.hardware.gpu import GPU, PACKAGED, gpu, gpus
+from simulator.hardware.gpu_file import GPUFile, of_table
+from simulator.hardware.gpu_keys import KEYS, id_of, provenance, save, table, text
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from simulator.hardware import gpu
-from simulator.hosts import Host, host
-from simulator.intervals import interval
-from simulator.profiles import profile
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import Host, host
+from simulator.timing.intervals import interval
+from simulator.timing.profile import profile
 
 
 def test_what_is_compiled_has_an_interval_of_its_own() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.hardware import GPU, gpu
+from simulator.analysis.sweep import Sweep, figures, sweep, sweep_of
+from simulator.hardware.gpu import GPU, gpu
 from simulator.lowering import launches, lower
-from simulator.many import COLUMNS
 from simulator.records import Trace
-from simulator.scenario import Scenario, predict
-from simulator.sweep import Sweep, figures, sweep, sweep_of
+from simulator.scenario.scenario import Scenario, predict
+from simulator.simulate.traces import COLUMNS
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
@@ -86,7 +86,7 @@ def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     partitioned: list[str] = []
-    module = import_module("simulator.fusion.partition")
+    module = import_module("simulator.fusion.scheduling.partition")
     usual = module.partition
 
     def watched(trace: Trace, card: GPU, *rest: Any) -> Any:

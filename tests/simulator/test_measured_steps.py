@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.hardware import gpu
-from simulator.measured_steps import alike, steps
-from simulator.scenario import Scenario
+from simulator.hardware.gpu import gpu
+from simulator.measured.steps import alike, steps
+from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
 GPT = Scenario("gpt2", batch=3, seq=7, dtype="bf16")

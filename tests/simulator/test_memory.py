@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.distributed._tools import mem_tracker
 from torch.distributed._tools.mem_tracker import MemTracker
 
-from simulator.hardware import gpu as find_gpu
-from simulator.memory import memory
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.schedule.memory import memory
 from simulator.tracing import trace
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.step import OPTIMIZERS, _default_loss, on_card  # pyright: ignore

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulator.neighbours import Neighbours
+from simulator.timing.nearest import Neighbours
 
 
 def by_looking_at_all(

@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from simulator.costs import works
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.records import Trace
 from simulator.tracing import trace
 from simulator.tracing.recorder import Recorder

@@ -10,10 +10,10 @@ import pytest
 
 from simulator import predict_trace
 from simulator.errors import InputError
+from simulator.measured.overlay import overlay
+from simulator.measured.profiler_trace import read
 from simulator.networks.loading import load
-from simulator.overlay import overlay
 from simulator.prediction import Prediction
-from simulator.profiler_trace import read
 from simulator.tracing import trace
 
 TRACES = Path(__file__).parent / "profiler_traces"

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.hardware import gpu
-from simulator.hosts import host
-from simulator.many import Step, simulated
-from simulator.points import COLUMNS, Drive, at_points
-from simulator.profiles import learned
-from simulator.scenario import Scenario
-from simulator.sweep import figures as of_prediction
-from simulator.sweep import sweep
+from simulator.analysis.sweep import figures as of_prediction
+from simulator.analysis.sweep import sweep
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host
+from simulator.scenario import trace_source
+from simulator.scenario.predict import predicted
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.simulate.family import COLUMNS, Drive, at_points
+from simulator.simulate.traces import Step, simulated
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
-from simulator.whatif import apply, parse, tracing_ask
-from simulator.whatif.answer import predicted
-from simulator.whatif.setting import setting
+from simulator.timing.profile import learned
+from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import asked
 
 SHARES = ("compute", "memory", "overhead")
@@ -29,7 +30,7 @@ SHARES = ("compute", "memory", "overhead")
 def family(scenario: Scenario, seq: int | None) -> Family:
     """The family of most points of a scenario's network, traced anew."""
     found = setting(scenario)
-    lines = tracing_ask._lines(found.ask, found.gpu)
+    lines = trace_source._lines(found.ask, found.gpu)
 
     def traced(batch: int, length: int) -> Any:
         return lines._tracer(batch, length if seq else None, True)
@@ -121,10 +122,10 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
         assert not found.retraced and not found.refused
         row = draw.randrange(len(found))
         there = setting(found.scenarios[row])
-        fresh = tracing_ask._run(there.ask, there.gpu)
+        fresh = trace_source._run(there.ask, there.gpu)
         for edit in there.edits:
             fresh = edit(fresh)
-        assert tracing_ask.traced(there) == fresh
+        assert trace_source.traced(there) == fresh
         expected = of_prediction(predicted(fresh, there))
         ours = [found.columns[column][row] for column in COLUMNS]
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)

@@ -7,15 +7,15 @@ import random
 import numpy as np
 import pytest
 
-from simulator.hardware import gpu
-from simulator.hosts import host
-from simulator.many import Step, simulated
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host
 from simulator.networks.catalogue import CATALOGUE
-from simulator.points import COLUMNS, Drive, at_points
-from simulator.profiles import learned
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
+from simulator.simulate.family import COLUMNS, Drive, at_points
+from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
+from simulator.timing.profile import learned
 from tests.simulator.conftest import SMALL
 from tests.simulator.test_points import SHARES, family
 from tests.simulator.whatif.conftest import asked

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simulator.analysis.contours import contour
+from simulator.analysis.regimes import next_shift, regime_map
+from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction
-from simulator.regimes import next_shift, regime_map
-from simulator.scenario import Scenario, predict
-from simulator.sweep import axis, sweep
-from simulator.whatif.contours import contour
-from simulator.whatif.setting import setting
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
 from tests.simulator.whatif.conftest import asked
 
 BASE = asked("mlp-tiny")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.costs import Work
-from simulator.residuals import Residual, coordinates, features
+from simulator.timing.residuals import Residual, coordinates, features
 
 LINE = Residual(("bytes",), (2.0,), ((4.0,), (8.0,), (30.0,)), (0.5, -0.5, 0.2), 0.4, 0.001)
 

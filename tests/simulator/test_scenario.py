@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
-from simulator.scenario import Scenario, load, predict, save
+from simulator.scenario.scenario import Scenario, load, predict, save
+from simulator.scenario.scenario_file import text
 from simulator.whatif import apply
-from simulator.whatif.scenario_file import text
 from tests.simulator.whatif.conftest import asked
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.errors import InputError
-from simulator.scenario import predict
-from simulator.seek import (
+from simulator.analysis.seek import (
     Sought,
     batch_for_latency,
     batch_for_throughput,
@@ -16,6 +14,8 @@ from simulator.seek import (
     fusion_for_time,
     largest_batch,
 )
+from simulator.errors import InputError
+from simulator.scenario.scenario import predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 

@@ -13,17 +13,17 @@ from msgspec.structs import asdict, replace
 from torch import Tensor, nn
 
 from simulator import predict, predict_trace
-from simulator.engines import l2_bytes_per_s
 from simulator.errors import InputError
-from simulator.hardware import GPU
-from simulator.hardware import gpu as find_gpu
-from simulator.hosts import Host
-from simulator.hosts import host as find_host
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
 from simulator.networks.catalogue import build
 from simulator.prediction import REGIMES, Prediction
-from simulator.profiles import Profile, Tiles, Traffic, profile
 from simulator.records import Trace
-from simulator.simulate import simulate
+from simulator.simulate.step import simulate
+from simulator.timing.profile import Profile, Tiles, Traffic, profile
+from simulator.timing.rates import l2_bytes_per_s
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls, small
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.steady import SETTLED, STEPS, Steady, steady
-from simulator.timeline import Clock, Launches, schedule
+from simulator.schedule.steady_state import SETTLED, STEPS, Steady, steady
+from simulator.schedule.timeline import Clock, Launches, schedule
 
 US = 1e-6
 TIMES = st.floats(0.0, 1e-3, allow_subnormal=False)

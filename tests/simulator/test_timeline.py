@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.timeline import Clock, Launches, Schedule, schedule
+from simulator.schedule.timeline import Clock, Launches, Schedule, schedule
 
 US = 1e-6
 

@@ -16,9 +16,9 @@ import pytest
 
 from simulator import predict_trace
 from simulator.errors import InputError
+from simulator.formats.trace_file import load, save
 from simulator.prediction import Prediction
 from simulator.records import Trace
-from simulator.trace_file import load, save
 from simulator.tracing import trace
 from tests.simulator.conftest import small
 
@@ -111,7 +111,7 @@ def test_loading_and_predicting_need_no_torch(saved: Path) -> None:
     code = """
 import sys
 from simulator import predict_trace
-from simulator.trace_file import load
+from simulator.formats.trace_file import load
 found = predict_trace(load(sys.argv[1]), gpu="a100")
 assert found.period_s > 0 and found.kernels and found.peak_memory_bytes > 0
 assert "torch" not in sys.modules

@@ -12,13 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.engines import dram_bytes_per_s, l2_kept_bytes
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
-from simulator.profiles import profile
 from simulator.records import Signature, Tensor, row_major
-from simulator.roofline import roofs
-from simulator.transfer import dram_share, issue, l2_share, loaded_beside, longer, tiles_of
+from simulator.timing.profile import profile
+from simulator.timing.rates import dram_bytes_per_s, l2_kept_bytes
+from simulator.timing.roofline import roofs
+from simulator.timing.transfer import dram_share, issue, l2_share, loaded_beside, longer, tiles_of
 
 H200 = gpu("h200")
 TENSOR, LANES = np.array([True]), np.array([False])

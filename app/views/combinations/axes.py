@@ -8,10 +8,10 @@ from math import prod
 from app.commands.axes import line as line_of
 from app.views.regime_map.axes import offered, place_on
 from app.views.view import Side
-from simulator.hardware import gpus
-from simulator.scenario import Value
-from simulator.whatif.seen import seen
-from simulator.whatif.setting import DTYPES, setting
+from simulator.hardware.gpu import gpus
+from simulator.scenario.gpu_class import seen
+from simulator.scenario.scenario import Value
+from simulator.scenario.setting import DTYPES, setting
 
 _MODES = ("eager", "cuda_graph")
 _SCALES: tuple[Value, ...] = (0.5, 1.0, 2.0, 4.0)

@@ -14,10 +14,10 @@ from app.views.combinations.axes import axes_of
 from app.views.scale import Floats
 from app.views.sweep.curves import CancelledError, axis_name, moved, value_words
 from app.views.view import Side
-from simulator.hardware import gpu
+from simulator.analysis.sweep import sweep
+from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario import Scenario, Value
-from simulator.sweep import sweep
+from simulator.scenario.scenario import Scenario, Value
 
 
 @dataclass(frozen=True)

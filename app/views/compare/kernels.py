@@ -12,7 +12,7 @@ from app.views.canvas import Card
 from app.views.paint import Paint, width
 from app.views.scale import Scale
 from app.views.titled import Listed
-from simulator.compare import Moved
+from simulator.analysis.compare import Moved
 
 _CHANGE_PX, _LEAST_S = 74.0, 1e-7
 

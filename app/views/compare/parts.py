@@ -10,7 +10,7 @@ from app.views.canvas import Card
 from app.views.paint import Paint, width
 from app.views.titled import Listed
 from app.views.view import Side
-from simulator.compare import Part
+from simulator.analysis.compare import Part
 from simulator.prediction import Regime
 
 _FIGURE_PX = 62.0

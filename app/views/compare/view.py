@@ -21,9 +21,9 @@ from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
 from app.views.sweep.curves import CancelledError
 from app.views.view import Question, Side, View
-from simulator.compare import Moved, Waterfall
+from simulator.analysis.compare import Moved, Waterfall
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 _HEADS = ["What", "Name", "A", "B", "Change", "80% interval", "Alone"]
 
@@ -206,8 +206,8 @@ def _key(pair: tuple[Side, Side]) -> str:
 
 def _fall(a: Side, b: Side, cancelled: Callable[[], bool]) -> Waterfall:
     from app.scenario import relabelled
-    from simulator.compare import waterfall
-    from simulator.scenario import predict
+    from simulator.analysis.compare import waterfall
+    from simulator.scenario.scenario import predict
 
     def answer(scenario: Scenario) -> Prediction:
         if cancelled():

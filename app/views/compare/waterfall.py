@@ -16,7 +16,7 @@ from app.views.paint import Paint, elided, width
 from app.views.scale import Scale
 from app.views.titled import Titled
 from app.views.view import Side
-from simulator.compare import Step, Waterfall
+from simulator.analysis.compare import Step, Waterfall
 
 _LEFT, _TOP, _BOTTOM = 46.0, 28.0, 58.0
 _ABOUT = "each step after those before it, re-simulated; they add up"

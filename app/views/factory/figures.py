@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from app.views.scale import Floats
-from simulator.engines import peak_flops_per_s, units_of
-from simulator.hosts import COUNTS
-from simulator.issued import issued
+from simulator.hardware.host import COUNTS
 from simulator.prediction import Prediction, Regime
+from simulator.schedule.launch_plan import issued
+from simulator.timing.rates import peak_flops_per_s, units_of
 
 Who = Literal["Machines", "Trucks", "Managers", "Both"]
 MARKS: dict[str, Regime] = {

@@ -23,7 +23,7 @@ from app.views.factory.figures import MARKS, Factory, Wait
 from app.views.paint import Paint
 from simulator.errors import InputError
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply, parse
 
 WIDE = 286

@@ -11,7 +11,7 @@ from app.views.canvas import Canvas, Card
 from app.views.fusion.edges import arc_top, name_flows, over_others
 from app.views.fusion.scene import BARS_PX, BLOCK_H, EDGE, GAP, Scene, stays
 from app.views.paint import Paint, faint, width
-from simulator.whatif.joining import OUTSIDE, Block, Flow, Set
+from simulator.analysis.block_diagram import OUTSIDE, Block, Flow, Set
 
 _LIFT_PX = 8.0
 

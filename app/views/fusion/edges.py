@@ -11,7 +11,7 @@ from app.theme import LABEL_PX
 from app.views.fusion.scene import Scene, stays
 from app.views.labels import Labels
 from app.views.paint import Paint, width
-from simulator.whatif.joining import OUTSIDE, Flow
+from simulator.analysis.block_diagram import OUTSIDE, Flow
 
 _HIGH = 14.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.views.timeline.lanes import split
+from simulator.analysis.block_diagram import OUTSIDE, Block, Flow, Joining, Set
 from simulator.prediction import Regime
-from simulator.whatif.joining import OUTSIDE, Block, Flow, Joining, Set
 
 BLOCK_H, GAP, PITCH_Y, EDGE = 58.0, 18.0, 92.0, 24.0
 _LEAST_PITCH, _MOST_PITCH, _MOST_PITCH_Y = 91.0, 150.0, 140.0

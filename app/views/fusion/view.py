@@ -24,9 +24,9 @@ from app.views.fusion.scene import Scene, parts, scene
 from app.views.lessons.pieces import Rule
 from app.views.strip import Strip
 from app.views.view import Question, Side, View
+from simulator.analysis.block_diagram import Joining, Set, Trial
 from simulator.prediction import Prediction
-from simulator.whatif.joining import Joining, Set, Trial
-from simulator.whatif.registry import apply
+from simulator.scenario.registry import apply
 
 _PANEL_PX = 292
 _HOW = (

@@ -11,11 +11,11 @@ from app.shelf.cards import cards, plainly
 from app.views.modules.tree import Part
 from simulator.errors import InputError
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario
+from simulator.scenario.parameters import Parameter
+from simulator.scenario.registry import WhatIf, registered
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 from simulator.whatif import apply, whatifs
-from simulator.whatif.parameters import Parameter
-from simulator.whatif.registry import WhatIf, registered
-from simulator.whatif.setting import setting
 
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 

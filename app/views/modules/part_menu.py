@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.theme import BODY_PX
 from app.views.modules.on_part import Change
 from app.views.paint import elided
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 _REASON_PX = 560.0
 """Of the reason beside what is refused."""

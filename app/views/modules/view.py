@@ -18,7 +18,7 @@ from app.views.modules.tree import Part, module_tree
 from app.views.strip_view import StripView
 from app.views.view import Side
 from simulator.prediction import REGIMES
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 
 class WhereTimeGoes(StripView):

@@ -11,8 +11,8 @@ from app.views.modules.tree import Part
 from app.views.ops.launch_groups import Groups
 from simulator.prediction import Prediction
 from simulator.records import Phase
-from simulator.scenario import Scenario
-from simulator.whatif.module_pattern import block
+from simulator.scenario.module_pattern import block
+from simulator.scenario.scenario import Scenario
 
 _MOST = 8
 """Modules in which a row's ops may be to be changed one by one: a what-if each."""

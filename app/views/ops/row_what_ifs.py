@@ -12,7 +12,7 @@ from app.views.modules.on_part import Change
 from app.views.modules.part_menu import part_menu
 from app.views.ops.on_row import on_row, parts_of, row_choices
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from app.views.ops.view import OpTable

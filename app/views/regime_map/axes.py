@@ -9,7 +9,7 @@ from app.commands.axes import Line, between, value_on
 from app.commands.axes import line as line_of
 from app.views.sweep.curves import lacking
 from app.views.view import Side
-from simulator.scenario import Scenario, Value
+from simulator.scenario.scenario import Scenario, Value
 
 _POINTS = {"batch": (None, 32, 56), "seq": (None, 24, 36)}
 _SCALE = (7, 20, 20)
@@ -55,7 +55,7 @@ def place_on(side: Side, name: str) -> Value | None:
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]
     if name == "precision":
-        from simulator.whatif.setting import setting
+        from simulator.scenario.setting import setting
 
         found = setting(side.scenario)
         return None if found.ask.saved else found.ask.dtype

@@ -265,7 +265,7 @@ def _some(count: int, most: int) -> range:
 
 def _memory(chart: Chart) -> str:
     """What the GPU of every point has."""
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     assert chart.field is not None
     return trimmed(data(setting(chart.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))

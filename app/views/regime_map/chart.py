@@ -16,16 +16,16 @@ from app.views.regime_map.axes import elsewhere, last_level, values
 from app.views.regime_map.choice_bars import Choice
 from app.views.sweep.curves import CancelledError, Curve, Curves, value_words
 from app.views.view import Side
-from simulator.along import Figures
+from simulator.analysis.along import Figures
+from simulator.analysis.regimes import Shift
 from simulator.errors import InputError
-from simulator.many import COLUMNS
 from simulator.prediction import Regime
-from simulator.regimes import Shift
-from simulator.scenario import Scenario, Value
+from simulator.scenario.scenario import Scenario, Value
+from simulator.simulate.traces import COLUMNS
 
 if TYPE_CHECKING:
     from app.plots.field import Floats
-    from simulator.sweep import Sweep
+    from simulator.analysis.sweep import Sweep
 
 Spot = tuple[int, int]
 """A point of a map: its column along x and its row along y."""
@@ -49,7 +49,7 @@ class Chart:
     done: bool = False
 
     def figures(self, spot: Spot) -> dict[str, float]:
-        """The columns of simulator.sweep at a point; NaN where it has no answer."""
+        """The columns of simulator.analysis.sweep at a point; NaN where it has no answer."""
         assert self.field is not None
         row = spot[1] * len(self.x.values) + spot[0]
         return {name: float(self.field.mapped.sweep.columns[name][row]) for name in COLUMNS}

@@ -16,12 +16,12 @@ from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.views.strip import sheet
 from app.views.sweep.curves import CancelledError
 from app.views.view import Side
-from simulator.along import Figures
+from simulator.analysis.along import Figures
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.commands.seek import Search
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 ROWS = ("Largest batch that fits", "Smallest batch out of overhead", "Largest batch within")
 

@@ -13,7 +13,7 @@ from app.views.regime_map.choice_bars import Choice, ChoiceBars
 from app.views.sweep.canvas import SweepCanvas
 from app.views.sweep.curves import axis_name, value_words, within_words
 from app.views.view import Side
-from simulator.regimes import Shift
+from simulator.analysis.regimes import Shift
 
 
 class ThroughCursor(QWidget):

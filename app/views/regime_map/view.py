@@ -20,7 +20,7 @@ from app.views.regime_map.through_cursor import ThroughCursor
 from app.views.strip import Strip
 from app.views.sweep.curves import CancelledError, axis_name, moved, within_words
 from app.views.view import Question, Side, View
-from simulator.scenario import Value
+from simulator.scenario.scenario import Value
 
 _COLOUR = "colour: the largest share"
 

@@ -15,7 +15,7 @@ from app.views.labels import Labels
 from app.views.paint import Paint, pill_box, width
 from app.views.roofline.scene import Ceiling, Roof
 from app.views.scale import Scale
-from simulator.ceilings import Rate
+from simulator.timing.ceilings import Rate
 
 _PARTS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 

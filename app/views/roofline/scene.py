@@ -10,9 +10,9 @@ import numpy as np
 from app.quantities import number, scaled
 from app.report.figures import causes
 from app.views.launches import Alike
-from simulator.ceilings import Rate, peaks, rates
 from simulator.prediction import Prediction
-from simulator.profiles import learned
+from simulator.timing.ceilings import Rate, peaks, rates
+from simulator.timing.profile import learned
 
 _LEAST_INTENSITY = 1e-3
 _DECADES = 6.5  # below the highest ceiling that are shown

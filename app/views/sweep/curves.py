@@ -13,11 +13,11 @@ from app.quantities import number, plain
 from app.views.scale import Floats
 from app.views.sweep.measured import Point, points
 from app.views.view import Side
-from simulator.along import Figures
+from simulator.analysis.along import Figures
+from simulator.analysis.regimes import Shift
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Regime
-from simulator.regimes import Shift
-from simulator.scenario import Scenario, Value
+from simulator.scenario.scenario import Scenario, Value
 
 NAMES = {"batch": "Batch", "seq": "Sequence length"}
 """The axes, with what they are called."""
@@ -30,7 +30,7 @@ _PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a tr
 
 @dataclass(frozen=True)
 class Curve:
-    """A side along an axis: `columns` are those of simulator.sweep at `values`, in their order.
+    """A side along an axis: `columns` are those of simulator.analysis.sweep at `values`, in their order.
     `here` is where the side itself is; `measured` what was timed of it."""
 
     side: Side
@@ -138,7 +138,7 @@ def place_of(side: Side, axis: str) -> float:
 
 def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
     """A scenario at a value of an axis, without what it said of that axis before."""
-    from simulator.sweep import axis as axis_of
+    from simulator.analysis.sweep import axis as axis_of
 
     kept = tuple(a for a in scenario.whatifs if a.name != axis)
     if not kept and axis in _FIELDS:
@@ -194,7 +194,7 @@ def curves(
 
 def _curve(side: Side, here: float, line: Line, sweep: object,
            tried: tuple[tuple[float, Figures], ...]) -> Curve:  # fmt: skip
-    from simulator.sweep import COLUMNS, Sweep
+    from simulator.analysis.sweep import COLUMNS, Sweep
 
     assert isinstance(sweep, Sweep)
     known = {

@@ -10,8 +10,8 @@ from app.background.answer import batch_and_seq
 from app.quantities import number, seconds
 from app.views.view import Side
 from simulator.errors import InputError
-from simulator.measured_steps import alike
-from simulator.profiler_trace import read
+from simulator.measured.profiler_trace import read
+from simulator.measured.steps import alike
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from app.views.paint import Paint, pill_box
 from app.views.scale import Scale
 from app.views.sweep.axes import Halves
 from app.views.sweep.curves import value_words
+from simulator.analysis.regimes import Shift
 from simulator.prediction import Regime
-from simulator.regimes import Shift
 
 
 def lines(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:

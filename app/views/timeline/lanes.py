@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from app.views.launches import NAMED
 from app.views.scale import Floats, Scale
-from simulator.fusion.replays import Replays
-from simulator.issued import issued
+from simulator.fusion.host.replays import Replays
 from simulator.prediction import REGIMES, Prediction
+from simulator.schedule.launch_plan import issued
 
 Ints = NDArray[np.int64]
 HOST_WAIT, SYNC_WAIT = "waiting for the host", "waiting for a sync"

@@ -17,7 +17,7 @@ from app.views.combinations.view import Combinations
 from app.views.sweep.curves import CancelledError
 from app.views.view import Side
 from simulator.prediction import REGIMES
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
 

@@ -18,7 +18,7 @@ from app.views.factory.paint import BOXES
 from app.views.factory.plan import cells, plan
 from app.views.factory.view import Factory
 from app.views.view import Side
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from tests.app.views.conftest import picture, svg
 
 

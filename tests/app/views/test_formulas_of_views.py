@@ -23,9 +23,9 @@ from app.views.sweep.view import Sweep
 from app.views.timeline.canvas import Spot
 from app.views.timeline.view import Timeline
 from app.views.view import Side, View
-from simulator.compare import Step
-from simulator.issued import issued
+from simulator.analysis.compare import Step
 from simulator.prediction import Prediction
+from simulator.schedule.launch_plan import issued
 
 _NOWHERE = QPoint(-1, -1)
 _AT = {"period_s": 5e-3, "gpu_busy_s": 3.5e-3, "low_s": 4.7e-3, "high_s": 5.3e-3,

@@ -12,7 +12,7 @@ from app.theme import DARK, LIGHT, Theme
 from app.views.lessons.attempt import Attempt
 from app.views.lessons.view import Lessons
 from app.views.view import Side
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 from tests.app.views.conftest import picture, pointer
 
 TOP = """format = "ridgepoint-lesson"

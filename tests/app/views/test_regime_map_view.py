@@ -18,10 +18,10 @@ from app.views.regime_map.ground import ground
 from app.views.regime_map.view import RegimeMap
 from app.views.sweep.curves import Curve
 from app.views.view import Side
-from simulator.many import COLUMNS
+from simulator.analysis.regimes import next_shift
 from simulator.modes import MODES
-from simulator.regimes import next_shift
-from simulator.scenario import Applied, Scenario, predict
+from simulator.scenario.scenario import Applied, Scenario, predict
+from simulator.simulate.traces import COLUMNS
 from tests.app.views.conftest import picture, pointer, svg
 
 WIDE = (1000, 600)

@@ -11,7 +11,7 @@ from app.views.launches import alike
 from app.views.roofline.scene import overhead_parts, roof
 from app.views.roofline.view import Roofline
 from app.views.view import Side
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.prediction import Prediction
 from tests.app.views.conftest import picture, pointer, svg
 

@@ -14,7 +14,7 @@ from app.views.modules.on_part import Change, choices, dropped, pattern
 from app.views.modules.tree import Part, module_tree
 from app.views.modules.view import WhereTimeGoes
 from app.views.view import Side
-from simulator.scenario import Applied, Scenario, predict
+from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.whatif import whatifs
 
 GPT = Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, dtype="bf16")

@@ -13,7 +13,7 @@ from app.views.ops.launch_groups import By, groups
 from app.views.ops.on_row import on_row, parts_of, patterns, row_choices
 from app.views.ops.view import OpTable
 from app.views.view import Side
-from simulator.scenario import Applied, Scenario, predict
+from simulator.scenario.scenario import Applied, Scenario, predict
 
 GPT = Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, training=True)
 RESNET = Scenario("resnet50", batch=1)

@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from simulator.fusion import fused
-from simulator.fusion.anew import instructions
-from simulator.fusion.arithmetic import in_registers
+from simulator.fusion.lowering.arithmetic import in_registers
+from simulator.fusion.lowering.recompute import instructions
 from simulator.fusion.node import Anew, Node
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.records import Signature
 from simulator.tracing import trace_call
 

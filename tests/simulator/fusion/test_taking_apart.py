@@ -7,12 +7,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simulator.fusion import fused
-from simulator.fusion.functional import functional
-from simulator.fusion.taking_apart import taken_apart
-from simulator.hardware import gpu
-from simulator.memory import carried_bytes
+from simulator.fusion.passes.functional import functional
+from simulator.fusion.passes.joint_decompositions import taken_apart
+from simulator.hardware.gpu import gpu
 from simulator.networks.output import Output
 from simulator.records import Op, Trace
+from simulator.schedule.memory import carried_bytes
 from simulator.tracing import trace
 
 H200 = gpu("h200")

@@ -12,19 +12,19 @@ from itertools import combinations
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.simulator.fusion.torch_partition import loss_of, torch_keeps
 from torch import Tensor, nn
 
 from simulator.costs import works
 from simulator.costs.registry import COSTS
 from simulator.costs.views import nothing
-from simulator.memory import carried_bytes, memory
+from simulator.fusion.passes.budget import _left_out  # pyright: ignore[reportPrivateUsage]
+from simulator.fusion.passes.op_types import RECOMPUTABLE, is_view
+from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated
 from simulator.records import Trace
-from simulator.rematerialization import Joint, kept_within, repeated
-from simulator.rematerialization.budget import _left_out  # pyright: ignore[reportPrivateUsage]
-from simulator.rematerialization.op_types import RECOMPUTABLE, is_view
+from simulator.schedule.memory import carried_bytes, memory
 from simulator.tracing import trace
 from tests.simulator.conftest import small
-from tests.simulator.rematerialization.torch_partition import loss_of, torch_keeps
 
 ROWS, WIDTH = 64, 32
 ONE = ROWS * WIDTH * 4  # bytes of an activation in fp32: 64·32·4 = 8192

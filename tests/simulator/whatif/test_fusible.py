@@ -6,13 +6,13 @@ from itertools import combinations
 
 import pytest
 
-from simulator.advice import advise, sample_s
+from simulator.analysis.advice import advise, sample_s
+from simulator.analysis.fusible import fusible
 from simulator.errors import InputError
 from simulator.prediction import Prediction
-from simulator.profiles import learned
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
+from simulator.timing.profile import learned
 from simulator.whatif import apply, parse
-from simulator.whatif.fusible import fusible
 from tests.simulator.whatif.conftest import asked
 
 BERT = asked("bert-base", seq=64, dtype="fp16")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from simulator.scenario import Applied, Scenario, predict
+from simulator.analysis.block_diagram import OUTSIDE, Joining
+from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.whatif import apply
-from simulator.whatif.fusing import Choice
-from simulator.whatif.joining import OUTSIDE, Joining
+from simulator.whatif.edits.fusing import Choice
 
 ASKED = Scenario("bert-base", batch=64, seq=128, dtype="bf16", sizes={"layers": 2})
 VALUE = 64 * 128 * 768 * 2  # of bfloat16: one activation of the width, 12,582,912 bytes

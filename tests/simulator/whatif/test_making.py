@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from simulator.whatif import tracing_ask
-from simulator.whatif.lines import Line, expecting
-from simulator.whatif.setting import setting
+from simulator.scenario import trace_source
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_families import Line, expecting
 from tests.simulator.whatif.conftest import asked
 
 BERT = setting(asked("bert-base", dtype="fp16", batch=2, seq=16, sizes={"layers": 1, "vocab": 64}))
@@ -16,24 +16,24 @@ BERT = setting(asked("bert-base", dtype="fp16", batch=2, seq=16, sizes={"layers"
 
 @pytest.fixture(autouse=True)
 def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv(tracing_ask.FOLDER_VARIABLE, raising=False)
-    tracing_ask.forget()
-    tracing_ask.keep_on_disk(tmp_path)
+    monkeypatch.delenv(trace_source.FOLDER_VARIABLE, raising=False)
+    trace_source.forget()
+    trace_source.keep_on_disk(tmp_path)
     yield
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
 
 
 def test_each_trace_is_told_of_as_it_is_made():
     told: list[int] = []
-    tracing_ask.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
+    trace_source.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
     assert len(told) == 1
-    tracing_ask.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
+    trace_source.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
     assert len(told) == 1  # it is there
-    tracing_ask.make(BERT.ask, BERT.gpu, ("batch", 16), lambda: told.append(1))
+    trace_source.make(BERT.ask, BERT.gpu, ("batch", 16), lambda: told.append(1))
     assert len(told) >= 5
     count = len(told)
-    tracing_ask.plain(replace(BERT.ask, batch=3, seq=24), BERT.gpu)
+    trace_source.plain(replace(BERT.ask, batch=3, seq=24), BERT.gpu)
     assert len(told) == count  # not asked by `make`
 
 
@@ -45,13 +45,13 @@ def test_a_family_along_one_size_answers_where_nothing_is_traced(
     line: Line, points: list[tuple[int, int]], tmp_path: Path
 ):
     asks = [replace(BERT.ask, batch=batch, seq=seq) for batch, seq in points]
-    fresh = [tracing_ask._run(ask, BERT.gpu) for ask in asks]
-    tracing_ask.make(replace(BERT.ask, batch=points[0][0], seq=points[0][1]), BERT.gpu, line)
-    tracing_ask.forget()
-    tracing_ask.keep_on_disk(tmp_path)
-    tracing_ask.trace_elsewhere()
+    fresh = [trace_source._run(ask, BERT.gpu) for ask in asks]
+    trace_source.make(replace(BERT.ask, batch=points[0][0], seq=points[0][1]), BERT.gpu, line)
+    trace_source.forget()
+    trace_source.keep_on_disk(tmp_path)
+    trace_source.trace_elsewhere()
     with expecting(*((20, 1) if line[0] == "batch" else (1, 20))):
-        found = [tracing_ask.plain(ask, BERT.gpu) for ask in asks]
+        found = [trace_source.plain(ask, BERT.gpu) for ask in asks]
     for ours, theirs in zip(found, fresh, strict=True):
         assert [op.signature for op in ours.ops] == [op.signature for op in theirs.ops]
         assert (ours.storages == theirs.storages) is True

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import pytest
 
+from simulator.analysis.trials import TRIALS, UNTRIED
 from simulator.errors import InputError
-from simulator.scenario import Applied
+from simulator.scenario.module_pattern import block
+from simulator.scenario.parameters import Range
+from simulator.scenario.scenario import Applied
+from simulator.scenario.setting import Setting
 from simulator.whatif import GROUPS, apply, hardware, parse, spelled, whatif, whatifs
-from simulator.whatif.module_pattern import block
-from simulator.whatif.parameters import Range
-from simulator.whatif.setting import Setting
-from simulator.whatif.trials import TRIALS, UNTRIED
 from tests.simulator.whatif.conftest import asked
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.hardware import gpus
+from simulator.hardware.gpu import gpus
 from simulator.records import Trace
-from simulator.scenario import Scenario, predict
-from simulator.whatif import apply, lines, tracing_ask
-from simulator.whatif.lines import expecting
-from simulator.whatif.seen import seen
-from simulator.whatif.setting import setting
+from simulator.scenario import trace_families, trace_source
+from simulator.scenario.gpu_class import seen
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_families import expecting
+from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
 BERT = asked("bert-base", dtype="fp16", seq=16)
@@ -24,33 +25,33 @@ BERT = asked("bert-base", dtype="fp16", seq=16)
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv(tracing_ask.FOLDER_VARIABLE, raising=False)
-    tracing_ask.forget()
+    monkeypatch.delenv(trace_source.FOLDER_VARIABLE, raising=False)
+    trace_source.forget()
     yield
-    tracing_ask.forget()
+    trace_source.forget()
 
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Batch and sequence of every trace that is really made."""
     made: list[tuple[int, int]] = []
-    run = tracing_ask._run
+    run = trace_source._run
 
     def counted(ask: Any, gpu: Any) -> Trace:
         made.append((ask.batch, ask.seq))
         return run(ask, gpu)
 
-    monkeypatch.setattr(tracing_ask, "_run", counted)
+    monkeypatch.setattr(trace_source, "_run", counted)
     return made
 
 
 def fresh(scenario: Scenario) -> Trace:
     found = setting(scenario)
-    return tracing_ask._run(tracing_ask._settled(found.ask), found.gpu)
+    return trace_source._run(trace_source._settled(found.ask), found.gpu)
 
 
 def trace(scenario: Scenario) -> Trace:
-    return tracing_ask.traced(setting(scenario))
+    return trace_source.traced(setting(scenario))
 
 
 def same(ours: Trace, theirs: Trace) -> bool:
@@ -82,7 +83,7 @@ def test_cards_that_look_alike_have_one_trace(name: str, more: dict[str, Any]) -
         there = fresh(replace(base, gpu=card.id))
         like = first.setdefault(seen(name, card), there)
         others += like is not there
-        assert same(tracing_ask._named(like, card.id), there)
+        assert same(trace_source._named(like, card.id), there)
     assert len(first) + others == len(CARDS)
     assert others or name == "lstm"
 
@@ -98,11 +99,11 @@ def test_a_family_answers_from_the_fourth_batch_on(runs: list[Any]) -> None:
         predict(replace(BERT, batch=batch))
     assert runs == [(2, 16), (3, 16), (5, 16)]
     found = setting(replace(BERT, batch=9))
-    assert tracing_ask.reason_to_trace(found.ask, found.gpu) is not None
+    assert trace_source.reason_to_trace(found.ask, found.gpu) is not None
     predict(replace(BERT, batch=9))
     fitted = len(runs)
     assert 3 < fitted < 12
-    assert tracing_ask.reason_to_trace(found.ask, found.gpu) is None
+    assert trace_source.reason_to_trace(found.ask, found.gpu) is None
     for batch in (1, 7, 64, 333):
         there = replace(BERT, batch=batch)
         assert same(trace(there), fresh(there))
@@ -158,7 +159,7 @@ def test_a_family_that_differs_from_a_trace_is_dropped(
         def reason_to_retrace(self, batch: int, seq: int | None) -> None:
             return None
 
-    monkeypatch.setattr(lines.Symbolic, "fit", lambda *args, **kwargs: Wrong())
+    monkeypatch.setattr(trace_families.Symbolic, "fit", lambda *args, **kwargs: Wrong())
     trace(replace(BERT, batch=2))
     with expecting(100):
         for batch in (5, 6):
@@ -167,25 +168,25 @@ def test_a_family_that_differs_from_a_trace_is_dropped(
 
 
 def test_traces_on_disk(tmp_path: Path, runs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    tracing_ask.keep_on_disk(tmp_path)
+    trace_source.keep_on_disk(tmp_path)
     p = predict(BERT)
     assert len(runs) == 1 and len(list(tmp_path.glob("*.trace"))) == 1
-    tracing_ask.forget()
-    tracing_ask.keep_on_disk(tmp_path)
+    trace_source.forget()
+    trace_source.keep_on_disk(tmp_path)
     q = predict(replace(BERT, gpu="b200"))
     assert same(predict(BERT).trace, p.trace) and predict(BERT).period_s == p.period_s
     assert len(runs) == 1 and q.trace.gpu == "b200_sxm"
     found = setting(BERT)
-    assert tracing_ask.facts(found.ask, found.gpu) == ("bert-base", 4, 16)
+    assert trace_source.facts(found.ask, found.gpu) == ("bert-base", 4, 16)
     predict(apply(BERT, "sdpa", {"backend": "math"}))
     assert len(runs) == 2  # another trace
-    tracing_ask.forget()
-    monkeypatch.setenv(tracing_ask.FOLDER_VARIABLE, "off")
-    tracing_ask.keep_on_disk(tmp_path)
+    trace_source.forget()
+    monkeypatch.setenv(trace_source.FOLDER_VARIABLE, "off")
+    trace_source.keep_on_disk(tmp_path)
     predict(BERT)
     assert len(runs) == 3
-    tracing_ask.forget()
-    monkeypatch.setenv(tracing_ask.FOLDER_VARIABLE, str(tmp_path / "mine"))
-    tracing_ask.keep_on_disk(tmp_path)
+    trace_source.forget()
+    monkeypatch.setenv(trace_source.FOLDER_VARIABLE, str(tmp_path / "mine"))
+    trace_source.keep_on_disk(tmp_path)
     predict(BERT)
     assert len(list((tmp_path / "mine").glob("*.trace"))) == 1
