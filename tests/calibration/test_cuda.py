@@ -17,7 +17,7 @@ from calibration.cuda import (
 )
 from calibration.cuda.compile import Kernel, with_macros
 from calibration.cuda.traffic import Traffic, ceil_div
-from calibration.log import read
+from calibration.measure.log import read
 from calibration.sweeps.registry import OPERATIONS, Point
 
 SMS = 132  # of an H200

@@ -1,6 +1,6 @@
 """What a GPU was asked to do against what is traced without one, for every recorded network.
 
-`python -m calibration.fidelity PATTERN` names what differs.
+`python -m calibration.validate.trace_fidelity PATTERN` names what differs.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import pytest
 
-from calibration.cases import CASES
-from calibration.fidelity import compare, retrace
-from calibration.recordings import Recording, recordings
+from calibration.cases.networks import CASES
+from calibration.record.read import Recording, recordings
+from calibration.validate.trace_fidelity import compare, retrace
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
 

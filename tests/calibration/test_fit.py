@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibration.curve_fit import fit_curve
-from calibration.fit import base
-from calibration.leaving_overhead import Sweep, crossing, growth
+from calibration.fit.curve import fit_curve
+from calibration.fit.gpu import base
+from calibration.fit.residual import fit_residual
 from calibration.outcome import Outcome, summarised, summary, table
-from calibration.residual_fit import fit_residual
-from calibration.samples import Sample, match, merged
+from calibration.record.samples import Sample, match, merged
+from calibration.validate.batch_sweeps import Sweep, crossing, growth
 from simulator.costs import Work
 from simulator.hardware.gpu import gpu
 from simulator.timing.roofline import roofs

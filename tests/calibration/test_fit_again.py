@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from calibration.fit import base, fit
-from calibration.log import read
-from calibration.recordings import MEASUREMENTS
+from calibration.fit.gpu import base, fit
+from calibration.measure.log import read
+from calibration.record.library_samples import lowered, samples
+from calibration.record.read import MEASUREMENTS
 from calibration.sweeps import points
-from calibration.swept import lowered, samples
 from simulator.hardware.gpu import gpu
 from simulator.timing.profile import profile
 from simulator.timing.roofline import curve

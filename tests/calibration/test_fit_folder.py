@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from calibration.fit_folder import graph_gap, host_profile, main
-from calibration.log import Measurements
+from calibration.fit.folder import graph_gap, host_profile, main
+from calibration.measure.log import Measurements
 from simulator.errors import InputError
 from simulator.hardware.host import host
 

@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("triton", reason="Triton is made for Linux alone")
 
 from calibration.fused import VARIANTS
-from calibration.gains import external, fused, hiding, passes
+from calibration.record.fusion_samples import external, fused, hiding, passes
+from calibration.record.library_samples import lowered
 from calibration.sweeps.registry import Point
-from calibration.swept import lowered
 from simulator.hardware.gpu import gpu
 from simulator.tracing import trace_call
 

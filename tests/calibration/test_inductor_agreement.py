@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from calibration.inductor_agreement import Agreement, agreement, matched, stored
-from calibration.inductor_schedules import cases
+from calibration.record.inductor_schedules import cases
+from calibration.validate.inductor_agreement import Agreement, agreement, matched, stored
 
 ROWS = {row.case.name: row for row in stored()}
 

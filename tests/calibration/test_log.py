@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from calibration.log import Log, decoded, encoded, read
+from calibration.measure.log import Log, decoded, encoded, read
 from simulator.errors import InputError
 
 HEADER = {"gpu": "NVIDIA H200", "sheet": "h200_sxm", "torch": "2.11.0", "cuda": "13.0",
@@ -232,7 +232,7 @@ def test_another_failure_of_the_disk(tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from calibration.log import Log
+from calibration.measure.log import Log
 with Log(Path(sys.argv[1]), {"gpu": "x"}) as log:
     begin = len(log.found.samples)
     for n in range(begin, 10**9):

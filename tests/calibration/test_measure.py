@@ -14,11 +14,11 @@ import pytest
 import torch
 
 from calibration import __main__ as command
-from calibration import measure
-from calibration.host_index import ON_CPU, ON_GPU, index, suite
-from calibration.kernels import Kernel
-from calibration.log import Log, read
-from calibration.measure import BLOCK, Progress, Sweep, load, planned, spoken
+from calibration.measure import run as measure
+from calibration.measure.host_index import ON_CPU, ON_GPU, index, suite
+from calibration.measure.kernels import Kernel
+from calibration.measure.log import Log, read
+from calibration.measure.run import BLOCK, Progress, Sweep, load, planned, spoken
 from calibration.sweeps.registry import Operation, Point
 from simulator.errors import InputError, RidgepointError
 
@@ -293,7 +293,9 @@ def test_the_index_is_a_median_of_ratios() -> None:
 def test_measuring_the_host_needs_no_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("calibration.host_index.suite", lambda gpu: {"views@cpu": 2e-6, "gpu": gpu})
+    monkeypatch.setattr(
+        "calibration.measure.host_index.suite", lambda gpu: {"views@cpu": 2e-6, "gpu": gpu}
+    )
     for _ in range(2):
         command.run(["measure", str(tmp_path), "--host-only"])
     found = read(tmp_path / "host.jsonl")

@@ -1,4 +1,4 @@
-from calibration.measured_steps import text
+from calibration.record.measured_steps import text
 from simulator.measured.steps import FOLDER, steps
 
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from calibration import validation
-from calibration.fidelity import retrace
-from calibration.log import read
+from calibration.measure.log import read
 from calibration.outcome import Outcome, summary, table
-from calibration.recordings import MEASUREMENTS, Timed, recordings
-from calibration.single_ops import ratios
+from calibration.record.library_samples import Swept, lowered
+from calibration.record.read import MEASUREMENTS, Timed, recordings
 from calibration.sweeps import Point, points
-from calibration.swept import Swept, lowered
-from calibration.validation import README, by_turns, calls, host_of, interval, outcomes, put
+from calibration.validate import report
+from calibration.validate.report import README, by_turns, calls, host_of, interval, outcomes, put
+from calibration.validate.single_ops import ratios
+from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.costs import Work
 from simulator.hardware.gpu import gpu as find_gpu
@@ -80,7 +80,7 @@ def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatc
         work_s = slower * host.reference["linears/fp32/inference/b4s0@cpu"]
         rounds.append((work_s, fused / 2, eager / 2 / 1.5))
     step = Timed(case, 1.0, 1.0, 1.0, 1, 1, [], {}, None, rounds)
-    monkeypatch.setattr(validation, "timed", lambda suite: [step])
+    monkeypatch.setattr(report, "timed", lambda suite: [step])
     period, gain = by_turns()
     assert (period.figure, period.ratio) == ("period", pytest.approx(2))
     assert (gain.figure, gain.ratio) == ("speed-up", pytest.approx(1.5))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from calibration.written_back import Case, cases, figures
+from calibration.record.written_back import Case, cases, figures
 from simulator.hardware.gpu import gpu
 from simulator.timing import kernel_models
 

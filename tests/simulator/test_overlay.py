@@ -1,5 +1,5 @@
 """Measured steps laid over their predictions. The traces were recorded on an H200 by
-calibration/profiler_traces.py."""
+calibration/record/profiler_traces.py."""
 
 import gzip
 import json
