@@ -45,7 +45,7 @@ def advise(
 ) -> None:
     """What is worth doing: each what-if tried, ranked by its gain end to end."""
     from app import outputs, progress
-    from app.scenario import subject
+    from app.answers.subject import subject
     from simulator.analysis.advice import advise as run
 
     written.check()
@@ -54,7 +54,7 @@ def advise(
     with progress.shown() as step:
         found = subject(scenario, step)
         advised = run(scenario, by.value, progress.counted(step, "what-ifs"), prices=prices)
-    from app.report.figures import title
+    from app.answers.figures import title
 
     heading = title(advised.baseline, found)
     if written.json:
@@ -69,7 +69,7 @@ def advise(
         outputs.write("--csv", written.csv, csv_text(COLUMNS, rows))
     if written.png or written.svg:
         from app.plots.advice import AdvicePicture
-        from app.plots.drawing import draw
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: AdvicePicture(theme, advised, heading, top))
     if written.printed:
@@ -172,10 +172,10 @@ _TITLES = {
 def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     from rich.text import Text
 
+    from app.answers.subject import worded
     from app.quantities import between, number, percent, seconds
     from app.report.sides import BETTER
     from app.report.tables import numbers, table, words
-    from app.scenario import worded
 
     shown = table(_TITLES[what])
     words(shown, "what-if, and why")

@@ -30,7 +30,7 @@ from app.commands.options import (
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.scenario import Subject
+    from app.answers.subject import Subject
     from simulator.analysis.compare import Comparison
     from simulator.scenario.scenario import Scenario
 
@@ -63,7 +63,7 @@ def compare(
 ) -> None:  # fmt: skip
     """Up to four scenarios: what each change does, what moved, which regimes flipped."""
     from app import outputs, progress
-    from app.scenario import relabelled, subject
+    from app.answers.subject import relabelled, subject
     from simulator.analysis.compare import compare as run
 
     written.check()
@@ -87,7 +87,7 @@ def compare(
         outputs.write("--csv", written.csv, csv_text(columns, rows_of(found)))
     if written.png or written.svg:
         from app.plots.compare import ComparePicture
-        from app.plots.drawing import draw
+        from app.widgets.drawing import draw
 
         names = tuple(side.name for side in sides)
         draw(written, lambda theme: ComparePicture(theme, found, names))
@@ -166,9 +166,9 @@ def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], t
     from rich.console import Console, Group
     from rich.text import Text
 
+    from app.answers.figures import title
     from app.report import sides as shown
     from app.report.compared import ratio
-    from app.report.figures import title
 
     console = Console(highlight=False)
     width = min(console.width, 120)

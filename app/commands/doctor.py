@@ -104,7 +104,7 @@ def _hosts() -> str:
 
 
 def _prediction() -> str:
-    from app.scenario import Scenario, predict, subject
+    from app.answers.subject import Scenario, predict, subject
 
     asked = Scenario("mlp-tiny")
     p = predict(asked, subject(asked))

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from app.commands.options import Opening, Theme, expanded
-from app.display import INSTEAD, need_display
 from app.plots import QT, need_qt
+from app.widgets.display import INSTEAD, need_display
 
 _BEFORE_QT = (
     "app.examples",
-    "app.background.answer",
+    "app.answers.answer",
     "app.formulas.step",
     "simulator.analysis.advice",
 )
@@ -31,6 +31,6 @@ def explore(
         import_module(name)
     need_qt("the explorer needs", f", {INSTEAD}", QT)
     need_display()
-    from app.window.start import run
+    from app.explorer.window.start import run
 
     raise typer.Exit(run(wanted, theme.value if theme else None))

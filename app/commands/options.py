@@ -244,7 +244,7 @@ def options(
     data_size: list[str] | None,
 ) -> Options:  # fmt: skip
     """The options that were given, as fields of a scenario."""
-    from app.scenario import data_sizes, sizes
+    from app.answers.subject import data_sizes, sizes
 
     fields = {
         "gpu": gpu, "host": host, "batch": batch, "seq": seq, "dtype": dtype and dtype.value,

@@ -43,7 +43,8 @@ def predict(
     ] = False,
 ) -> None:
     """How long a step takes, why, and whether it fits."""
-    from app import outputs, progress, scenario
+    from app import outputs, progress
+    from app.answers import subject
     from simulator.measured.overlay import overlay
     from simulator.measured.profiler_trace import read
 
@@ -57,8 +58,8 @@ def predict(
             _need_compiled(option, wanted)
     profiled = read(measured) if measured else None
     with progress.shown() as step:
-        found = scenario.subject(wanted, step)
-        p = (scenario.predict_exactly if exact else scenario.predict)(wanted, found, step)
+        found = subject.subject(wanted, step)
+        p = (subject.predict_exactly if exact else subject.predict)(wanted, found, step)
     laid = overlay(p, profiled) if profiled else None
     if json:
         from app.report.exports import as_json
@@ -73,7 +74,7 @@ def predict(
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
     if html:
-        from app.commands.command_line import as_command
+        from app.answers.as_command import as_command
         from app.html.page import as_html
 
         outputs.write("--html", html, as_html(p, found, as_command(wanted)))
@@ -118,12 +119,13 @@ def trace(
     ],
 ) -> None:
     """Write down a network's ops, to be predicted later without torch."""
-    from app import outputs, progress, scenario
+    from app import outputs, progress
+    from app.answers import subject
 
     outputs.check("--output", output)
     wanted = asked.scenario
     with progress.shown() as step:
-        found = scenario.subject(wanted, step)
+        found = subject.subject(wanted, step)
     write_trace("--output", output, found.trace)
     if output != outputs.STDOUT:
         ops = len(found.trace.ops)
@@ -146,10 +148,10 @@ def write_trace(option: str, target: str, trace: Trace) -> None:
         outputs.write(option, target, path.read_text("utf-8") + "\n")
 
 
-def write_scenario(target: str | None, scenario: Scenario) -> None:
+def write_scenario(target: str | None, subject: Scenario) -> None:
     """A scenario as its TOML file, or to standard output."""
     if target:
         from app import outputs
         from simulator.scenario.scenario_file import text
 
-        outputs.write("--save-scenario", target, text(scenario))
+        outputs.write("--save-scenario", target, text(subject))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.commands.axes import Line
+    from app.answers.axes import Line
     from simulator.analysis.regimes import RegimeMap
     from simulator.analysis.sweep import Sweep
     from simulator.scenario.scenario import Scenario
@@ -51,8 +51,8 @@ def regime_map(
 ) -> None:  # fmt: skip
     """Which regime rules over two axes, with the boundaries between them."""
     from app import outputs, progress
-    from app.commands.axes import line
-    from app.scenario import heading_of, subject
+    from app.answers.axes import line
+    from app.answers.subject import heading_of, subject
 
     written.check()
     scenario = asked.scenario
@@ -74,8 +74,8 @@ def regime_map(
         rows = rows_of(mapped)
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
     if written.png or written.svg:
-        from app.plots.drawing import draw
         from app.plots.regime_map import MapPicture
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: MapPicture(theme, mapped, heading))
     if written.printed:

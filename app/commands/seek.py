@@ -74,8 +74,8 @@ def seek(
 ) -> None:  # fmt: skip
     """The batch that fits, leaves overhead or meets a goal; the rate that flips the regime."""
     from app import outputs, progress
-    from app.report.figures import title
-    from app.scenario import subject
+    from app.answers.figures import title
+    from app.answers.subject import subject
     from simulator.scenario.scenario import predict
 
     written.check(save_scenario=save_scenario)
@@ -104,8 +104,8 @@ def seek(
         rows = [entry(search) for search in searches]
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
     if written.png or written.svg:
-        from app.plots.drawing import draw
         from app.plots.seek import SeekPicture
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: SeekPicture(theme, searches, heading, base))
     if searches[0].sought:

@@ -14,7 +14,7 @@ from app.commands.options import Question, With, Written, changed, expanded, wha
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.commands.axes import Line
+    from app.answers.axes import Line
     from app.progress import Step
     from simulator.analysis.along import Figures, Watch
     from simulator.analysis.regimes import Shift
@@ -53,8 +53,8 @@ class Swept:
 def sweep(asked: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
     """Time, throughput and shares against batch, sequence or any axis."""
     from app import outputs, progress
-    from app.commands.axes import line
-    from app.scenario import heading_of, subject
+    from app.answers.axes import line
+    from app.answers.subject import heading_of, subject
 
     written.check()
     scenario = asked.scenario
@@ -78,8 +78,8 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
         columns = list(rows[0])
         outputs.write("--csv", written.csv, csv_text(columns, rows))
     if written.png or written.svg:
-        from app.plots.drawing import draw
         from app.plots.sweep import SweepPicture
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: SweepPicture(theme, found, heading))
     if written.printed:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from app.answers.figures import PRODUCTS
+from app.answers.groups import short_dtype
 from app.quantities import count_of, data, number, percent, plain, scaled, seconds
-from app.report.figures import PRODUCTS
-from app.report.groups import short_dtype
 from simulator.prediction import Prediction
 from simulator.timing.rates import peak_flops_per_s
 

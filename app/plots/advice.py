@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFontMetricsF
 
-from app.plots.faces import font
+from app.answers.subject import worded
 from app.plots.lines import Stroke, polyline
 from app.plots.marks import Area, rectangle
 from app.plots.picture import Picture
 from app.quantities import percent, seconds
-from app.scenario import worded
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.fonts import font
 
 if TYPE_CHECKING:
     from simulator.analysis.advice import Advice, Advised

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from app.plots.lines import Rule
 from app.plots.marks import Area, Mark, polygon, rectangle
 from app.plots.picture import Picture
-from app.plots.scale import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.plots.shares import stacked
 from app.quantities import number, plain, seconds_unit
+from app.scenes.ticks import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.theme import CURVE_WIDTH, SECOND_WIDTH, SUPPORT_PX, Theme
 from simulator.prediction import REGIMES
 

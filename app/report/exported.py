@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from app.answers.subject import Progress, Subject, heading_of, predict, subject
 from app.quantities import cut, seconds
 from app.report.tables import numbers, table
-from app.scenario import Progress, Subject, heading_of, predict, subject
 from simulator.errors import InputError
 from simulator.fusion import Fused
 from simulator.kernel_source import Candidate, Told, candidates, fused_group, kernel, source

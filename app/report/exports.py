@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from app.report.figures import totals
+from app.answers.figures import totals
+from app.answers.subject import Subject
 from app.report.measured import rows
-from app.scenario import Subject
 from simulator.measured.overlay import Overlay
 from simulator.prediction import REGIMES, Kernel, Prediction
 

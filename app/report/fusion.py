@@ -10,7 +10,7 @@ from rich.text import Text
 
 from app.quantities import cut, data, scaled, seconds
 from app.report.tables import numbers, table, words
-from app.views.launches import starred
+from app.scenes.launches import starred
 from simulator.analysis.fusion_report import Again, Explanation, explain
 from simulator.prediction import Prediction
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from app.answers.subject import Scenario, Subject, predict, subject
 from app.cli import app
-from app.scenario import Scenario, Subject, predict, subject
 from simulator.formats.trace_file import save
 from simulator.prediction import Prediction
 from simulator.scenario import trace_source

@@ -5,14 +5,14 @@ import time
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.background.advising import Advising, Found
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.inspector.advice_panel import AdvicePanel, moved, title
-from app.inspector.goals import Goals
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
+from app.explorer.background.advising import Advising, Found
+from app.explorer.background.worker import Worker
+from app.explorer.inspector.advice_panel import AdvicePanel, moved, title
+from app.explorer.inspector.goals import Goals
+from app.explorer.state.session import Named, Session, State
 from app.theme import DARK
+from app.widgets.drawing import application
 from simulator.analysis.seek import batch_out_of_overhead
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import predict

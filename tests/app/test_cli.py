@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.scenario import DATA_SIZES, data_sizes, sizes
+from app.answers.subject import DATA_SIZES, data_sizes, sizes
 from simulator.errors import InputError
 from simulator.formats.trace_file import load
 from simulator.hardware.host import host
@@ -246,7 +246,7 @@ def test_an_interrupt_is_quiet(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("app.scenario.subject", interrupted)
+    monkeypatch.setattr("app.answers.subject.subject", interrupted)
     result = run("predict", "mlp-tiny")
     assert (result.exit_code, result.output) == (130, "")
 
@@ -366,14 +366,14 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 
 EXPLORE = """
 import sys
-import app.window.start
+import app.explorer.window.start
 from app.cli import main
-app.window.start.run = lambda *asked: 0
+app.explorer.window.start.run = lambda *asked: 0
 try:
     main()
 finally:
     heavy = [name for name in ("torch", "scipy", "transformers", "pyqtgraph", "rich", "asyncio",
-             "app.views.lessons.view", "app.gpu_editor.form") if name in sys.modules]
+             "app.views.lessons.view", "app.explorer.gpu_editor.form") if name in sys.modules]
     print("HEAVY", heavy)
 """
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from app import display
+from app.widgets import display
 from simulator.errors import InputError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X is asked on Linux")

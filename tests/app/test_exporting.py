@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.background.answer import Answer, answered
-from app.window.exporting import FORMS, export
+from app.answers.answer import Answer, answered
+from app.explorer.window.exporting import FORMS, export
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 

@@ -9,14 +9,14 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.gpu_editor.editor import Editor, begun
-from app.gpu_editor.sheet import Entry, Sheet, check_words, label, names
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
+from app.explorer.background.worker import Worker
+from app.explorer.gpu_editor.editor import Editor, begun
+from app.explorer.gpu_editor.sheet import Entry, Sheet, check_words, label, names
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.window import Window
 from app.theme import DARK
-from app.window.window import Window
+from app.widgets.drawing import application
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.hardware.gpu_keys import table

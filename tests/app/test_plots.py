@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets")
 
-from app.plots.field import _depth, across, fine, middle
 from app.plots.marks import mark_path
-from app.plots.scale import choice_ticks, decade_ticks, factor_ticks, linear_ticks, value_ticks
+from app.scenes.field import _depth, across, fine, middle
+from app.scenes.ticks import choice_ticks, decade_ticks, factor_ticks, linear_ticks, value_ticks
 from app.theme import THEMES
 
 Run = Callable[..., Any]
@@ -127,7 +127,7 @@ def test_ticks() -> None:
 def test_a_field_between_its_points() -> None:
     import numpy as np
 
-    from app.commands.axes import line
+    from app.answers.axes import line
     from simulator.scenario.scenario import Scenario
 
     tiny = Scenario("mlp-tiny")

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 PAINT = """
-from app.qt_none import keep_none
+from app.widgets.qt_none import keep_none
 keep_none()
 from PySide6.QtGui import QPainterPath
 path = QPainterPath()
@@ -20,7 +20,7 @@ def test_none_outlives_many_calls_of_qt() -> None:
 
 
 EMIT = """
-from app.qt_none import keep_none
+from app.widgets.qt_none import keep_none
 keep_none()
 from PySide6.QtCore import QObject, Signal
 class Bell(QObject):

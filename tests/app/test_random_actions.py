@@ -11,12 +11,12 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, qInstallMessageHandler
 from random_user import User
 
-from app.background.tracing import Tracing
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
-from app.window.window import Window
+from app.explorer.background.tracing import Tracing
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.window import Window
+from app.widgets.drawing import application
 from simulator.scenario import trace_source
 
 START = State((Named("Today", FIRST),))

@@ -8,15 +8,15 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
 from app import examples
-from app.background.answer import answered
-from app.background.answering import Answering
-from app.background.worker import Worker
+from app.answers.answer import answered
 from app.examples import FIRST
-from app.plots.drawing import application
+from app.explorer.background.answering import Answering
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.side_strip import SideStrip
 from app.quantities import number
-from app.state.session import Named, Session, State
 from app.theme import DARK
-from app.window.side_strip import SideStrip
+from app.widgets.drawing import application
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.setting import setting
 

@@ -19,20 +19,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.background.worker import Worker
-from app.commands.command_line import as_command
+from app.answers.as_command import as_command
 from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
-from app.state.session_file import load
-from app.views.canvas import Canvas
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session_file import load
+from app.explorer.window.leaving import Leaving
+from app.explorer.window.panel import export
+from app.explorer.window.window import Window
 from app.views.lessons.view import Lessons
 from app.views.timeline.view import Timeline
-from app.views.view import View
-from app.window.leaving import Leaving
-from app.window.panel import export
-from app.window.window import Window
+from app.widgets.canvas import Canvas
+from app.widgets.drawing import application
+from app.widgets.view import View
 from simulator.modes import MODES
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario, predict

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
-from app.window.window import Window
-from app.window.workspaces import ORDER
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.window import Window
+from app.explorer.window.workspaces import ORDER
+from app.widgets.drawing import application
 from simulator.scenario import trace_source
 
 

@@ -9,10 +9,10 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer
 from shiboken6 import delete
 
 from app import examples
-from app.background.answer import along_batch, answered
-from app.background.tracing import Tracing, key_of
-from app.background.worker import Worker
-from app.plots.drawing import application
+from app.answers.answer import along_batch, answered
+from app.explorer.background.tracing import Tracing, key_of
+from app.explorer.background.worker import Worker
+from app.widgets.drawing import application
 from simulator.errors import UntracedError
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF
 
-from app.plots.patterns import STACK
 from app.quantities import between, percent, seconds
 from app.theme import LABEL_PX, Theme
-from app.views.canvas import Card
-from app.views.paint import Paint, width
-from app.views.titled import Listed
+from app.widgets.canvas import Card
+from app.widgets.paint import Paint, width
+from app.widgets.patterns import STACK
+from app.widgets.titled import Listed
 from simulator.prediction import REGIMES
 
 _TIME_PX, _ROW_PX = 112.0, 17.0

@@ -15,7 +15,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.theme import DARK, LIGHT, Theme
-from app.views.view import Side, View
+from app.widgets.view import Side, View
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 

@@ -13,8 +13,8 @@ from app.formulas.formula import Formula
 from app.formulas.points import regime_at, time_at
 from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import seconds
+from app.scenes.factory import factory
 from app.views.compare.view import Compare
-from app.views.factory.figures import factory
 from app.views.factory.view import Factory
 from app.views.fusion.view import FusionView
 from app.views.modules.view import WhereTimeGoes
@@ -22,7 +22,7 @@ from app.views.regime_map.view import RegimeMap
 from app.views.sweep.view import Sweep
 from app.views.timeline.canvas import Spot
 from app.views.timeline.view import Timeline
-from app.views.view import Side, View
+from app.widgets.view import Side, View
 from simulator.analysis.compare import Step
 from simulator.prediction import Prediction
 from simulator.schedule.launch_plan import issued

@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from app.commands.axes import Line
+from app.answers.axes import Line
 from app.quantities import number, seconds
+from app.scenes.sweep_curves import finer, moved
 from app.theme import DARK, LIGHT, Theme
-from app.views.sweep.curves import finer, moved
 from app.views.sweep.view import Sweep
-from app.views.view import Side
+from app.widgets.view import Side
 from simulator.analysis.regimes import Shift
 from simulator.measured.profiler_trace import read
 from simulator.measured.steps import alike
