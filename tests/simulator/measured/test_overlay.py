@@ -16,7 +16,7 @@ from simulator.networks.loading import load
 from simulator.prediction import Prediction
 from simulator.tracing import trace
 
-TRACES = Path(__file__).parent / "profiler_traces"
+TRACES = Path(__file__).parents[1] / "profiler_traces"
 
 
 def _predicted(name: str, batch: int, seq: int | None, training: bool, **more: Any) -> Prediction:

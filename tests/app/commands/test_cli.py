@@ -16,7 +16,7 @@ from simulator.formats.trace_file import load
 from simulator.hardware.host import host
 
 Run = Callable[..., Any]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def lines(result: Any) -> str:

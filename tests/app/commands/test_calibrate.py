@@ -13,7 +13,7 @@ import pytest
 from app.commands import calibrate
 
 Run = Callable[..., Any]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -298,7 +298,7 @@ def test_an_id_reads_one_file_and_no_torch() -> None:
         "import sys; from simulator import hardware; hardware.gpu('h200-sxm'); "
         "print(hardware._parsed.cache_info().currsize, 'torch' in sys.modules)"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout == "1 False\n"

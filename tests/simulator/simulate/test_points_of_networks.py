@@ -17,7 +17,7 @@ from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
 from simulator.timing.profile import learned
 from tests.simulator.conftest import SMALL
-from tests.simulator.test_points import SHARES, family
+from tests.simulator.simulate.test_family import SHARES, family
 from tests.simulator.whatif.conftest import asked
 
 SEQ = 16

@@ -22,7 +22,7 @@ from calibration.measure.run import BLOCK, Progress, Sweep, load, planned, spoke
 from calibration.sweeps.registry import Operation, Point
 from simulator.errors import InputError, RidgepointError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def swept(name: str, count: int) -> Operation:

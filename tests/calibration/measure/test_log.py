@@ -17,7 +17,7 @@ from simulator.errors import InputError
 
 HEADER = {"gpu": "NVIDIA H200", "sheet": "h200_sxm", "torch": "2.11.0", "cuda": "13.0",
           "cudnn": 91900, "triton": "3.6.0", "cpu": "one"}  # fmt: skip
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def row(n: int, **what: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from itertools import combinations
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.simulator.fusion.torch_partition import loss_of, torch_keeps
 from torch import Tensor, nn
 
 from simulator.costs import works
@@ -25,6 +24,7 @@ from simulator.records import Trace
 from simulator.schedule.memory import carried_bytes, memory
 from simulator.tracing import trace
 from tests.simulator.conftest import small
+from tests.simulator.fusion.torch_partition import loss_of, torch_keeps
 
 ROWS, WIDTH = 64, 32
 ONE = ROWS * WIDTH * 4  # bytes of an activation in fp32: 64·32·4 = 8192
