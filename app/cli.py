@@ -23,7 +23,7 @@ from app.commands.whatif import whatif
 from app.commands.whatifs import whatifs
 from app.printable import printable
 from simulator.errors import RidgepointError
-from simulator.watching import WATCH
+from simulator.networks.watching import WATCH
 
 
 class Commands(TyperGroup):

@@ -8,11 +8,11 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from simulator.watching import WATCH
+from simulator.networks.watching import WATCH
 
 if TYPE_CHECKING:
     from simulator.prediction import Prediction
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 Step = Callable[[str], None]
 
@@ -43,7 +43,7 @@ def _watching(step: Step) -> Step:
 
 def counted(step: Step, what: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
     """`predict` that counts its answers aloud: "predicting 12 of 64 points"."""
-    from simulator.scenario import predict
+    from simulator.scenario.scenario import predict
 
     done = 0
 

@@ -104,26 +104,26 @@ def _trials() -> dict[str, tuple[bool, str]]:
 
 
 def _gpus() -> str:
-    from simulator.hardware import gpus
+    from simulator.hardware.gpu import gpus
 
     return f"{len(gpus())} known"
 
 
 def _profile() -> str:
-    from simulator.profiles import profile
+    from simulator.timing.profile import profile
 
     found = profile()
     return f"{found.id}: {found.source}"
 
 
 def _hosts() -> str:
-    from simulator.hosts import host, hosts
+    from simulator.hardware.host import host, hosts
 
     return ", ".join(host(name).id for name in hosts())
 
 
 def _prediction() -> str:
-    from app.scenario import Scenario, predict, subject
+    from app.answers.subject import Scenario, predict, subject
 
     asked = Scenario("mlp-tiny")
     p = predict(asked, subject(asked))

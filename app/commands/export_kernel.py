@@ -31,7 +31,7 @@ def export_kernel(
     from app.report import exported
     from simulator.errors import InputError
     from simulator.kernel_source import find
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     target = output or "kernel.py"
     if group is None and output is not None:

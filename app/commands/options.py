@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simulator.errors import InputError
-from simulator.watching import DEFAULT_LIMIT_S, WATCH, Watch
+from simulator.networks.watching import DEFAULT_LIMIT_S, WATCH, Watch
 
 if TYPE_CHECKING:
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 
 class Dtype(StrEnum):
@@ -229,13 +229,13 @@ class Options:
 
     def of(self, network: str) -> Scenario:
         """The scenario of a network."""
-        from simulator.scenario import Scenario
+        from simulator.scenario.scenario import Scenario
 
         return Scenario(network, **self.fields)
 
     def applied(self, path: str) -> Scenario:
         """The scenario of a file with these options in place of its own."""
-        from simulator.scenario import load
+        from simulator.scenario.scenario import load
 
         found = load(path)
         fields = dict(self.fields)
@@ -251,7 +251,7 @@ def options(
     data_size: list[str] | None,
 ) -> Options:  # fmt: skip
     """The options that were given, as fields of a scenario."""
-    from app.scenario import data_sizes, sizes
+    from app.answers.subject import data_sizes, sizes
 
     fields = {
         "gpu": gpu, "host": host, "batch": batch, "seq": seq, "dtype": dtype and dtype.value,

@@ -18,8 +18,8 @@ def whatifs(
 ) -> None:
     """The what-ifs: what can be changed, and within which bounds."""
     from app import outputs
+    from simulator.scenario.registry import named
     from simulator.whatif import whatifs as every
-    from simulator.whatif.registry import named
 
     outputs.check("--json", json)
     found = [named(name.removeprefix("+").replace("-", "_"))] if name else list(every())

@@ -15,14 +15,14 @@ from app.formulas.changes import against_measured
 from app.formulas.formula import Formula
 from app.quantities import seconds
 from app.report.measured import Alike, groups, ratio, sentence, unmatched
+from app.scenes.pixel_scale import Scale
 from app.theme import CURVE_WIDTH, Theme
-from app.views.canvas import Canvas, Card
-from app.views.labels import Labels
-from app.views.paint import Paint, pill_box
-from app.views.scale import Scale
-from app.views.view import Question, Side, View
-from simulator.overlay import Overlay, overlay
-from simulator.profiler_trace import read
+from app.widgets.canvas import Canvas, Card
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box
+from app.widgets.view import Question, Side, View
+from simulator.measured.overlay import Overlay, overlay
+from simulator.measured.profiler_trace import read
 
 _LEFT, _TOP, _BOTTOM, _NAMED = 76.0, 14.0, 44.0, 10
 _EMPTY = (

@@ -7,16 +7,16 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainterPath, QPolygonF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.answers.figures import memory_parts
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
-from app.plots.scale import linear_ticks
 from app.quantities import data, percent, trimmed
-from app.report.figures import memory_parts
+from app.scenes.pixel_scale import Scale
+from app.scenes.ticks import linear_ticks
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
-from app.views.canvas import Canvas, Card
-from app.views.paint import Paint
-from app.views.scale import Scale
-from app.views.view import Side, View
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint
+from app.widgets.view import Side, View
 from simulator.prediction import Prediction
 
 _LEFT, _TOP, _BOTTOM, _STEP = 76.0, 66.0, 30.0, 20.0

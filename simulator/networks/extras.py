@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import InputError
+from simulator.formats.limited import absence
 from simulator.networks.loaded import (
     DEFAULT_BATCH,
     DEFAULT_SEQ,
@@ -21,7 +22,6 @@ from simulator.networks.loaded import (
     blaming,
     check_positions,
 )
-from simulator.small_file import absence
 
 
 def _extra(kind: str, package: str) -> Any:

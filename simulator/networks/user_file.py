@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+from simulator.formats.limited import absence
 from simulator.networks.loaded import DEFAULT_BATCH, DEFAULT_SEQ, Facts, Loaded, Wanted, blaming
-from simulator.small_file import absence
 
 if TYPE_CHECKING:
     from torch import nn

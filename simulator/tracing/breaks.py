@@ -26,7 +26,7 @@ from typing import Any
 
 import torch
 
-from simulator.hosts import SYNCING
+from simulator.hardware.host import SYNCING
 from simulator.records import Break, Signature
 
 _SIMULATOR = Path(__file__).parents[1].as_posix()

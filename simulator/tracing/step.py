@@ -17,8 +17,8 @@ from torch.nn.modules import module as hooks
 from torch.utils._pytree import tree_leaves
 
 from simulator.errors import InputError
-from simulator.hardware import GPU
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.records import Storage, Trace
 from simulator.tracing.breaks import theirs
 from simulator.tracing.device import OnGpu, believing

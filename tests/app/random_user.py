@@ -23,12 +23,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.shelf import card_widget
-from app.shelf.card_widget import NEW
-from app.state.session import LETTERS
+from app.explorer.shelf import card_widget
+from app.explorer.shelf.card_widget import NEW
+from app.explorer.state.session import LETTERS
+from app.explorer.window import panel, side_cards
+from app.explorer.window.window import Window
 from app.views.modules import part_menu
-from app.window import panel, side_cards
-from app.window.window import Window
 
 TYPED = ("", "7", "64", "0", "3000", "99999999", "bert", "zz", "1.5", "−3", "two words")
 KEYS = (

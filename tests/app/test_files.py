@@ -11,21 +11,21 @@ from pathlib import Path
 import pytest
 
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state import places
-from app.state.files import Files
-from app.state.places import Remembered
-from app.state.session import Named, Session, State
+from app.explorer.state import places
+from app.explorer.state.files import Files
+from app.explorer.state.places import Remembered
+from app.explorer.state.session import Named, Session, State
+from app.widgets.drawing import application
 from simulator.errors import InputError
 
 KILLED = """
 import os, signal
 from dataclasses import replace
 from app.examples import FIRST
-from app.state.files import Files
-from app.state.places import Remembered
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
+from app.explorer.state.files import Files
+from app.explorer.state.places import Remembered
+from app.widgets.drawing import application
+from app.explorer.state.session import Named, Session, State
 running = application()
 session = Session(State((Named("Today", FIRST),)))
 files = Files(session, Remembered(), lambda: {"Explore": "AAEC"}, lambda docks: None)

@@ -9,26 +9,26 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer
 from PySide6.QtWidgets import QMenu
 
-from app.background.answering import Answering
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state import places
-from app.state.files import Files
-from app.state.incoming import code_of, incoming
-from app.state.places import FOLDER_VARIABLE, Remembered
-from app.state.session import Named, Session, State
-from app.state.session_file import save
-from app.window.banner import Banner
-from app.window.network_files import NetworkFiles
-from app.window.opening import Opening
-from simulator import hardware
+from app.explorer.background.answering import Answering
+from app.explorer.background.worker import Worker
+from app.explorer.state import places
+from app.explorer.state.files import Files
+from app.explorer.state.incoming import code_of, incoming
+from app.explorer.state.places import FOLDER_VARIABLE, Remembered
+from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session_file import save
+from app.explorer.window.banner import Banner
+from app.explorer.window.network_files import NetworkFiles
+from app.explorer.window.opening import Opening
+from app.widgets.drawing import application
 from simulator.errors import InputError
-from simulator.scenario import Scenario
-from simulator.scenario import save as save_scenario
+from simulator.hardware import gpu
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario import save as save_scenario
 
 TRACES = Path(__file__).parents[1] / "simulator" / "profiler_traces"
-PACKAGED = Path(hardware.__file__).parent / "gpus"
+PACKAGED = Path(gpu.__file__).parent / "gpus"
 
 
 @pytest.fixture

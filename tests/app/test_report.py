@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.report.figures import (
+from app.answers.figures import (
     causes,
     gpu_name,
     memory_parts,
@@ -15,8 +15,8 @@ from app.report.figures import (
     unmodelled,
     verdict,
 )
-from app.report.groups import kernel_groups, module_groups, short_dtype
-from app.scenario import NO_EXACT_ANSWER, Scenario, Subject, predict, subject
+from app.answers.groups import kernel_groups, module_groups, short_dtype
+from app.answers.subject import NO_EXACT_ANSWER, Scenario, Subject, predict, subject
 from simulator.prediction import Prediction
 from simulator.whatif import apply
 

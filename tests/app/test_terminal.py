@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.printable import printable
 from app.terminal import Terminal
-from simulator.trace_file import load, save
+from simulator.formats.trace_file import load, save
 from tests.app.conftest import Run
 
 TITLE = "\x1b]0;owned\x07"

@@ -23,30 +23,31 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.background.worker import Worker
-from app.commands.command_line import as_command
+from app.answers.as_command import as_command
 from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
-from app.plots.drawing import application
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session_file import load
+from app.explorer.window.exporting import FORMS
+from app.explorer.window.leaving import Leaving
+from app.explorer.window.panel import Panel, export
+from app.explorer.window.verdict import GRACE_MS
+from app.explorer.window.window import Window
 from app.quantities import data
-from app.state.session import Named, Session, State
-from app.state.session_file import load
-from app.views.canvas import Canvas
 from app.views.lessons.view import Lessons
 from app.views.memory import MemoryCanvas, MemoryView
-from app.views.paint import Paint
 from app.views.regime_map.view import RegimeMap
 from app.views.sweep.view import Sweep
 from app.views.timeline.view import Timeline
-from app.views.view import View
-from app.window.exporting import FORMS
-from app.window.leaving import Leaving
-from app.window.panel import Panel, export
-from app.window.verdict import GRACE_MS
-from app.window.window import Window
+from app.widgets.canvas import Canvas
+from app.widgets.drawing import application
+from app.widgets.paint import Paint
+from app.widgets.view import View
 from simulator.modes import MODES
-from simulator.scenario import Scenario, predict
-from simulator.whatif import apply, tracing_ask
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
+from simulator.whatif import apply
 from tests.app.waiting import wait
 
 
@@ -64,8 +65,8 @@ def window(tmp_path_factory: pytest.TempPathFactory):
     yield made
     made.close()
     made.worker.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     patch.undo()
     del running
 
@@ -178,7 +179,7 @@ def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
     def figure(paint: Paint, x: float, wide: float, answer: object) -> None:
         told.append((answer, paint.painter.opacity()))
 
-    monkeypatch.setattr("app.window.verdict.figures", lambda *_: (figure,) * 7)
+    monkeypatch.setattr("app.explorer.window.verdict.figures", lambda *_: (figure,) * 7)
     verdict.grab()
     assert [opacity for _, opacity in told] == [1.0] * 5 + [pytest.approx(0.6), 1.0]
     assert told[5][0] is verdict.searched_for and told[0][0] is verdict.answer

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from calibration.recording import planned
-from calibration.suites import SUITES
+from calibration.cases.suites import SUITES
+from calibration.record.write import planned
 
 NAMES = [case.name for case in SUITES["validation"]]
 

@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 from calibration.sweeps import OPERATIONS, Point, operation, points
 from calibration.sweeps.shapes import ODD_SHARE, sweep, width
 from simulator.errors import InputError
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
 from simulator.tracing import trace_call
 

@@ -10,8 +10,8 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.networks.loading import load
+from simulator.networks.watching import WATCH, Watch, watched
 from simulator.tracing.breaks import place_of
-from simulator.watching import WATCH, Watch, watched
 
 CODE = """
 import os, time, torch

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 
+from app.scenes.combinations import Column, Table
+from app.scenes.pixel_scale import Floats, Scale
 from app.theme import Theme
-from app.views.canvas import CARD_LINE, Canvas, Card
 from app.views.combinations.axis import FOOT, TOP, Brush, draw_axis, scale_of, staggered
 from app.views.combinations.lines import Lines
-from app.views.combinations.table import Column, Table
-from app.views.paint import Paint
-from app.views.scale import Floats, Scale
+from app.widgets.canvas import CARD_LINE, Canvas, Card
+from app.widgets.paint import Paint
 
 _LEFT, _RIGHT, _REACH, _NEAR = 74.0, 74.0, 14.0, 6.0
 

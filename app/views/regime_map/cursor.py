@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from PySide6.QtCore import QPointF, QRectF
 
 from app.quantities import between, count_of, data, number, percent, seconds, seconds_unit
+from app.scenes.regime_map import Chart, Spot
+from app.scenes.sweep_curves import axis_name, value_words, within_words
 from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
-from app.views.labels import Labels
-from app.views.paint import Paint, elided, width
-from app.views.regime_map.chart import Chart, Spot
-from app.views.sweep.curves import axis_name, value_words, within_words
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Regime
 
 _RATES = (("compute", "peaks"), ("memory", "bandwidths"), ("overhead", "the host and launches"))

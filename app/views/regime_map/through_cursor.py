@@ -7,13 +7,13 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.scenes.regime_map import Chart, Spot
+from app.scenes.sweep_curves import axis_name, value_words, within_words
 from app.theme import Theme
-from app.views.regime_map.chart import Chart, Spot
 from app.views.regime_map.choice_bars import Choice, ChoiceBars
 from app.views.sweep.canvas import SweepCanvas
-from app.views.sweep.curves import axis_name, value_words, within_words
-from app.views.view import Side
-from simulator.regimes import Shift
+from app.widgets.view import Side
+from simulator.analysis.regimes import Shift
 
 
 class ThroughCursor(QWidget):

@@ -12,16 +12,16 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from app.formulas.launches import achieved, intensity_sum, ridge
 from app.quantities import number, percent, seconds
+from app.scenes.launches import Alike
+from app.scenes.pixel_scale import Scale
+from app.scenes.roofline import Ends, Roof, ends, roof
 from app.theme import Theme
-from app.views.canvas import Canvas, Card
-from app.views.labels import Labels
-from app.views.launches import Alike
-from app.views.paint import Paint, pill_box
 from app.views.roofline.axes import axes
 from app.views.roofline.ceilings import Frame, arrow, ceilings
-from app.views.roofline.scene import Ends, Roof, ends, roof
 from app.views.roofline.strip import overhead_strip
-from app.views.scale import Scale
+from app.widgets.canvas import Canvas, Card
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box
 from simulator.prediction import Prediction
 
 _LEFT, _TOP, _BOTTOM, _STRIP, _GUTTER = 52.0, 22.0, 38.0, 114.0, 30.0

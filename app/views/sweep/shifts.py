@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from PySide6.QtCore import QRectF
 
-from app.views.paint import Paint, pill_box
-from app.views.scale import Scale
+from app.scenes.pixel_scale import Scale
+from app.scenes.sweep_curves import value_words
 from app.views.sweep.axes import Halves
-from app.views.sweep.curves import value_words
+from app.widgets.paint import Paint, pill_box
+from simulator.analysis.regimes import Shift
 from simulator.prediction import Regime
-from simulator.regimes import Shift
 
 
 def lines(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:

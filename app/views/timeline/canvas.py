@@ -8,12 +8,10 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
+from app.scenes.pixel_scale import Scale
+from app.scenes.timeline import GPU_KINDS, HOST_KINDS, LAUNCHES, Lanes, Slices
 from app.theme import SUPPORT_PX, Theme
-from app.views.canvas import Canvas, Card
-from app.views.paint import Paint
-from app.views.scale import Scale
 from app.views.timeline.cards import area_card, gpu_card, host_card
-from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, LAUNCHES, Lanes, Slices
 from app.views.timeline.paint import (
     IDLE,
     Rows,
@@ -27,6 +25,8 @@ from app.views.timeline.paint import (
     overview,
     spread,
 )
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint
 
 _LEFT, _RIGHT = 84.0, 14.0
 _AROUND = 0.1  # of what is selected, on both sides of it

@@ -7,14 +7,14 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.scenes.launches import alike
+from app.scenes.roofline import overhead_parts, roof
 from app.theme import DARK, LIGHT
-from app.views.launches import alike
-from app.views.roofline.scene import overhead_parts, roof
 from app.views.roofline.view import Roofline
-from app.views.view import Side
-from simulator.hardware import gpu
+from app.widgets.view import Side
+from simulator.hardware.gpu import gpu
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
 

@@ -10,17 +10,17 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.quantities import seconds
+from app.scenes.pixel_scale import Scale
+from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.theme import DARK, LIGHT, Theme
-from app.views.scale import Scale
 from app.views.timeline.canvas import Spot
 from app.views.timeline.cards import area_card, host_card
-from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.views.timeline.view import Timeline, idle_words
-from app.views.view import Side
-from simulator.issued import issued
+from app.widgets.view import Side
 from simulator.prediction import Columns, Idle, Prediction
-from simulator.scenario import Scenario, predict
-from simulator.timeline import Schedule
+from simulator.scenario.scenario import Scenario, predict
+from simulator.schedule.launch_plan import issued
+from simulator.schedule.timeline import Schedule
 from tests.app.views.conftest import picture, pointer, svg
 
 _PRESS, _MOVE, _RELEASE = (

@@ -11,7 +11,7 @@ from torch import Tensor
 from simulator import predict
 from simulator.costs import works
 from simulator.errors import InputError
-from simulator.hosts import syncs
+from simulator.hardware.host import syncs
 from simulator.records import ITEM_BYTES, Trace
 from simulator.records import Tensor as Seen
 from simulator.tracing import trace
