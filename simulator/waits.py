@@ -3,7 +3,8 @@ were captured, or refused, on an H200 (`attention_paths.jsonl.gz`)."""
 
 from __future__ import annotations
 
-from simulator.hosts import SYNCING
+from simulator.costs.matmul import grouped_by_host
+from simulator.hardware.host import SYNCING
 from simulator.records import Signature
 
 _CHECKED = {
@@ -30,6 +31,8 @@ def syncs(signature: Signature) -> bool:
     name = signature.name
     if not any(t.device == "cuda" for t in (*signature.inputs, *signature.outputs)):
         return False
+    if name == "aten._grouped_mm.default":
+        return grouped_by_host(signature)
     if name == "aten.repeat_interleave.Tensor":
         return signature.arg("output_size") is None
     if name == "aten.histc.default":  # without a range it looks for the extremes

@@ -25,13 +25,13 @@ from simulator.records import Break, Signature
 from simulator.tracing.variants import Variants, guards
 from simulator.tracing.whose_code import (
     asked_for,
+    begins,
     breaking,
     calls_modules,
     disables,
     line,
     logs,
     loops,
-    place,
     refused,
     theirs,
 )
@@ -176,7 +176,7 @@ class Breaks:
                 at = part.until
             elif (skips or id(part) in self._chained) and not _compiled(part, variants):
                 pieces.append(_Event(at if skips else part.first, part.first, "", ""))
-                pieces.append(_Event(part.first, part.until, place(part.code), _TOO_MANY))
+                pieces.append(_Event(part.first, part.until, begins(part.code), _TOO_MANY))
                 at = part.until
             elif id(part) in self._chained:
                 pieces.append(_Event(at if skips else part.first, part.first, "", ""))

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import torch
 from torch.overrides import TorchFunctionMode
 
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 
 if TYPE_CHECKING:
     from simulator.tracing.recorder import Recorder

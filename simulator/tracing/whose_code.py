@@ -11,13 +11,14 @@ from typing import Any
 
 import torch
 
-from simulator.hosts import SYNCING
+from simulator.hardware.host import SYNCING
 from simulator.records import Signature
 
 _SIMULATOR = Path(__file__).parents[1].as_posix()
 _NOT_THEIRS = (
     Path(torch.__file__).parent.as_posix(), sysconfig.get_paths()["stdlib"],
-    sysconfig.get_paths()["platstdlib"], _SIMULATOR, "<",
+    sysconfig.get_paths()["platstdlib"], _SIMULATOR, Path(_SIMULATOR).with_name("app").as_posix(),
+    "<",
 )  # fmt: skip
 _THEIRS = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
 _NO_THEIRS = (_NOT_THEIRS[0], f"{_SIMULATOR}/networks/loading.py")
@@ -104,7 +105,7 @@ def breaking(signature: Signature) -> str:
     return ""
 
 
-def place(code: CodeType | None) -> str:
+def begins(code: CodeType | None) -> str:
     """Where a function begins, as "nets.py, line 31"."""
     assert code is not None  # the root is no part of another call
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
@@ -112,8 +113,14 @@ def place(code: CodeType | None) -> str:
 
 def line(frame: FrameType | None) -> str:
     """The innermost line that is not torch's own, as "nets.py, line 31"."""
+    place = place_of(frame).rpartition(":")
+    return f"{place[0]}, line {place[2]}" if place[0] else "an unknown line"
+
+
+def place_of(frame: FrameType | None) -> str:
+    """The innermost line that is not torch's own, as "nets.py:31"; "" where there is none."""
     while frame is not None:
         if theirs(frame.f_code):
-            return f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}"
+            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         frame = frame.f_back
-    return "an unknown line"
+    return ""

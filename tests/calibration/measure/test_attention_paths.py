@@ -1,0 +1,97 @@
+"""The table of attention kernels, and what they cost, against what an H200 did."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from statistics import median
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from calibration.cases.attention_points import Point, operands
+from calibration.cases.capture_calls import calls
+from calibration.measure.attention_paths import attend
+from calibration.record.read import MEASUREMENTS
+from simulator import predict_trace
+from simulator.attention_kernels import choose
+from simulator.tracing import trace_call
+from simulator.tracing.semantics.attention import call_of
+from simulator.waits import uncapturable
+
+HOPPER: Any = SimpleNamespace(capability=(9, 0))
+BACKENDS = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}  # SDPBackend
+
+
+@cache
+def rows(part: str) -> list[dict[str, Any]]:
+    with gzip.open(MEASUREMENTS / "h200_sxm" / "attention_paths.jsonl.gz", "rt") as file:
+        return [row for line in file if (row := json.loads(line)).get("part") == part]
+
+
+@pytest.mark.parametrize("row", rows("choice"), ids=lambda row: f"{row['dtype']}-{row['mask']}")
+def test_the_kernel_is_the_one_that_torch_chose(row: dict[str, Any]) -> None:
+    """Every fifth point of the grid, with gradients and without: 42 rows × 96 points."""
+    wrong: list[Any] = []
+    for *rest, without, with_gradients in row["found"][::5]:
+        for training, backend in ((False, without), (True, with_gradients)):
+            with torch.set_grad_enabled(training):
+                got = operands(Point(row["dtype"], row["mask"], *rest), "meta", training)
+            q, k, v, mask, _, causal = got.args
+            call = call_of(HOPPER, q, k, v, mask, causal, got.kwargs["enable_gqa"])
+            if choose(call) != BACKENDS[backend]:
+                wrong.append((rest, training, BACKENDS[backend]))
+    assert len(row["found"]) == 240
+    assert not wrong
+
+
+UNLIKE = {
+    "equal": "a tensor and itself, which torch does not compare",
+    "ctc_loss": "no shape rule for it here",
+    "print_number": "a number that is formatted has no data here",
+}
+
+
+def test_what_a_cuda_graph_captures() -> None:
+    """97 calls: each is refused here as it was there."""
+    recorded = {row["call"]: row["captured"] for row in rows("capture")}
+    said: dict[str, bool] = {}
+    for name in recorded.keys() - UNLIKE.keys():
+        found = trace_call(lambda name=name: dict(calls("cuda"))[name], run="captured")
+        said[name] = not any(uncapturable(s) for s in found.signatures[0])
+    assert len(recorded) == 97
+    assert said == {name: recorded[name] for name in said}
+
+
+def point_of(row: dict[str, Any]) -> Point:
+    return Point(**{name: row[name] for name in Point.__dataclass_fields__})
+
+
+def traced(row: dict[str, Any]) -> Any:
+    def make() -> Any:
+        got = operands(point_of(row), "cuda", row["training"])
+        return lambda: attend(got, row["training"])
+
+    return trace_call(make)
+
+
+def test_the_ops_are_those_that_torch_dispatched() -> None:
+    """Of forward passes; a profiled backward pass also says what autograd detaches."""
+    for row in rows("kernels"):
+        if not row["training"]:
+            assert traced(row).names() == row["ops"], point_of(row)
+
+
+def test_math_launches_what_it_launched_and_takes_as_long() -> None:
+    """Keys repeated for groups and cast masks included."""
+    errors: list[float] = []
+    for row in rows("kernels"):
+        if "aten._safe_softmax.default" in row["ops"] and not row["training"]:
+            said = predict_trace(traced(row))
+            assert said.kernel_count == len(row["kernels"]), point_of(row)
+            errors.append(abs(said.gpu_busy_s / sum(warm for _, warm, _ in row["kernels"]) - 1))
+    assert len(errors) == 25
+    assert median(errors) < 0.04 and max(errors) < 0.1

@@ -1,0 +1,141 @@
+"""Networks that ask how they are run, and then take another path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import simulator.tracing
+from simulator.formats.trace_file import save
+from simulator.prediction import Prediction
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+
+NETWORK = """
+import torch
+from transformers import BertConfig, BertModel
+
+def make():
+    config = BertConfig(hidden_size=128, num_hidden_layers=1, num_attention_heads=2,
+                        intermediate_size=256, vocab_size=100)
+    kwargs = dict(input_ids=torch.zeros(2, 16, dtype=torch.int64))
+    return BertModel(config).half(), (), kwargs
+
+def masked():
+    module, args, kwargs = make()
+    return module, args, kwargs | dict(attention_mask=torch.ones(2, 16, dtype=torch.int64))
+"""
+OWN = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        {condition}
+        return x @ x.mT
+
+    def example_inputs(self, batch):
+        return (torch.zeros(batch, 8),)
+"""
+ITEM = "aten._local_scalar_dense.default"
+MODES = ("eager", "cuda_graph", "compiled")
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How each trace is run that is made from now on."""
+    made: list[str] = []
+    usual = simulator.tracing.trace
+
+    def noted(*args: Any, **options: Any) -> Any:
+        made.append(options["run"])
+        return usual(*args, **options)
+
+    monkeypatch.setattr(simulator.tracing, "trace", noted)
+    trace_source.forget()
+    return made
+
+
+def written(tmp_path: Path, condition: str) -> str:
+    file = tmp_path / "own.py"
+    file.write_text(OWN.format(condition=condition))
+    return f"{file}:Net"
+
+
+def by_mode(network: str) -> list[Prediction]:
+    return [predict(Scenario(network, mode=mode)) for mode in MODES]
+
+
+def test_the_mode_says_how_a_network_of_a_file_is_run(tmp_path: Path) -> None:
+    network = written(tmp_path, "pass")
+    asks = [setting(Scenario(network, mode=mode)).ask.run for mode in MODES]
+    assert asks == ["eager", "captured", "compiled"]
+    asks = [setting(Scenario("bert-base", mode=mode)).ask.run for mode in MODES]
+    assert asks == ["eager", "eager", "eager"]  # networks of the catalogue do not ask
+
+
+def test_a_network_that_does_not_ask_is_traced_once(tmp_path: Path, runs: list[str]) -> None:
+    predictions = by_mode(written(tmp_path, "pass"))
+    assert runs == ["eager"]
+    assert [p.trace.asked for p in predictions] == [[], [], []]
+
+
+def test_the_first_run_serves_the_others(tmp_path: Path, runs: list[str]) -> None:
+    network = written(tmp_path, "pass")
+    for mode in reversed(MODES):
+        predict(Scenario(network, mode=mode))
+    assert runs == ["compiled"]
+
+
+def test_a_network_that_asks_is_traced_anew(tmp_path: Path, runs: list[str]) -> None:
+    """A mask is tested in eager mode alone, so that a graph can be captured."""
+    condition = (
+        "assert torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing() "
+        "or x.sum().item()"
+    )
+    eager, graph, compiled = by_mode(written(tmp_path, condition))
+    assert runs == ["eager", "captured", "compiled"]
+    assert [ITEM in p.trace.names() for p in (eager, graph, compiled)] == [True, False, False]
+    assert not compiled.trace.breaks
+
+
+def test_it_asks_at_some_sizes_alone(tmp_path: Path, runs: list[str]) -> None:
+    network = written(
+        tmp_path,
+        "x = x.exp() if len(x) > 4 and torch.cuda.is_current_stream_capturing() else x",
+    )
+    found = [predict(Scenario(network, mode=m, batch=b)) for b in (2, 16) for m in MODES[:2]]
+    assert ["aten.exp.default" in p.trace.names() for p in found] == [False, False, False, True]
+
+
+def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:
+    """transformers leaves a mask of ones out where it may wait for the GPU to see that it is one.
+    A graph would break there, so it keeps the mask; compiled, it makes one of its own, whose
+    stride over the keys is 0, and plain products take the place of fused attention."""
+    pytest.importorskip("transformers")
+    file = tmp_path / "theirs.py"
+    file.write_text(NETWORK)
+    eager, graph, compiled = by_mode(f"{file}:masked")
+    masks = [
+        any("attn_bias" in op.signature.names for op in p.trace.ops)
+        for p in (eager, graph, compiled)
+    ]
+    assert masks == [False, True, True]
+    assert [ITEM in p.trace.names() for p in (eager, graph, compiled)] == [True, False, False]
+    assert not any("breaks its graph" in note for note in compiled.notes)
+    fused = [any("attention" in op.name for op in p.trace.ops) for p in by_mode(f"{file}:make")]
+    assert fused == [True, True, False]
+
+
+def test_a_saved_trace_says_that_the_mode_is_another(tmp_path: Path) -> None:
+    condition = "x = x.exp() if torch.compiler.is_compiling() else x"
+    found = predict(Scenario(written(tmp_path, condition)))
+    save(found.trace, tmp_path / "eager.trace")
+    saved = str(tmp_path / "eager.trace")
+    assert predict(Scenario(saved)).notes == ()
+    assert predict(Scenario(saved, mode="compiled")).notes[0] == (
+        "the network asks how it is run (torch.compiler.is_compiling) and was traced as eager: "
+        "trace it again to see what it does as compiled"
+    )
