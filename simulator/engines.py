@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.profiles import Profile
 
@@ -9,6 +10,7 @@ UNITS_SEEN = 132
 """Streaming multiprocessors of an H200, on which what libraries choose was seen; taken where a
 GPU's own are not known."""
 _TYPICAL_UNITS = 100  # of a data-centre GPU, where a data sheet does not say
+_PRODUCTS = ("gemm", "conv", "attention")
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
     "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8",
@@ -59,11 +61,14 @@ def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
     return gpu.bandwidth_bytes_per_s
 
 
-def product_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:
-    """Peak of matrix products. AMD's matrix cores (from CDNA on) and a TPU's multiply singles as
-    they are, and so any dtype that is narrower; NVIDIA's tensor cores would round them."""
-    peak = peak_flops_per_s(gpu, engine, dtype)
-    return peak if dtype == "float64" else max(peak, gpu.peak("tensor", "fp32") or 0.0)
+def roof_flops_per_s(gpu: GPU, work: Work) -> float:
+    """Peak of the engine that a work runs on. Of products: AMD's matrix cores (from CDNA on) and a
+    TPU's multiply singles as they are, and so any dtype that is narrower; NVIDIA's would round
+    them."""
+    peak = peak_flops_per_s(gpu, work.engine, work.dtype)
+    if work.family in _PRODUCTS and work.dtype != "float64":
+        return max(peak, gpu.peak("tensor", "fp32") or 0.0)
+    return peak
 
 
 def peak_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:

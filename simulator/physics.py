@@ -18,7 +18,7 @@ from simulator.engines import (
     l2_bytes_per_s,
     loading_clocks_per_s,
     peak_flops_per_s,
-    product_flops_per_s,
+    roof_flops_per_s,
     units_of,
 )
 from simulator.hardware import GPU
@@ -215,10 +215,9 @@ def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles
 
 
 def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
-    """FLOP/s of products on each work's engine, or of the vector lanes, which compute doubles or
-    singles."""
+    """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
     if engine is None:
-        found = [product_flops_per_s(gpu, w.engine, w.dtype) for w in of.works]
+        found = [roof_flops_per_s(gpu, w) for w in of.works]
     else:
         doubles = peak_flops_per_s(gpu, engine, "float64")
         singles = peak_flops_per_s(gpu, engine, "float32")

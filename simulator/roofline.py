@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
-from simulator.engines import peak_flops_per_s
+from simulator.engines import roof_flops_per_s
 from simulator.hardware import GPU
 from simulator.physics import physics, slower_together, smooth
 from simulator.profiles import Profile
@@ -144,7 +144,7 @@ def _floor_s(work: Work, gpu: GPU) -> Any:
     if work.family == "conv" or not anywhere(work.flops) or work.engine != "tensor":
         return 0.0
     computed = work.flops * work.dims.get("fraction", 1.0)
-    return computed / peak_flops_per_s(gpu, work.engine, work.dtype)
+    return computed / roof_flops_per_s(gpu, work)
 
 
 def curve(work: Work) -> str:

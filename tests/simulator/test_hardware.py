@@ -18,11 +18,11 @@ from tests.simulator.own_gpu import MINE, written
 IDS = """
     a10 a100_pcie_40 a100_pcie_80 a100_sxm_40 a100_sxm_80 a10g a16 a30 a40 apple_m3 apple_m3_max
     apple_m3_ultra apple_m4 apple_m4_max apple_m4_pro b200_sxm b300_sxm gaudi3 gb200 gb300 gh200
-    h100_nvl h100_pcie h100_sxm h100_sxm_96 h20 h200_sxm jetson_agx_orin_64 l4 l40 l40s mi100 mi210
+    h100_nvl h100_pcie h100_sxm h100_sxm_96 h20 h200_sxm jetson_agx_orin l4 l40 l40s mi100 mi210
     mi250 mi250x mi300x mi325x mi355x p100_pcie_16 p4 p40 rtx2080ti rtx3060 rtx3080 rtx3090
     rtx4060ti_16 rtx4060ti_8 rtx4070 rtx4070ti_super rtx4080 rtx4090 rtx5070 rtx5070ti rtx5080
-    rtx5090 rtx6000_ada rtx_a4000 rtx_a5000 rtx_a6000 rtx_pro_6000_blackwell
-    rtx_pro_6000_blackwell_max_q rtx_pro_6000_blackwell_server t4 tpu_v4 tpu_v5e tpu_v5p tpu_v6e
+    rtx5090 rtx6000_ada rtx_a4000 rtx_a5000 rtx_a6000 rtx_pro_6000
+    rtx_pro_6000_max_q rtx_pro_6000_server t4 tpu_v4 tpu_v5e tpu_v5p tpu_v6e
     v100_pcie_16 v100_pcie_32 v100_sxm2_16 v100_sxm2_32
 """.split()
 
