@@ -182,6 +182,8 @@ def _product_curve(work: Work) -> str:
         return "gemv"
     if work.engine == "vector":
         return "gemm_vector"
+    if "item_bytes" in work.dims:  # kernels of its own, with tiles of 8 and 16 rows
+        return "gemm_tensor_packed"
     if work.dtype in ("float16", "bfloat16"):
         align_bytes = work.dims.get("align_bytes", 16)
         if align_bytes < 16:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simulator.errors import InputError
 from simulator.fusion.absorbing import absorbed
 from simulator.fusion.attention import attended
+from simulator.fusion.dot_products import dot_products
 from simulator.fusion.fused_trace import Fused, fused_trace
 from simulator.fusion.joint_graph import JointGraph, joint_graph
 from simulator.fusion.lowering import Lowering
@@ -70,6 +71,8 @@ def fused(
     key = "fused", level, kind, profile and profile.id
     if key not in trace.kept:
         joint = _joint(trace, gpu, level)
+        if RULES[level].templates:
+            joint = dot_products(joint)
         rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
         groups = partition(joint.trace, gpu, level, profile)
         made = fused_trace(joint.trace, groups, rest, RULES[level].templates)
