@@ -13,7 +13,6 @@ from rich.text import Text
 from app.quantities import data, number, scaled, seconds
 from simulator.hardware import GPU
 
-
 _NAMED = 105  # columns of a console from which on GPUs stand there by their names, too
 TRUST = {"interpolated": "measured", "transferred": "transferred", "datasheet": "data sheet"}
 """Where a GPU's times come from, by the tier of its kernels."""
