@@ -151,5 +151,7 @@ SYNCING = {
     "aten._unique2.default", "aten.unique_consecutive.default", "aten.equal.default",
     "aten.repeat_interleave.Tensor", "aten.bincount.default", "aten.allclose.default",
     "aten._nested_tensor_from_mask_left_aligned.default",
+    "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",
+    "aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_lstsq.default",
 }  # fmt: skip
 """Ops that give Python a value or a size that depends on data."""

@@ -143,8 +143,7 @@ def _floor_s(work: Work, gpu: GPU) -> Any:
     convolution's may be fewer (Winograd, FFT)."""
     if work.family == "conv" or not anywhere(work.flops) or work.engine != "tensor":
         return 0.0
-    computed = work.flops * work.dims.get("fraction", 1.0)
-    return computed / roof_flops_per_s(gpu, work)
+    return work.computed_flops / roof_flops_per_s(gpu, work)
 
 
 def curve(work: Work) -> str:
