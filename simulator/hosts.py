@@ -150,6 +150,8 @@ SYNCING = {
     "aten._local_scalar_dense.default", "aten.nonzero.default", "aten.masked_select.default",
     "aten._unique2.default", "aten.unique_consecutive.default", "aten.equal.default",
     "aten.repeat_interleave.Tensor", "aten.bincount.default",
+    "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",
+    "aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_lstsq.default",
 }  # fmt: skip
 
 

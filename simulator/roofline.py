@@ -143,8 +143,7 @@ def _floor_s(work: Work, gpu: GPU) -> Any:
     convolution's may be fewer (Winograd, FFT)."""
     if work.family == "conv" or not anywhere(work.flops) or work.engine != "tensor":
         return 0.0
-    computed = work.flops * work.dims.get("fraction", 1.0)
-    return computed / peak_flops_per_s(gpu, work.engine, work.dtype)
+    return work.computed_flops / peak_flops_per_s(gpu, work.engine, work.dtype)
 
 
 def curve(work: Work) -> str:

@@ -179,10 +179,8 @@ def ridge(p: Prediction) -> float:
 @_word(seconds)
 def at_peak(p: Prediction) -> float:
     """Time of the FLOPs, were every engine at its peak."""
-    per_engine: dict[tuple[str, str], float] = {}
-    for k in p.kernels:
-        per_engine[k.engine, k.dtype] = per_engine.get((k.engine, k.dtype), 0.0) + k.flops
-    return sum(done / peak_flops_per_s(p.gpu, *e) for e, done in per_engine.items() if done)
+    each = [w.computed_flops / peak_flops_per_s(p.gpu, w.engine, w.dtype) for w in p.works]
+    return sum(each[row] for row in p.columns.work_of.tolist())
 
 
 @_word(_percent, -1, share=True)

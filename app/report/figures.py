@@ -25,7 +25,8 @@ ROLES: dict[Role, str] = {
 @dataclass(frozen=True)
 class Totals:
     """`utilisation` is what the products' FLOPs would take at the peaks of their engines, over the
-    period; `engine` and `peak_flops_per_s` are those of most FLOPs."""
+    period, the pairs that a mask leaves out not counted; `engine` and `peak_flops_per_s` are those
+    of most FLOPs."""
 
     samples_per_s: float
     tokens_per_s: float | None
@@ -90,7 +91,7 @@ def totals(p: Prediction, subject: Subject) -> Totals:
     for work, count in zip(p.works, launches, strict=True):
         if work.family in PRODUCTS:
             engine = (work.engine, work.dtype)
-            per_engine[engine] = per_engine.get(engine, 0) + int(work.flops) * count
+            per_engine[engine] = per_engine.get(engine, 0) + round(work.computed_flops) * count
     peaks = {e: peak_flops_per_s(p.gpu, *e) for e in per_engine}
     at_peak_s = sum(flops / peaks[e] for e, flops in per_engine.items())
     most = max(per_engine, key=lambda e: per_engine[e], default=("", ""))

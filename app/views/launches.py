@@ -98,14 +98,14 @@ def _alike(p: Prediction, key: tuple[str, str, str, str], rows: NDArray[np.int64
     ops = sorted(set(c.op_of[rows].tolist()))
     modules = tuple(dict.fromkeys(starred(p.trace.ops[op].module) for op in ops))
     peak = peak_flops_per_s(p.gpu, work.engine, work.dtype)
-    at_peak = work.flops / peak
+    at_peak = work.computed_flops / peak
     moving = work.bytes / p.gpu.bandwidth_bytes_per_s
     roof = f"{short_dtype(work.dtype)} {work.engine}" if at_peak > moving else "DRAM"
     name, family, shape, _ = key
     return Alike(
         name, family, _label(name, family, modules), shape, short_dtype(work.dtype), modules,
         frozenset(ops), rows.size, total, total / p.gpu_busy_s if p.gpu_busy_s else 0.0,
-        work.flops, work.bytes, max(sums, key=lambda r: sums[r]), work.engine, peak,
+        round(work.computed_flops), work.bytes, max(sums, key=lambda r: sums[r]), work.engine, peak,
         max(at_peak, moving) * rows.size / total if total else 0.0, roof,
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from simulator.costs import (
     convolution,
     copies,
     embeddings,
+    factorizations,
     fills,
     group_norms,
     indexing,
@@ -17,8 +18,10 @@ from simulator.costs import (
     pooling,
     recurrent,
     reductions,
+    seldom,
     softmaxes,
     sorting,
+    transforms,
     views,
 )
 from simulator.costs.registry import COSTS, Work, cost, works
@@ -29,6 +32,7 @@ FAMILIES = (
     convolution,
     copies,
     embeddings,
+    factorizations,
     fills,
     group_norms,
     indexing,
@@ -40,8 +44,10 @@ FAMILIES = (
     pooling,
     recurrent,
     reductions,
+    seldom,
     softmaxes,
     sorting,
+    transforms,
     views,
 )
 """The modules that register costs."""

@@ -162,13 +162,15 @@ def _forward(op: Signature) -> Work:
     """2·pairs·d for q·kᵀ and 2·pairs·dv for the product with v."""
     shape = _shape(op)
     pairs = shape.b * shape.h * shape.sq * shape.sk
-    return _work(op, 2 * pairs * (shape.d + shape.dv), op.read_bytes, op.write_bytes, "fwd")
+    read = op.read_bytes - _unread(op, shape)
+    return _work(op, 2 * pairs * (shape.d + shape.dv), read, op.write_bytes, "fwd")
 
 
 def _backward(op: Signature, *, read: int, write: int) -> Work:
     """Three products of width d (scores again, dQ, dK) and two of width dv (dP, dV)."""
     shape = _shape(op)
     pairs = shape.b * shape.h * shape.sq * shape.sk
+    read -= _unread(op, shape)
     return _work(op, 2 * pairs * (3 * shape.d + 2 * shape.dv), read, write, "bwd")
 
 
@@ -244,6 +246,16 @@ def band(op: Signature) -> Band:
     shape = _shape(op)
     last = kind == 2 or "aten._flash" in op.name
     return Band(left, right, shape.sk - shape.sq if last else 0)
+
+
+def _unread(op: Signature, shape: _Shape) -> int:
+    """Bytes of the keys and values that no query sees: under a causal mask that begins at the top
+    left, those beyond the last query's own. No block comes to them."""
+    left, right, shift = band(op)
+    first = max(shift - left, 0) if left >= 0 else 0
+    end = min(shape.sq + shift + right, shape.sk) if right >= 0 else shape.sk
+    unseen = shape.sk - max(end - first, 0)
+    return (op["key"].nbytes + op["value"].nbytes) * unseen // max(shape.sk, 1)
 
 
 def _fraction(op: Signature, shape: _Shape) -> float:

@@ -89,7 +89,8 @@ def gemm(
     """
     engine, dtype = unit(a.dtype)
     copies = [copy(x, x.numel * x.itemsize) for x in (a, b) if _needs_copy(x)]
-    read = op.read_bytes
+    result = op.get("out")  # which is written, not read
+    read = op.read_bytes - (result.nbytes if result is not None else 0)
     if addend is not None and op.arg("beta", 1) == 0:
         read -= addend.nbytes
     elif addend is not None and not op.name.endswith("mm_.default"):
@@ -112,7 +113,7 @@ def gemm(
     return (*copies, _by_rows(product))
 
 
-@cost("aten.mm.default", "aten.mm.dtype", "aten._int_mm.default")
+@cost("aten.mm.default", "aten.mm.dtype", "aten.mm.out", "aten._int_mm.default")
 def mm(op: Signature) -> tuple[Work, ...]:
     """[m, k] @ [k, n]."""
     a, b = op["self"], op["mat2"]
@@ -129,7 +130,7 @@ def scaled_mm(op: Signature) -> tuple[Work, ...]:
 
 @cost(
     "aten.addmm.default", "aten.addmm.dtype", "aten.addmm_.default",
-    "aten._addmm_activation.default",
+    "aten._addmm_activation.default", "aten.addmm.out",
 )  # fmt: skip
 def addmm(op: Signature) -> tuple[Work, ...]:
     """beta * self + [m, k] @ [k, n]; ReLU or GELU in the epilogue where asked for."""
@@ -144,7 +145,7 @@ def addmm(op: Signature) -> tuple[Work, ...]:
     )  # fmt: skip
 
 
-@cost("aten.bmm.default", "aten.bmm.dtype")
+@cost("aten.bmm.default", "aten.bmm.dtype", "aten.bmm.out")
 def bmm(op: Signature) -> tuple[Work, ...]:
     """[b, m, k] @ [b, k, n]."""
     a, b = op["self"], op["mat2"]
@@ -152,7 +153,7 @@ def bmm(op: Signature) -> tuple[Work, ...]:
     return gemm(op, a, b, batch=batch, m=m, n=b.shape[2], k=k)
 
 
-@cost("aten.baddbmm.default", "aten.baddbmm.dtype", "aten.baddbmm_.default")
+@cost("aten.baddbmm.default", "aten.baddbmm.dtype", "aten.baddbmm_.default", "aten.baddbmm.out")
 def baddbmm(op: Signature) -> tuple[Work, ...]:
     """beta * self + [b, m, k] @ [b, k, n]."""
     a, b = op["batch1"], op["batch2"]

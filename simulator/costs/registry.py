@@ -42,6 +42,11 @@ class Work(msgspec.Struct, frozen=True):
     def bytes(self) -> int:
         return self.read_bytes + self.write_bytes
 
+    @property
+    def computed_flops(self) -> float:
+        """What the kernel itself computes: of attention's pairs those that its mask leaves."""
+        return self.flops * self.dims.get("fraction", 1)
+
 
 Cost = Callable[[Signature], Work | tuple[Work, ...]]
 COSTS: dict[str, Cost] = {}

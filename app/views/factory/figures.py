@@ -94,7 +94,7 @@ def factory(p: Prediction) -> Factory:
     c, s, works = p.columns, p.schedule, p.works
     duration = np.maximum(c.duration_s, 1e-30)
     moved = np.array([float(w.bytes) for w in works])[c.work_of] if works else np.zeros(0)
-    done = np.array([float(w.flops) for w in works])[c.work_of] if works else np.zeros(0)
+    done = np.array([float(w.computed_flops) for w in works])[c.work_of] if works else np.zeros(0)
     peaks = np.array([peak_flops_per_s(p.gpu, w.engine, w.dtype) for w in works])
     at_peak = done / peaks[c.work_of] if works else np.zeros(0)
     per_s = 1 / p.period_s if p.period_s else 0.0

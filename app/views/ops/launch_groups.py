@@ -130,7 +130,7 @@ def groups(p: Prediction, by: By) -> Groups:
     def summed(each: Floats) -> Floats:
         return np.bincount(group_of, each, count).astype(np.float64)
 
-    each_flops = np.array([float(w.flops) for w in p.works])
+    each_flops = np.array([float(w.computed_flops) for w in p.works])
     each_bytes = np.array([float(w.bytes) for w in p.works])
     own = parts_s(p)
     total = summed(c.duration_s)

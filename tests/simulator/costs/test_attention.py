@@ -143,3 +143,26 @@ def test_flash_counts_causality_from_the_last_query() -> None:
     )
     # 3 + 4 of 8
     assert work.dims["fraction"] == 7 / 8
+
+
+@pytest.mark.parametrize("backend", ["efficient", "cudnn"])
+def test_keys_that_no_query_sees_are_not_read(backend: str) -> None:
+    few = ((2, 4, 32, 64), "bfloat16")
+    args = {"is_causal": True}
+    name = f"{SDPA}{backend}_attention.default"
+    *_, work = launched(sig(name, few, None, args, query=few, key=Q, value=Q))
+    # q and 32 of 128 keys and values: 3 · 2·4·32·64·2 = 98,304
+    assert work.read_bytes == 98304
+    assert work.computed_flops == 2 * 2 * 4 * (32 * 33 // 2) * (64 + 64)
+    *_, whole = launched(sig(name, few, None, {}, query=few, key=Q, value=Q))
+    assert whole.read_bytes == 32768 + 2 * 131072
+
+
+def test_keys_before_a_window_are_not_read() -> None:
+    (work,) = launched(
+        sig("aten._flash_attention_forward.default", [((1, 4, 2, 64), "bfloat16")], None,
+            {"window_size_left": 1, "window_size_right": 0}, query=((1, 4, 2, 64), "bfloat16"),
+            key=((1, 16, 2, 64), "bfloat16"), value=((1, 16, 2, 64), "bfloat16"))
+    )  # fmt: skip
+    # four queries see keys 11 to 15 of 16: 4·2·64·2 = 1,024 of q, 5·2·64·2 of keys and of values
+    assert work.read_bytes == 1024 + 2 * 1280

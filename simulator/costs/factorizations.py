@@ -1,0 +1,233 @@
+"""Linear algebra as cuSOLVER and cuBLAS run it: factorizations, and solutions by their factors.
+
+A blocked algorithm goes through its columns one after another: `steps` of them wait for the ones
+before, and what they leave is products. FLOPs are those of LAPACK Working Note 41 and, for the
+decompositions into singular and eigenvalues, of Golub and Van Loan, "Matrix Computations" (2013),
+figures 8.6.1 and 8.3. All launches of one algorithm are one "factorization" here, whose curve is
+its name; a batch is taken matrix by matrix where no kernel of a batch's own is.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from simulator.costs.copies import move
+from simulator.costs.launches import lanes, pointwise, reduction, to_host
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor
+
+Works = tuple[Work, ...]
+_SQUARINGS = 8
+"""Products of a matrix exponential: five of Taylor's polynomial of degree 18 and three squarings,
+which the norm decides (Bader, Blanes and Casas, 2019)."""
+
+
+def _matrix(x: Tensor) -> tuple[int, int, int]:
+    """Batch, rows and columns."""
+    return prod(x.shape[:-2]), x.shape[-2], x.shape[-1]
+
+
+def _algorithm(
+    name: str, op: Signature, x: Tensor, flops: float, steps: int, columns: int = 1
+) -> Works:
+    """One algorithm over a batch: `flops` of one matrix, `steps` of it one after another."""
+    batch, rows, side = _matrix(x)
+    if not prod(x.shape):
+        return ()
+    done = round(flops) * batch
+    dims = {"variant": name, "batch": batch, "rows": rows, "side": side, "columns": columns,
+            "steps": steps}  # fmt: skip
+    write = sum(t.numel * t.itemsize for t in op.outputs)
+    return (
+        Work("factorization", done, op.read_bytes, write, dtype=lanes(x.dtype),
+             instructions=done // 2, dims=dims),
+    )  # fmt: skip
+
+
+def _packed(x: Tensor) -> Works:
+    """The copy, column by column, that LAPACK's order asks for and that is overwritten."""
+    (*outer, rows, side) = x.shape
+    steps = [rows * side] * len(outer)
+    for i in range(len(outer) - 2, -1, -1):
+        steps[i] = steps[i + 1] * outer[i + 1]
+    return move(x, Tensor(x.shape, x.dtype, (*steps, 1, rows)))
+
+
+@cost("aten._linalg_check_errors.default")
+def check_errors(op: Signature) -> Works:
+    """Is any error code not 0? The host waits for the answer."""
+    codes = op["info"] if "info" in op.names else op.inputs[0]
+    return reduction(1, codes.numel, codes.nbytes, 1), to_host(1)
+
+
+@cost("aten.linalg_cholesky_ex.default", "aten.linalg_cholesky_ex.L", "aten.cholesky.default",
+      "aten.cholesky_inverse.default")  # fmt: skip
+def cholesky(op: Signature) -> Works:
+    """n³/3; an inverse from the factor 2/3·n³."""
+    x = op.inputs[0]
+    n = x.shape[-1]
+    each = n**3 / 3 * (2 if "inverse" in op.name else 1)
+    triangle = pointwise(x.numel, x.nbytes, x.numel * x.itemsize)
+    return *_packed(x), *_algorithm("cholesky", op, x, each, n), triangle
+
+
+@cost("aten.linalg_lu_factor_ex.default", "aten.linalg_lu_factor_ex.out",
+      "aten.linalg_lu_factor.default", "aten.linalg_lu.default",
+      "aten.linalg_ldl_factor_ex.default")  # fmt: skip
+def lu(op: Signature) -> Works:
+    """m·n·k − (m + n)·k²/2 + k³/3 products, k the shorter side; half of them where symmetric."""
+    return *_packed(op.inputs[0]), *_lu(op, op.inputs[0])
+
+
+def _lu(op: Signature, x: Tensor) -> Works:
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    each = 2 * (m * n * k - (m + n) * k**2 / 2 + k**3 / 3) / (2 if "ldl" in op.name else 1)
+    return _algorithm("lu", op, x, each, k)
+
+
+@cost("aten._linalg_det.default", "aten._linalg_slogdet.default", "aten._linalg_det.result",
+      "aten._linalg_slogdet.sign")  # fmt: skip
+def determinant(op: Signature) -> Works:
+    """The product of the factors' diagonal, and the parity of the pivots."""
+    x = op.inputs[0]
+    batch, n, _ = _matrix(x)
+    diagonal = reduction(batch, n, batch * n * x.itemsize, batch * x.itemsize)
+    return *_packed(x), *_lu(op, x), diagonal, diagonal
+
+
+@cost("aten._linalg_solve_ex.default", "aten._linalg_solve_ex.result")
+def solve(op: Signature) -> Works:
+    """Factors of A, then both triangles for each column of B."""
+    a, b = op["A"], op["B"]
+    return *_packed(a), *_packed(_columns(a, b)), *_lu(op, a), *_by_factors("lu_solve", op, a, b, 2)
+
+
+@cost("aten.linalg_inv_ex.default", "aten.linalg_inv_ex.inverse")
+def inverse(op: Signature) -> Works:
+    """A X = 1, solved (ATen/native/BatchLinearAlgebra.cpp, `linalg_inv_ex_out`)."""
+    a = op.inputs[0]
+    return *_packed(a), *_lu(op, a), *_by_factors("lu_solve", op, a, a, 2)
+
+
+@cost("aten.linalg_lu_solve.default", "aten.linalg_ldl_solve.default")
+def lu_solve(op: Signature) -> Works:
+    """Both triangles, for each column of B."""
+    a, b = op.inputs[0], op["B"]
+    return *_packed(b), *_by_factors("lu_solve", op, a, b, 2)
+
+
+@cost("aten.linalg_solve_triangular.default", "aten.linalg_solve_triangular.out",
+      "aten.triangular_solve.default", "aten.cholesky_solve.default",
+      "aten._cholesky_solve_helper.default")  # fmt: skip
+def triangular(op: Signature) -> Works:
+    """One triangle, or a factor of Cholesky's and its transpose, for each column of B."""
+    a, b = op.inputs[:2] if "B" in op.names else op.inputs[1::-1]
+    times = 2 if "cholesky" in op.name else 1
+    name = "cholesky_solve" if times == 2 else "triangular"
+    return *_packed(b), *_by_factors(name, op, a, b, times)
+
+
+def _columns(a: Tensor, b: Tensor) -> Tensor:
+    """B as [..., n, columns]: a vector of each matrix is one column."""
+    if len(b.shape) >= 2 and len(b.shape) == len(a.shape):
+        return b
+    return Tensor((*b.shape, 1), b.dtype, (*b.stride, 1), b.device)
+
+
+def _by_factors(name: str, op: Signature, a: Tensor, b: Tensor, times: int) -> Works:
+    n, columns = a.shape[-1], _columns(a, b).shape[-1]
+    return _algorithm(name, op, a, times * n**2 * columns, times * n, columns)
+
+
+@cost("aten.linalg_qr.default", "aten.linalg_qr.out", "aten.geqrf.default",
+      "aten.linalg_householder_product.default", "aten.orgqr.default",
+      "aten.ormqr.default")  # fmt: skip
+def qr(op: Signature) -> Works:
+    """2·m·k² − 2/3·k³ of the reflections, and as many where they are multiplied out."""
+    x = op.inputs[0]
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    twice = "linalg_qr" in op.name and op.arg("mode", "reduced") != "r"
+    each = 2 * max(m, n) * k**2 - 2 / 3 * k**3
+    return *_packed(x), *_algorithm("qr", op, x, each * (1 + twice), k * (1 + twice))
+
+
+@cost("aten._linalg_svd.default", "aten._linalg_svd.U")
+def svd(op: Signature) -> Works:
+    """4·m·n² + 8·n³ of the values and vectors, or 4·m·n² − 4/3·n³ of the values alone."""
+    return *_packed(op.inputs[0]), *_svd(op, op.inputs[0], bool(op.arg("compute_uv", True)))
+
+
+def _svd(op: Signature, x: Tensor, vectors: bool) -> Works:
+    long, short = max(x.shape[-2:]), min(x.shape[-2:])
+    each = 4 * long * short**2 + (8 if vectors else -4 / 3) * short**3
+    return _algorithm("svd" if vectors else "singular_values", op, x, each, short)
+
+
+@cost("aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_pinv.atol_rtol_tensor_out")
+def pseudoinverse(op: Signature) -> Works:
+    """Singular values and vectors, those under the tolerance left out, and one product; or, where
+    the matrix is said to be Hermitian, eigenvalues and vectors."""
+    x = op.inputs[0]
+    batch, m, n = _matrix(x)
+    k = min(m, n)
+    whole = _eigh(op, x, True) if op.arg("hermitian", False) else _svd(op, x, True)
+    size = x.numel * x.itemsize
+    scaled = pointwise(batch * n * k, 2 * size, size, inputs=2)
+    joined = Work(
+        "gemm", 2 * batch * m * n * k, 2 * size, size, dtype=lanes(x.dtype),
+        dims={"b": batch, "m": n, "n": m, "k": k, "transa": False, "transb": True,
+              "align_bytes": x.itemsize, "epilogue": None},
+    )  # fmt: skip
+    return *_packed(x), *whole, scaled, joined
+
+
+@cost("aten._linalg_eigh.default", "aten._linalg_eigh.eigenvalues")
+def eigh(op: Signature) -> Works:
+    """9·n³ of eigenvalues and vectors of a symmetric matrix, or 4/3·n³ of the values alone."""
+    x = op.inputs[0]
+    return *_packed(x), *_eigh(op, x, bool(op.arg("compute_v", True)))
+
+
+def _eigh(op: Signature, x: Tensor, vectors: bool) -> Works:
+    n = x.shape[-1]
+    name = "eigh" if vectors else "eigenvalues"
+    return _algorithm(name, op, x, (9 if vectors else 4 / 3) * n**3, n)
+
+
+@cost("aten.linalg_eig.default", "aten._linalg_eigvals.default")
+def eig(op: Signature) -> Works:
+    """25·n³ of eigenvalues and vectors of any matrix, or 10·n³ of the values alone."""
+    x = op.inputs[0]
+    vectors = "eigvals" not in op.name
+    return *_packed(x), *_algorithm("eig", op, x, (25 if vectors else 10) * x.shape[-1] ** 3,
+                                    x.shape[-1])  # fmt: skip
+
+
+@cost("aten.linalg_lstsq.default", "aten.linalg_lstsq.out")
+def least_squares(op: Signature) -> Works:
+    """The reflections of A, applied to B, and one triangle."""
+    a, b = op.inputs[0], _columns(op.inputs[0], op.inputs[1])
+    m, n = a.shape[-2:]
+    k, columns = min(m, n), b.shape[-1]
+    each = 2 * max(m, n) * k**2 - 2 / 3 * k**3 + 4 * m * k * columns
+    return *_packed(a), *_packed(b), *_algorithm("qr", op, a, each, 2 * k, columns)
+
+
+@cost("aten.linalg_matrix_exp.default")
+def matrix_exponential(op: Signature) -> Works:
+    """Products of n³ multiply-adds, the norms of which the host waits for."""
+    x = op.inputs[0]
+    batch, n, _ = _matrix(x)
+    if not x.numel:
+        return ()
+    size = x.numel * x.itemsize
+    norms = reduction(batch * n, n, size, batch * n * x.itemsize)
+    product = Work(
+        "gemm", 2 * batch * n**3, 2 * size, size, dtype=lanes(x.dtype),
+        dims={"b": batch, "m": n, "n": n, "k": n, "transa": False, "transb": False,
+              "align_bytes": x.itemsize, "epilogue": None},
+    )  # fmt: skip
+    summed = pointwise(x.numel, 2 * size, size, inputs=2)
+    return norms, to_host(batch * x.itemsize), *(product, summed) * _SQUARINGS

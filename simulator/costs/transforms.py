@@ -1,0 +1,109 @@
+"""Fourier transforms as PyTorch hands them to cuFFT (ATen/native/cuda/SpectralOps.cpp).
+
+A "fft" work is one call of cuFFT over `lengths`, `batch` times; which kernels that is, is the
+lowering's business. A transform of n complex numbers counts 5·n·log2 n FLOPs, as cuFFT's own
+benchmarks do; of real ones half.
+"""
+
+from __future__ import annotations
+
+from math import log2, prod
+
+from simulator.costs.copies import move
+from simulator.costs.launches import lanes, pointwise
+from simulator.costs.registry import Work, cost
+from simulator.records import Signature, Tensor, row_major
+
+_ITEM_BYTES = {"complex128": 16, "complex64": 8, "complex32": 4}
+_DIMS_AT_ONCE = 3
+"""Dimensions that one call of cuFFT transforms (`cufft_max_ndim`)."""
+_AHEAD = (0, 1)
+"""Dimensions that come first in a transform which PyTorch takes dimension by dimension."""
+
+
+@cost("aten._fft_r2c.default", "aten._fft_r2c.out")
+def real_to_complex(op: Signature) -> tuple[Work, ...]:
+    """Along the last of `dim` from real numbers, along the others from complex ones."""
+    x, out, dims = op["self"], op.out, _dims(op)
+    onesided = bool(op.arg("onesided", True))
+    half = list(x.shape)
+    half[dims[-1]] = half[dims[-1]] // 2 + 1
+    size = prod(half) * out.itemsize
+    if _at_once(dims):
+        found = [_call(x, dims, "r2c", x.nbytes, size, out.itemsize)]
+    else:
+        found = [_call(x, dims[-1:], "r2c", x.nbytes, size, out.itemsize)]
+        found += _complex(half, dims[:-1], out.itemsize)
+    found += _scaled(op, prod(half), out)
+    if not onesided:  # the other half is the conjugate of this one
+        rest = out.numel - prod(half)
+        found.append(pointwise(rest, rest * out.itemsize, rest * out.itemsize, flops=1))
+    return tuple(work for work in found if work.bytes)
+
+
+@cost("aten._fft_c2c.default", "aten._fft_c2c.out")
+def complex_to_complex(op: Signature) -> tuple[Work, ...]:
+    """At most three dimensions at once, the innermost first."""
+    x, out, dims = op["self"], op.out, _dims(op)
+    if not dims:
+        return move(x, out)
+    found = [*_complex(x.shape, dims, x.itemsize), *_scaled(op, out.numel, out)]
+    return tuple(work for work in found if work.bytes)
+
+
+@cost("aten._fft_c2r.default", "aten._fft_c2r.out")
+def complex_to_real(op: Signature) -> tuple[Work, ...]:
+    """Along all but the last of `dim` to complex numbers, then to real ones. cuFFT may write into
+    its input: a copy is handed to it."""
+    x, out, dims = op["self"], op.out, _dims(op)
+    dense = Tensor(x.shape, x.dtype, row_major(x.shape))
+    if _at_once(dims):
+        found = [*move(x, dense), _call(out, dims, "c2r", x.nbytes, out.nbytes, x.itemsize)]
+    else:
+        before = _complex(x.shape, dims[:-1], x.itemsize) if len(dims) > 1 else move(x, dense)
+        found = [*before, _call(out, dims[-1:], "c2r", x.nbytes, out.nbytes, x.itemsize)]
+    return tuple(work for work in (*found, *_scaled(op, out.numel, out)) if work.bytes)
+
+
+def _dims(op: Signature) -> list[int]:
+    rank = len(op["self"].shape)
+    return [int(dim) % rank for dim in op.arg("dim", [])] if rank else []
+
+
+def _at_once(dims: list[int]) -> bool:
+    return len(dims) <= _DIMS_AT_ONCE and tuple(dims[:2]) != _AHEAD
+
+
+def _complex(shape: tuple[int, ...] | list[int], dims: list[int], itemsize: int) -> list[Work]:
+    x = Tensor(tuple(shape), "complex64", row_major(tuple(shape)))
+    size, left = prod(shape) * itemsize, list(dims)
+    found: list[Work] = []
+    while left:
+        found.append(_call(x, left[-_DIMS_AT_ONCE:], "c2c", size, size, itemsize))
+        del left[-_DIMS_AT_ONCE:]
+    return found
+
+
+def _call(
+    x: Tensor, dims: list[int], kind: str, read: int, write: int, itemsize: int
+) -> Work:  # fmt: skip
+    """One call of cuFFT: `x` has the lengths of what is real, `dims` those that it transforms."""
+    lengths = tuple(x.shape[dim] for dim in dims)
+    n = prod(lengths)
+    batch = prod(x.shape) // max(n, 1)
+    flops = round(5 * n * log2(max(n, 2)) * batch / (1 if kind == "c2c" else 2))
+    dtype = {4: "complex32", 16: "complex128"}.get(itemsize, "complex64")
+    last = max(range(len(x.shape)), key=lambda d: d) in dims
+    return Work(
+        "fft", flops, read, write, dtype=lanes(dtype), instructions=flops,
+        dims={"kind": kind, "lengths": lengths, "batch": batch, "item_bytes": itemsize,
+              "apart": not last},
+    )  # fmt: skip
+
+
+def _scaled(op: Signature, elements: int, out: Tensor) -> list[Work]:
+    """A pass that divides by the length, or its root, where a norm asks for it."""
+    if not op.arg("normalization", op.arg("normalization_mode", 0)):
+        return []
+    size = elements * out.itemsize
+    return [pointwise(elements, size, size, dtype=out.dtype)]
