@@ -19,7 +19,7 @@ from simulator.residency import accesses
 
 Pair = tuple[Recording, Trace]
 
-_MAIN = {"gemm", "gemv", "conv", "attention"}
+_MAIN = {"gemm", "gemv", "conv", "attention", "factorization"}
 _BESIDE = re.compile(r"splitKreduce|lementWise|lemWise|at::native(?!.*conv_depthwise)")
 """Kernels that a library launches beside its algorithm's own."""
 

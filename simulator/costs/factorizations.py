@@ -3,8 +3,8 @@
 A blocked algorithm goes through its columns one after another: `steps` of them wait for the ones
 before, and what they leave is products. FLOPs are those of LAPACK Working Note 41 and, for the
 decompositions into singular and eigenvalues, of Golub and Van Loan, "Matrix Computations" (2013),
-figures 8.6.1 and 8.3. All launches of one algorithm are one "factorization" here, whose curve is
-its name; a batch is taken matrix by matrix where no kernel of a batch's own is.
+figures 8.6.1 and 8.3. All launches of one algorithm are one "factorization" here: there can be
+thousands of a few microseconds each.
 """
 
 from __future__ import annotations
@@ -27,16 +27,26 @@ def _matrix(x: Tensor) -> tuple[int, int, int]:
     return prod(x.shape[:-2]), x.shape[-2], x.shape[-1]
 
 
+_DIRECT = ("cholesky", "lu", "solve", "inverse")
+_TRIANGULAR = ("triangular", "cholesky_solve", "lu_solve")
+_WARP = 32
+"""Rows of the largest matrices whose rotations one kernel does for a whole batch."""
+
+
 def _algorithm(
     name: str, op: Signature, x: Tensor, flops: float, steps: int, columns: int = 1
 ) -> Works:
-    """One algorithm over a batch: `flops` of one matrix, `steps` of it one after another."""
+    """One algorithm over a batch: `flops` of one matrix, `steps` of it one after another. cuSOLVER
+    reflects the matrices of a batch in turn, and rotates those in turn that are not small."""
     batch, rows, side = _matrix(x)
     if not prod(x.shape):
         return ()
+    direct = name in _DIRECT
+    kind = "direct" if direct else "triangular" if name in _TRIANGULAR else "orthogonal"
+    in_turn = kind == "orthogonal" and (name == "qr" or side > _WARP)
     done = round(flops) * batch
-    dims = {"variant": name, "batch": batch, "rows": rows, "side": side, "columns": columns,
-            "steps": steps}  # fmt: skip
+    dims = {"variant": kind, "algorithm": name, "batch": batch, "side": side, "long": rows,
+            "columns": columns, "steps": steps * (batch if in_turn else 1)}  # fmt: skip
     write = sum(t.numel * t.itemsize for t in op.outputs)
     return (
         Work("factorization", done, op.read_bytes, write, dtype=lanes(x.dtype),
@@ -99,15 +109,18 @@ def determinant(op: Signature) -> Works:
 @cost("aten._linalg_solve_ex.default", "aten._linalg_solve_ex.result")
 def solve(op: Signature) -> Works:
     """Factors of A, then both triangles for each column of B."""
-    a, b = op["A"], op["B"]
-    return *_packed(a), *_packed(_columns(a, b)), *_lu(op, a), *_by_factors("lu_solve", op, a, b, 2)
+    a, b = op["A"], _columns(op["A"], op["B"])
+    n, columns = a.shape[-1], b.shape[-1]
+    each = 2 / 3 * n**3 + 2 * n**2 * columns
+    return *_packed(a), *_packed(b), *_algorithm("solve", op, a, each, 3 * n, columns)
 
 
 @cost("aten.linalg_inv_ex.default", "aten.linalg_inv_ex.inverse")
 def inverse(op: Signature) -> Works:
     """A X = 1, solved (ATen/native/BatchLinearAlgebra.cpp, `linalg_inv_ex_out`)."""
     a = op.inputs[0]
-    return *_packed(a), *_lu(op, a), *_by_factors("lu_solve", op, a, a, 2)
+    n = a.shape[-1]
+    return *_packed(a), *_algorithm("inverse", op, a, (2 / 3 + 2) * n**3, 3 * n, n)
 
 
 @cost("aten.linalg_lu_solve.default", "aten.linalg_ldl_solve.default")
@@ -170,17 +183,11 @@ def pseudoinverse(op: Signature) -> Works:
     """Singular values and vectors, those under the tolerance left out, and one product; or, where
     the matrix is said to be Hermitian, eigenvalues and vectors."""
     x = op.inputs[0]
-    batch, m, n = _matrix(x)
-    k = min(m, n)
-    whole = _eigh(op, x, True) if op.arg("hermitian", False) else _svd(op, x, True)
-    size = x.numel * x.itemsize
-    scaled = pointwise(batch * n * k, 2 * size, size, inputs=2)
-    joined = Work(
-        "gemm", 2 * batch * m * n * k, 2 * size, size, dtype=lanes(x.dtype),
-        dims={"b": batch, "m": n, "n": m, "k": k, "transa": False, "transb": True,
-              "align_bytes": x.itemsize, "epilogue": None},
-    )  # fmt: skip
-    return *_packed(x), *whole, scaled, joined
+    long, short = max(x.shape[-2:]), min(x.shape[-2:])
+    hermitian = bool(op.arg("hermitian", False))
+    each = 9 * short**3 if hermitian else 4 * long * short**2 + 8 * short**3
+    each += 2 * long * short**2
+    return *_packed(x), *_algorithm("pseudoinverse", op, x, each, short, short)
 
 
 @cost("aten._linalg_eigh.default", "aten._linalg_eigh.eigenvalues")

@@ -91,9 +91,9 @@ def _call(
     lengths = tuple(x.shape[dim] for dim in dims)
     n = prod(lengths)
     batch = prod(x.shape) // max(n, 1)
-    flops = round(5 * n * log2(max(n, 2)) * batch / (1 if kind == "c2c" else 2))
+    flops = round(5 * n * log2(max(n, 2))) * batch // (1 if kind == "c2c" else 2)
     dtype = {4: "complex32", 16: "complex128"}.get(itemsize, "complex64")
-    last = max(range(len(x.shape)), key=lambda d: d) in dims
+    last = len(x.shape) - 1 in dims
     return Work(
         "fft", flops, read, write, dtype=lanes(dtype), instructions=flops,
         dims={"kind": kind, "lengths": lengths, "batch": batch, "item_bytes": itemsize,

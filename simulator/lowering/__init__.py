@@ -8,6 +8,7 @@ from simulator.lowering import (
     random,
     recurrent,
     reduction,
+    transforms,
     turns,
 )
 from simulator.lowering.lower import Lowered, lower
@@ -15,5 +16,5 @@ from simulator.lowering.registry import launches
 
 __all__ = [
     "Lowered", "attention", "convolution", "foreach", "launches", "lower", "product", "random",
-    "recurrent", "reduction", "turns",
+    "recurrent", "reduction", "transforms", "turns",
 ]  # fmt: skip
