@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from simulator.costs import Work
@@ -26,6 +27,7 @@ _BLOCK = 64
 _FEED = 48.0
 _WAVES_BY_COUNTER = 2
 _SMALLEST = 1.8e6  # multiplications
+_FEW_ROWS, _MANY_OUTPUTS, _SHALLOW = 16, 768, 128
 
 
 class _Splitting(NamedTuple):
@@ -51,6 +53,8 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if by_dot_products(work) or "template" in d:  # a generated one is a kernel as it is
         return (work,)
     units = gpu.units or UNITS_SEEN
+    if _of_few_rows(work):
+        return (replace(work, dims=d | {"variant": "few"}),)
     if _splits(work, units):
         partial_bytes = 2 * 4 * d["b"] * d["m"] * d["n"]  # two single-precision partial sums
         out_bytes = work.write_bytes
@@ -65,6 +69,17 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if hopper and _by_bulk_loads(work) and _blocks(work, units) > _WAVES_BY_COUNTER * units:
         return Work("fill", write_bytes=4, dtype="int32"), work  # tiles are handed out by a counter
     return (work,)
+
+
+def _of_few_rows(work: Work) -> bool:
+    """Is it a linear layer of few rows in single precision, whose weights pass once through vector
+    lanes (`gemmSN_TN_kernel`)? One without a bias is split instead where it has few outputs and is
+    deep."""
+    d = work.dims
+    layer = d["b"] == 1 and not d.get("transa") and d.get("transb") and work.engine == "vector"
+    if work.dtype != "float32" or not layer or not 2 <= d["m"] <= _FEW_ROWS:
+        return False
+    return bool(d.get("epilogue")) or d["n"] >= _MANY_OUTPUTS or d["k"] <= _SHALLOW
 
 
 def _by_bulk_loads(work: Work) -> bool:
