@@ -154,7 +154,7 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
         version=VERSION,
         id="h200",
         gpu="h200_sxm",
-        source="16,458 calls, 878 compiled functions, 900 convolutions and 67 networks measured on "
+        source="19,462 calls, 878 compiled functions, 900 convolutions and 67 networks measured on "
         "an NVIDIA H200 with torch 2.11, CUDA 13.0, cuDNN 9.19; graph launch and gaps from replays "
         "of networks",
         traffic={"pointwise": Traffic(14.0, 0.5, 0.5, 1.5e-6)},

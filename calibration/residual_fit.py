@@ -19,7 +19,7 @@ from simulator.residuals import Residual, coordinates, features
 Floats = NDArray[np.float64]
 
 LEAST = 8  # samples, below which a residual would be a guess
-_JUDGED = 400  # samples by which lengths are found
+_JUDGED = 800  # samples by which lengths are found
 _PENALTY = 0.05  # of squared logarithms of lengths: what says nothing stays long
 _MOST = 1.2  # log of a ratio beyond which a sample is another kernel than the one lowered
 

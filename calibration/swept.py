@@ -44,9 +44,16 @@ class Swept:
             yield Sample(work, cold[id(work)], seconds, 1.0)
 
 
+FILES = ("samples", "kernels", "factorizations")
+"""Sweeps of a GPU's folder, as they were measured one after another."""
+
+
 def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:
     """Every measured point of a library's call, traced again; only those held out, or not."""
-    measured = read(path or MEASUREMENTS / gpu.id / "samples.jsonl.gz").samples
+    every = [path] if path else [MEASUREMENTS / gpu.id / f"{name}.jsonl.gz" for name in FILES]
+    measured = {
+        name: row for each in every if each.is_file() for name, row in read(each).samples.items()
+    }
     for point in points("library"):
         sample = measured.get(point.name)
         if held_out in (None, point.held_out) and sample and sample.get("kernels"):

@@ -1,0 +1,78 @@
+"""cuFFT's kernels by length, as an H200 launched them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from calibration.log import read
+from calibration.recordings import MEASUREMENTS
+from calibration.sweeps import OPERATIONS
+from calibration.swept import lowered
+from simulator.costs import Work
+from simulator.hardware import gpu
+from simulator.lowering.transforms import transform
+from simulator.records import Signature
+from simulator.tracing import trace_call
+
+CARD = gpu("h200")
+CALL = Signature("aten._fft_c2c.default", (), (), (), {})
+
+
+def kernels(kind: str, *lengths: int, batch: int = 1) -> list[tuple[str, int]]:
+    dims: dict[str, Any] = {"kind": kind, "lengths": lengths, "batch": batch, "item_bytes": 8,
+                            "apart": False}  # fmt: skip
+    found = transform(CALL, Work("fft", dims=dims), CARD)
+    return [(work.dims["variant"], work.dims.get("length", 0)) for work in found]
+
+
+@pytest.mark.parametrize(
+    "length, expected",
+    [
+        (4096, [("complex", 4096)]),
+        (41, [("prime", 41)]),
+        # 2 · 2,039 − 1 = 4,077
+        (2039, [("bluestein", 4096)]),
+        (131072, [("factor", 256), ("factor", 512)]),
+        # 2⁸ · 3² · 5² · 7
+        (403200, [("factor", 7), ("factor", 9), ("factor", 25), ("factor", 256)]),
+        # at least 2 · 524,287 − 1: 2²⁰, there and back
+        (524287, [("factor", 1024)] * 4),
+        # at least 46,077: 2¹⁰ · 3² · 5
+        (23039, [("factor", 5), ("factor", 9), ("factor", 1024)] * 2),
+    ],
+)
+def test_a_complex_length_is_the_kernels_that_its_primes_say(
+    length: int, expected: list[tuple[str, int]]
+) -> None:
+    assert kernels("c2c", length) == expected
+
+
+def test_a_real_length_is_one_kernel_or_half_as_many_complex_numbers() -> None:
+    assert kernels("r2c", 1024) == [("real", 1024)]
+    assert kernels("r2c", 2450) == [("complex", 1225), ("turn", 0)]
+    assert kernels("r2c", 1875) == [("turn", 0), ("complex", 1875), ("turn", 0)]
+    assert kernels("c2r", 2100) == [("turn", 0), ("complex", 1050)]
+
+
+def test_columns_follow_rows_on_the_way_there_and_lead_on_the_way_back() -> None:
+    assert kernels("r2c", 64, 256) == [("real", 256), ("column", 64)]
+    assert kernels("c2r", 64, 256) == [("column", 64), ("real", 256)]
+
+
+def test_bytes_of_a_pass_are_those_of_its_sequences() -> None:
+    dims: dict[str, Any] = {"kind": "r2c", "lengths": (2450,), "batch": 3, "item_bytes": 8,
+                            "apart": False}  # fmt: skip
+    passed, turned = transform(CALL, Work("fft", dims=dims), CARD)
+    # 3 · 1,225 · 8 = 29,400, and 3 · 1,226 · 8 = 29,424
+    assert (passed.read_bytes, passed.write_bytes) == (29400, 29400)
+    assert (turned.read_bytes, turned.write_bytes) == (29400, 29424)
+
+
+def test_nine_transforms_of_ten_launch_as_many_kernels_as_were_recorded() -> None:
+    measured = read(MEASUREMENTS / CARD.id / "kernels.jsonl.gz").samples
+    points = [p for p in OPERATIONS["fourier"].points[::4] if p.name in measured]
+    found = [lowered(p, trace_call(p.make), measured[p.name], CARD) for p in points]
+    alike = sum(len(each.launches) == len(each.kernels) for each in found)
+    assert alike >= 0.88 * len(points) > 60
