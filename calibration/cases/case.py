@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,6 +11,8 @@ from torch import nn
 
 from calibration.cases.compiled_host import BLOCKS
 from calibration.cases.host import MICRO
+from calibration.cases.host_networks import PACKAGED
+from calibration.cases.host_ops import ONE_OP
 from simulator.networks.catalogue import build
 
 
@@ -57,6 +60,10 @@ TORCH_MODES = {
 """What torch.compile calls each of the modes of a case."""
 
 COMPILED_OPTIMIZER = "_compiled"  # at the end of its name
+SINGLE = "_single"  # at the end of the name of an optimizer that takes one tensor after another
+_MADE: dict[str, Callable[..., Any]] = {**MICRO, **BLOCKS, **ONE_OP, **PACKAGED}
+"""Networks beside the catalogue's, by name."""
+
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -69,7 +76,7 @@ class Step:
         with torch.device(device):
             torch.set_default_dtype(dtype)
             try:
-                make = MICRO.get(case.network) or BLOCKS.get(case.network)
+                make = _MADE.get(case.network)
                 self.module: nn.Module = (
                     make(**case.sizes) if make else build(case.network, **case.sizes)
                 )
@@ -94,8 +101,12 @@ class Step:
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
         name = name.removesuffix(COMPILED_OPTIMIZER)
         weights = list(self.module.parameters())
+        each = False if name.endswith(SINGLE) else None
+        name = name.removesuffix(SINGLE)
         if name == "sgd":
-            return torch.optim.SGD(weights, lr=1e-5, momentum=0.9)
+            return torch.optim.SGD(weights, lr=1e-5, momentum=0.9, foreach=each)
+        if each is False:
+            return torch.optim.AdamW(weights, lr=1e-5, foreach=False)
         return torch.optim.AdamW(weights, lr=1e-5, fused=True if name == "adamw_fused" else None)
 
     def forward(self) -> Any:
