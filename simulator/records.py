@@ -23,7 +23,7 @@ ITEM_BYTES = {
     "complex32": 4, "float16": 2, "bfloat16": 2, "int16": 2, "uint16": 2,
     "int8": 1, "uint8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1,
     "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1,
-    "complex32": 4, "qint32": 4, "bits16": 2,
+    "qint32": 4, "bits16": 2,
     "qint8": 1, "quint8": 1, "quint4x2": 1, "quint2x4": 1,
     "bits8": 1, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1,
     **{f"{kind}{bits}": 1 for kind in ("int", "uint") for bits in range(1, 8)},
@@ -145,8 +145,10 @@ def _distinct_bytes(tensors: tuple[Tensor, ...], regions: tuple[int, ...]) -> in
 class Op(msgspec.Struct, frozen=True, gc=False):
     """One ATen call. `storages` are ids into the trace, inputs then outputs.
 
-    `python_calls`, `module_calls` and `autograd_nodes` count what the host did since the op
-    before this one: they are the machine-independent half of the host's time.
+    The counts say what the host did since the op before this one: they are the machine-independent
+    half of its time. `instructions` are bytecode's, `attributes` those among them that look one up,
+    `cold_instructions` those of functions that were called long before, `c_calls` calls of
+    functions written in C; what calling a module takes is in none of them.
     """
 
     signature: Signature
@@ -156,6 +158,10 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     python_calls: int = 0
     module_calls: int = 0
     autograd_nodes: int = 0
+    instructions: int = 0
+    cold_instructions: int = 0
+    attributes: int = 0
+    c_calls: int = 0
 
     @property
     def name(self) -> str:
@@ -168,6 +174,15 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         return self.signature.outputs
+
+
+COUNTED = (
+    "python_calls", "module_calls", "autograd_nodes", "instructions", "cold_instructions",
+    "attributes", "c_calls",
+)  # fmt: skip
+"""The counts of an op, in the order of its fields."""
+TAIL = tuple(f"tail_{name}" for name in COUNTED if name != "autograd_nodes")
+"""The counts of a trace, of what follows its last op."""
 
 
 class Storage(msgspec.Struct, frozen=True, gc=False):
@@ -240,6 +255,10 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     gpu: str
     tail_python_calls: int = 0
     tail_module_calls: int = 0
+    tail_instructions: int = 0
+    tail_cold_instructions: int = 0
+    tail_attributes: int = 0
+    tail_c_calls: int = 0
     breaks: list[Break] = []
     code: dict[str, str] = {}
     run: str = "eager"

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from app.scenes.pixel_scale import Floats
-from simulator.hardware.host import COUNTS
+from simulator.hardware.host import COUNTS, PYTHON
 from simulator.prediction import Prediction, Regime
 from simulator.schedule.launch_plan import issued
 from simulator.timing.rates import roof_flops_per_s, units_of
@@ -18,9 +18,10 @@ MARKS: dict[str, Regime] = {
     "Machines": "compute", "Trucks": "memory", "Managers": "overhead",
 }  # fmt: skip
 _DESKS: dict[str, tuple[str, ...]] = {
-    "Python": ("python_call",), "modules": ("module_call",),
-    "dispatcher": ("op", "library_op", "convolution_op", "norm_op", "attention_op", "view",
-                   "cpu_op", "foreach_tensor"),
+    "Python": ("instruction", "cold_instruction", "attribute", "c_call", "python_call"),
+    "modules": ("module_call",),
+    "dispatcher": ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op",
+                   "view", "cold_view", "cpu_op", "recurrent_kernel", "foreach_tensor"),
     "autograd": ("forward_node", "backward_node", "backward_call", "optimizer_call"),
 }  # fmt: skip
 """The desks that an order passes, by what the host's profile counts."""
@@ -119,7 +120,8 @@ def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
         )
     known = issued(p.trace, p.gpu).counts.sum(axis=0).tolist()
     counts: dict[str, float] = dict(zip(COUNTS, known, strict=False))  # launches are not among them
-    counts["python_call"] += p.trace.tail_python_calls
+    for name, field in PYTHON.items():
+        counts[name] += getattr(p.trace, f"tail_{field}")
     found: list[tuple[str, float]] = [
         (name, sum((counts[n] * p.host.seconds[n] for n in parts), 0.0))
         for name, parts in _DESKS.items()

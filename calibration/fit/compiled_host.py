@@ -36,6 +36,7 @@ from simulator.fusion.host.host_costs import tabled
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
+from simulator.hardware.host_counts import tail_s
 from simulator.records import Trace
 from simulator.schedule.launch_plan import issued
 from simulator.timing.profile import profile
@@ -65,7 +66,7 @@ def counted(trace: Trace, triton: int, host: Host) -> tuple[list[float], float]:
     each = [1.0, roles.count("input"), weights + roles.count("buffer"), triton,
             float(own[library].sum()), back, back * weights, float(tabled(made).sum())]  # fmt: skip
     rest = own[eager].sum() + launched[~generated].sum() * host.launch_s
-    return each, float(rest + trace.tail_python_calls * host.seconds["python_call"])
+    return each, float(rest + tail_s(trace, host))
 
 
 def fit(

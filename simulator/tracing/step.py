@@ -93,7 +93,6 @@ def trace(
             _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
         else:
             _inference_step(copy, args, keywords, autocast, recorder)
-    python_calls, module_calls = recorder.tail()
     storages = recorder.storages()
     _check_bytes(storages)
     batch = [t for t in tensors if t.dim() > 0]
@@ -113,8 +112,7 @@ def trace(
         assumptions=recorder.assumptions,
         torch_version=str(torch.__version__),
         gpu=card.id,
-        tail_python_calls=python_calls,
-        tail_module_calls=module_calls,
+        **recorder.tail(),
         breaks=recorder.breaks.found(forward),
         code=_code(copy),
         run=run,

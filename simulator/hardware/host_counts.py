@@ -1,0 +1,102 @@
+"""What the host does for each op of a trace: counts that do not depend on the machine.
+
+An op of the kind that ran just before is found in the processor's caches; the more other kinds ran
+since, the colder it is. A chain of cosines takes half as long an op as a network does.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.hardware.host import COUNTS, PYTHON, Host
+from simulator.records import Signature, Trace
+
+_KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
+_NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
+_LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
+_COLD = 4
+"""So many other kinds of ops since the last one of its own make an op cold: the code of one kind is
+some tens of KB, a processor's first-level cache of instructions 32 KB."""
+_FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
+
+
+def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What the host did for each op: [ops, len(COUNTS) − 1], launches left out."""
+    signatures, rows = trace.signatures
+    many = np.array([_listed(s) for s in signatures], np.int64)[rows]
+    on_cpu = np.array([_on_cpu(s) for s in signatures], np.bool_)[rows]
+    kinds = np.array([_kind(s) for s in signatures], str)[rows]
+    done = np.array([_FIELDS(op) for op in trace.ops], np.int64).reshape(-1, len(PYTHON) + 1)
+    backward = np.array([op.phase == "backward" for op in trace.ops], np.bool_)
+    update = np.array([op.phase == "optimizer" for op in trace.ops], np.bool_)
+    launching = (launches > 0) & ~on_cpu
+    nodes = done[:, -1]
+    cold = _coldness([signature.name for signature in signatures], rows)
+    viewing = ~launching & ~on_cpu
+    recurrent = np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows]
+    columns = {
+        **{kind: launching & (kinds == kind) for kind in _KINDS},
+        "cold_op": np.where(launching, cold, 0.0),
+        "view": viewing,
+        "cold_view": np.where(viewing, cold, 0.0),
+        "cpu_op": on_cpu,
+        "recurrent_kernel": np.where(recurrent, launches, 0),
+        "foreach_tensor": many,
+        **dict(zip(PYTHON, done.T, strict=False)),
+        "forward_node": np.where(backward, 0, nodes),
+        "backward_node": np.where(backward, nodes, 0),
+        "backward_call": _first(backward),
+        "optimizer_call": _first(update),
+    }
+    return np.stack([columns[name] for name in COUNTS[:-1]], axis=1).astype(float)
+
+
+def tail_s(trace: Trace, host: Host) -> float:
+    """Seconds of Python after the last op."""
+    done = ((name, getattr(trace, f"tail_{field}")) for name, field in PYTHON.items())
+    return sum(host.seconds[name] * count for name, count in done)
+
+
+def _coldness(names: list[str], rows: list[int]) -> NDArray[np.float64]:
+    """How cold each op is [ops], from 0, as the op before it, to 1."""
+    found = np.ones(len(rows))
+    recent: list[str] = []  # the last distinct kinds, the latest at the end
+    for place, row in enumerate(rows):
+        name = names[row]
+        if name in recent:
+            since = len(recent) - 1 - recent.index(name)
+            found[place] = min(1.0, since / _COLD)
+            recent.remove(name)
+        recent.append(name)
+        del recent[: -_COLD - 1]
+    return found
+
+
+def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The first True row alone: what is done once a phase is done there."""
+    return rows & (np.cumsum(rows) == 1)
+
+
+def _on_cpu(signature: Signature) -> bool:
+    """True for an op that touches no tensor on the GPU."""
+    tensors = (*signature.inputs, *signature.outputs)
+    return bool(tensors) and all(t.device == "cpu" for t in tensors)
+
+
+def _kind(signature: Signature) -> str:
+    """What an op sets up before it launches: a call into cuBLAS or cuDNN, which looks for a plan,
+    or several outputs, takes longer than one kernel of PyTorch's own."""
+    name = signature.name
+    for part, kind in _NAMED.items():
+        if part in name and "foreach" not in name:
+            return kind
+    return "library_op" if any(part in name for part in _LIBRARY) else "op"
+
+
+def _listed(signature: Signature) -> int:
+    """Tensors that an op over lists walks through; 0 for an ordinary op."""
+    over_lists = "._foreach_" in signature.name or "._fused_" in signature.name
+    return len(signature.inputs) if over_lists else 0

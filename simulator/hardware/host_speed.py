@@ -1,0 +1,45 @@
+"""How fast a host is beside another, part by part, from what the same fixed steps took on both.
+
+`calibration.measure.host_index` names the steps and times them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from statistics import median
+
+from simulator.errors import InputError
+from simulator.hardware.host import Parts
+
+ON_CPU_MARK = "@cpu"
+"""Ends the names of steps that run on the CPU, where nothing is launched."""
+_PYTHON = ("identities", "pythoncalls")
+_VIEWS = ("views", "transposes")
+
+
+def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Parts:
+    """How many times as long each part of the measured host takes: the median ratio over the steps
+    that it rules, or over all where there is none. InputError where they share no step.
+
+    driver        ops that launch a kernel, the dispatcher's work on them included
+    dispatcher    the same; ops on the CPU where nothing was launched
+    interpreter   calls of Python functions and of modules, halfway to the ops: a neighbour on the
+                  same core slows loops in the caches, as these steps are, by twice as much as it
+                  slows networks, which wait for memory
+    """
+    shared = [name for name in reference if name in measured]
+    if not shared:
+        raise InputError(
+            f"no host case in common: {', '.join(measured) or 'none'} came, expected some of "
+            f"{', '.join(reference) or 'none'}; measure both hosts with this version"
+        )
+
+    def times(names: Sequence[str]) -> float:
+        return median(measured[name] / reference[name] for name in names or shared)
+
+    python = [name for name in shared if name.startswith(_PYTHON)]
+    others = [name for name in shared if not name.startswith((*_PYTHON, *_VIEWS))]
+    launching = [name for name in others if not name.endswith(ON_CPU_MARK)]
+    ops = times(launching or others)
+    return Parts(sqrt(times(python) * ops), ops, ops)
