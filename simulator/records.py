@@ -141,8 +141,9 @@ def _distinct_bytes(tensors: tuple[Tensor, ...], regions: tuple[int, ...]) -> in
 class Op(msgspec.Struct, frozen=True, gc=False):
     """One ATen call. `storages` are ids into the trace, inputs then outputs.
 
-    `python_calls`, `module_calls` and `autograd_nodes` count what the host did since the op
-    before this one: they are the machine-independent half of the host's time.
+    The counts say what the host did since the op before this one: they are the machine-independent
+    half of its time. `instructions` are bytecode's, `attributes` those among them that look one up,
+    `c_calls` calls of functions written in C; what calling a module takes is in none of them.
     """
 
     signature: Signature
@@ -152,6 +153,9 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     python_calls: int = 0
     module_calls: int = 0
     autograd_nodes: int = 0
+    instructions: int = 0
+    attributes: int = 0
+    c_calls: int = 0
 
     @property
     def name(self) -> str:
@@ -164,6 +168,14 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         return self.signature.outputs
+
+
+COUNTED = (
+    "python_calls", "module_calls", "autograd_nodes", "instructions", "attributes", "c_calls",
+)  # fmt: skip
+"""The counts of an op, in the order of its fields."""
+TAIL = tuple(f"tail_{name}" for name in COUNTED if name != "autograd_nodes")
+"""The counts of a trace, of what follows its last op."""
 
 
 class Storage(msgspec.Struct, frozen=True, gc=False):
@@ -235,6 +247,9 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     gpu: str
     tail_python_calls: int = 0
     tail_module_calls: int = 0
+    tail_instructions: int = 0
+    tail_attributes: int = 0
+    tail_c_calls: int = 0
     breaks: list[Break] = []
     code: dict[str, str] = {}
 

@@ -9,7 +9,9 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.records import (
+    COUNTED,
     ITEM_BYTES,
+    TAIL,
     Assumption,
     Break,
     Op,
@@ -21,7 +23,7 @@ from simulator.records import (
     Trace,
 )
 
-VERSION = 1
+VERSION = 2
 _MAX_BYTES = 512 * 2**20
 _PHASES: tuple[Phase, ...] = get_args(Phase)
 _ROLES: tuple[Role, ...] = get_args(Role)
@@ -33,7 +35,7 @@ _Born = Annotated[int, msgspec.Meta(ge=-1)]
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rows instead of objects, and every distinct tensor, signature and path once.
 
-    op row:       [signature, module, phase, python calls, module calls, autograd nodes, storages…]
+    op row:       [signature, module, phase, counts as in COUNTED…, storages…]
     storage row:  [bytes, born, freed or null, role, device]
     """
 
@@ -55,6 +57,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     tail_python_calls: int
     tail_module_calls: int
+    tail_instructions: int
+    tail_attributes: int
+    tail_c_calls: int
     breaks: list[Break] = []
     code: dict[str, str] = {}
 
@@ -117,16 +122,13 @@ def _rows(trace: Trace) -> _File:
             row,
             modules.setdefault(op.module, len(modules)),
             _PHASES.index(op.phase),
-            op.python_calls,
-            op.module_calls,
-            op.autograd_nodes,
+            *(getattr(op, name) for name in COUNTED),
             *op.storages,
         ]
         for op, row in zip(trace.ops, rows, strict=True)
     ]
     plain = ("phase", "optimizer", "samples", "tokens", "parameters", "weight_bytes",
-             "assumptions", "torch_version", "gpu", "tail_python_calls",
-             "tail_module_calls", "breaks", "code")  # fmt: skip
+             "assumptions", "torch_version", "gpu", *TAIL, "breaks", "code")  # fmt: skip
     return _File(
         format="ridgepoint-trace",
         version=VERSION,
@@ -161,8 +163,9 @@ def _trace(rows: _File) -> Trace:
         if len(s.names) != len(s.inputs) or len(s.aliases) != len(s.inputs) + len(s.outputs):
             raise ValueError(f"{s.name} has names or aliases that do not fit its tensors")
     ops: list[Op] = []
-    for signature, module, phase, python_calls, module_calls, nodes, *storages in rows.ops:
-        if min(python_calls, module_calls, nodes) < 0:
+    for signature, module, phase, *numbers in rows.ops:
+        counts, storages = numbers[: len(COUNTED)], numbers[len(COUNTED) :]
+        if min(counts) < 0:
             raise ValueError("an op has negative counts")
         if any(not 0 <= s < len(rows.storages) for s in storages):
             raise ValueError("an op names a storage that is not there")
@@ -172,7 +175,7 @@ def _trace(rows: _File) -> Trace:
         ops.append(
             Op(
                 kind, rows.modules[_at(module)], _PHASES[_at(phase)], tuple(storages),
-                python_calls, module_calls, nodes,
+                *counts,
             )
         )  # fmt: skip
     plain = {f: getattr(rows, f) for f in Trace.__struct_fields__ if f not in ("ops", "storages")}

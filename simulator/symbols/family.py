@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.records import Assumption, Break, Op, Signature, Storage, Tensor, Trace
+from simulator.records import COUNTED, Assumption, Break, Op, Signature, Storage, Tensor, Trace
 from simulator.symbols.expressions import Expression, Point, Search
 from simulator.symbols.templates import Slots, Template, fill, slots_in, template
 
+_OP_COLUMNS = 3 + len(COUNTED)
 TensorTemplate = tuple[tuple[int, ...], tuple[int, ...], str, str]
 """Slots of the shape, slots of the stride, dtype, device."""
 
@@ -94,9 +95,7 @@ class Family:
             [op.module for op in first.ops],
             [op.phase for op in first.ops],
             [op.storages for op in first.ops],
-            [op.python_calls for op in first.ops],
-            [op.module_calls for op in first.ops],
-            [op.autograd_nodes for op in first.ops],
+            *([getattr(op, name) for op in first.ops] for name in COUNTED),
             [s.born for s in first.storages],
             [s.freed for s in first.storages],
             [s.role for s in first.storages],
@@ -136,7 +135,7 @@ class Family:
         rows = self.rows
         if len(signatures) < len(places):  # sizes that differ elsewhere coincide here
             rows = [places[row] for row in rows]
-        ops, lives = self._columns[:6], self._columns[6:]
+        ops, lives = self.op_columns, self.lives
         header: dict[str, Any] = dict(fill(self.header, sizes))
         header["breaks"] = msgspec.convert(header.get("breaks", []), list[Break])
         trace = Trace(
@@ -182,13 +181,13 @@ class Family:
 
     @property
     def op_columns(self) -> tuple[list[Any], ...]:
-        """Module, phase, storages, Python calls, module calls and autograd nodes of each op."""
-        return self._columns[:6]
+        """Module, phase, storages and counts of each op."""
+        return self._columns[:_OP_COLUMNS]
 
     @property
     def lives(self) -> tuple[list[Any], ...]:
         """Birth, end, role and device of each storage."""
-        return self._columns[6:]
+        return self._columns[_OP_COLUMNS:]
 
     @cached_property
     def kept(self) -> dict[Any, Any]:

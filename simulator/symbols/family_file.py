@@ -10,14 +10,14 @@ from typing import Any, Literal
 import msgspec
 
 from simulator.errors import InputError
-from simulator.records import ITEM_BYTES
+from simulator.records import COUNTED, ITEM_BYTES
 from simulator.symbols.cells import Cell
 from simulator.symbols.expressions import Atom, Expression
 from simulator.symbols.family import Family, SignatureTemplate
 from simulator.symbols.probes import Tracer
 from simulator.symbols.symbolic import Symbolic
 
-VERSION = 1
+VERSION = 2
 _MAX_BYTES = 64 * 2**20
 
 
@@ -27,9 +27,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
     module: list[str]
     phase: list[str]
     storages: list[tuple[int, ...]]
-    python_calls: list[int]
-    module_calls: list[int]
-    autograd_nodes: list[int]
+    counts: list[list[int]]
     born: list[int]
     freed: list[int | None]
     role: list[str]
@@ -109,7 +107,7 @@ def _packed(found: Symbolic) -> _File:
                      for e in family.expressions],
                     family.tensors, family.signatures, family.rows, family.storages,
                     family.header, family.assumptions,
-                    _Columns(*family.op_columns, *family.lives),
+                    _Columns(*family.op_columns[:3], [*family.op_columns[3:]], *family.lives),
                 )
             )  # fmt: skip
     cells = [(cell, places[id(family)]) for cell, family in found.families]
@@ -125,7 +123,9 @@ def _family(each: _Family) -> Family:
         for terms in each.expressions
     ]
     c = each.columns
-    ops = (c.module, c.phase, c.storages, c.python_calls, c.module_calls, c.autograd_nodes)
+    if len(c.counts) != len(COUNTED):
+        raise ValueError(f"it has {len(c.counts)} counts of each op, expected {len(COUNTED)}")
+    ops = (c.module, c.phase, c.storages, *c.counts)
     lives = (c.born, c.freed, c.role, c.device)
     for columns, length in ((ops, len(each.rows)), (lives, len(each.storages))):
         if any(len(column) != length for column in columns):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from operator import attrgetter
 from typing import NamedTuple
 
-from simulator.records import Signature, Tensor, Trace
+from simulator.records import COUNTED, TAIL, Signature, Tensor, Trace
 from simulator.symbols.templates import shape_of
 
 
@@ -13,7 +14,7 @@ class Program(NamedTuple):
     """Ops, arguments and lives of storages, without a size other than 1."""
 
     ops: list[Hashable]
-    counts: list[tuple[int, int, int]]
+    counts: list[tuple[int, ...]]
     storages: list[Hashable]
     rest: Hashable
 
@@ -32,11 +33,10 @@ def program(trace: Trace) -> Program:
     ]
     return Program(
         ops,
-        [(op.python_calls, op.module_calls, op.autograd_nodes) for op in trace.ops],
+        [*map(attrgetter(*COUNTED), trace.ops)],
         [(s.born, s.freed, s.role, s.device) for s in trace.storages],
         (
-            trace.tail_python_calls,
-            trace.tail_module_calls,
+            attrgetter(*TAIL)(trace),
             trace.tokens is None,
             trace.parameters,
             trace.weight_bytes,

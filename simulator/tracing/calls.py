@@ -41,7 +41,6 @@ def trace_call(make: Callable[[], Callable[[], object]], gpu: GPU | str = "h200"
                 f"the call cannot be traced: {type(error).__name__}: {error}. Expected one that "
                 "runs on tensors of the meta device, without their data"
             ) from error
-    python_calls, module_calls = recorder.tail()
     storages = [
         msgspec.structs.replace(s, role="input") if s.born < 0 and s.role == "activation" else s
         for s in recorder.storages()
@@ -59,6 +58,5 @@ def trace_call(make: Callable[[], Callable[[], object]], gpu: GPU | str = "h200"
         assumptions=recorder.assumptions,
         torch_version=str(torch.__version__),
         gpu=card.id,
-        tail_python_calls=python_calls,
-        tail_module_calls=module_calls,
+        **recorder.tail(),
     )

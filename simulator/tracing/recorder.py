@@ -20,6 +20,7 @@ from torch.utils._pytree import tree_leaves
 
 from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
 from simulator.tracing.breaks import Breaks
+from simulator.tracing.bytecode import Bytecode
 from simulator.tracing.call_arguments import by_name
 from simulator.tracing.masks import Masks
 from simulator.tracing.sizes import DATA_DEPENDENT, Known, host_copy
@@ -34,6 +35,13 @@ _UNCOUNTED = (
 _REPEATING = (f"{_HERE}/device.py", f"{_HERE}/semantics", "torch/compiler")
 """Files that call on what was called already, or what only a traced step calls: `F.relu` comes
 here through the function mode and is entered once more."""
+_MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}
+_OPS = ("torch/_ops.py",)
+"""Functions and a file whose instructions are not counted, since they take another way where a
+step is traced: a module's call has a cost of its own; the dispatcher's rules call ops."""
+_OVERRIDING = "handle_torch_function"
+"""What a function of torch's calls to be called once more, without the mode: from there on it does
+nothing that it does on a GPU."""
 _ONCE = {
     "_find_and_load": "importlib", "__getattr__": "_ops.py", "__subclasscheck__": "abc",
     "getEffectiveLevel": "logging", "feature_import": "shibokensupport",
@@ -57,8 +65,10 @@ class Recorder(TorchDispatchMode):
         self.module_calls = 0
         self.python_calls = 0
         self.autograd_nodes = 0
+        self.c_calls = 0
+        self.bytecode = Bytecode()
         self.busy = False
-        self._counted = [0, 0, 0]
+        self._counted = [0] * 6
         self._signatures: dict[Any, Signature] = {}
         self._types: dict[Any, Tensor] = {}
         self._live: dict[int, int] = {}
@@ -121,11 +131,12 @@ class Recorder(TorchDispatchMode):
 
     @contextmanager
     def counting_python(self) -> Generator[None]:
-        """Count calls of Python functions, without those of the tracer itself.
+        """Count Python's instructions and calls, without those of the tracer itself.
 
         The collector of cycles rests meanwhile: what it would run is left from before the step.
         """
 
+        bytecode = self.bytecode
         once = 0  # depth within what happens once in a process, not once a step
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
@@ -138,11 +149,21 @@ class Recorder(TorchDispatchMode):
                 return
             if self.phase == "forward":
                 self.breaks.on_event(frame, event, arg, len(self.ops))
-            if event == "call":
+            if event == "c_call":
+                self.c_calls += bytecode.seen(frame)
+            elif event == "return":
+                bytecode.left(frame)
+            elif event == "call":
                 caller = frame.f_back
-                repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
-                if not (repeated or self._lies_in(code, _UNCOUNTED)):
-                    self.python_calls += 1
+                if caller is not None:
+                    bytecode.seen(caller)
+                    if code.co_name == _OVERRIDING:
+                        bytecode.forget(caller)
+                if not self._lies_in(code, _UNCOUNTED):
+                    repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
+                    self.python_calls += not repeated
+                    if code.co_name not in _MODULE_CALLS and not self._lies_in(code, _OPS):
+                        bytecode.entered(frame)
 
         before, collecting = sys.getprofile(), gc.isenabled()
         gc.disable()
@@ -222,14 +243,24 @@ class Recorder(TorchDispatchMode):
         signature = self._signature(name, inputs, outputs, names, args, regions)
         if self.phase == "forward":
             self.breaks.on_op(signature, here)
-        counts = [self.python_calls, self.module_calls, self.autograd_nodes]
+        counts = self._counts()
         spent = [now - then for now, then in zip(counts, self._counted, strict=True)]
         self._counted = counts
         self.ops.append(Op(signature, module, self.phase, storages, *spent))
 
-    def tail(self) -> tuple[int, int]:
-        """Python and module calls after the last op."""
-        return self.python_calls - self._counted[0], self.module_calls - self._counted[1]
+    def _counts(self) -> list[int]:
+        """Of an op's fields what was counted so far."""
+        python = self.bytecode
+        return [self.python_calls, self.module_calls, self.autograd_nodes, python.instructions,
+                python.attributes, self.c_calls]  # fmt: skip
+
+    def tail(self) -> dict[str, int]:
+        """What was counted after the last op, by the trace's field."""
+        python, module, _, *rest = (
+            now - then for now, then in zip(self._counts(), self._counted, strict=True)
+        )
+        names = ("python_calls", "module_calls", "instructions", "attributes", "c_calls")
+        return {f"tail_{name}": n for name, n in zip(names, (python, module, *rest), strict=True)}
 
     def _owner(self) -> str:
         """The module that asked for this op; a backward op belongs to its forward's module.

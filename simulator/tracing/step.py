@@ -89,7 +89,6 @@ def trace(
             _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
         else:
             _inference_step(copy, args, keywords, autocast, recorder)
-    python_calls, module_calls = recorder.tail()
     batch = [t for t in tensors if t.dim() > 0]
     samples = batch[0].shape[0] if batch else 1
     tokens = next((t.numel() for t in batch if t.dim() == 2 and not t.is_floating_point()), None)
@@ -107,8 +106,7 @@ def trace(
         assumptions=recorder.assumptions,
         torch_version=str(torch.__version__),
         gpu=card.id,
-        tail_python_calls=python_calls,
-        tail_module_calls=module_calls,
+        **recorder.tail(),
         breaks=recorder.breaks.found(forward),
         code=_code(copy),
     )

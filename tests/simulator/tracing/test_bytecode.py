@@ -1,0 +1,151 @@
+"""Instructions counted between calls, against Python's own trace of every opcode."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable, Generator
+from types import FrameType
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from simulator.tracing import trace
+from simulator.tracing.bytecode import _ATTRIBUTES, _UNCOUNTED, Bytecode
+
+
+def counted(call: Callable[[], object]) -> tuple[int, int]:
+    """Instructions and attribute look-ups as a step's are counted."""
+    found = Bytecode()
+
+    def on_event(frame: FrameType, event: str, arg: Any) -> None:
+        if event == "c_call":
+            found.seen(frame)
+        elif event == "return":
+            found.left(frame)
+        elif event == "call":
+            found.seen(frame.f_back)  # pyright: ignore[reportArgumentType]
+            found.entered(frame)
+
+    sys.setprofile(on_event)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found.instructions, found.attributes
+
+
+def run(call: Callable[[], object]) -> tuple[int, int]:
+    """The same as Python traces each opcode."""
+    names: list[str] = []
+    opcodes: dict[object, dict[int, str]] = {}
+
+    def on_opcode(frame: FrameType, event: str, arg: Any) -> Any:
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            code = frame.f_code
+            by_offset = opcodes.setdefault(
+                code, {each.offset: each.opname for each in dis.get_instructions(code)}
+            )
+            names.append(by_offset[frame.f_lasti])
+        return on_opcode
+
+    before = sys.gettrace()
+    sys.settrace(on_opcode)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return (
+        sum(name not in _UNCOUNTED for name in names),
+        sum(name in _ATTRIBUTES for name in names),
+    )
+
+
+class Held:
+    def __init__(self) -> None:
+        self.value = 3
+
+
+def straight() -> int:
+    held = Held()
+    return held.value + len("abc")
+
+
+def looping() -> int:
+    total = 0
+    for each in range(7):
+        total += abs(each)
+    return total
+
+
+def branching() -> list[int]:
+    found: list[int] = []
+    for each in range(6):
+        if each % 2:
+            found.append(abs(each))
+        else:
+            found.insert(0, each)
+    return found
+
+
+def generating() -> int:
+    def numbers() -> Generator[int]:
+        for each in range(4):
+            yield abs(each)
+
+    return sum(numbers())
+
+
+def nested() -> int:
+    return sum([straight(), looping(), len(branching())])
+
+
+@pytest.mark.parametrize("call", [straight, looping, branching, generating, nested])
+def test_the_count_is_what_python_ran(call: Callable[[], object]) -> None:
+    assert counted(call) == run(call)
+
+
+def test_a_frame_that_was_not_entered_counts_for_nothing() -> None:
+    found = Bytecode()
+    assert found.seen(sys._getframe()) is False
+    found.left(sys._getframe())
+    assert (found.instructions, found.attributes) == (0, 0)
+
+
+class Calls(nn.Module):
+    """Loops over a function in C between two ops."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x + 1
+        for _ in range(self.times):
+            len("abc")
+        return y * 2
+
+
+def test_work_between_two_ops_belongs_to_the_second() -> None:
+    x = torch.ones(2)
+    (add10, mul10), (add30, mul30) = (trace(Calls(n), (x,)).ops for n in (10, 30))
+    assert add10 == add30
+    assert mul30.c_calls - mul10.c_calls == 20
+    assert (mul30.instructions - mul10.instructions) % 20 == 0
+    # FOR_ITER, STORE_FAST, LOAD_GLOBAL, LOAD_CONST, CALL, POP_TOP, JUMP_BACKWARD
+    assert (mul30.instructions - mul10.instructions) // 20 == 7
+
+
+def test_a_function_that_torch_overrides_is_counted_once() -> None:
+    """It asks whether an argument overrides it and is entered again: the second time counts."""
+
+    class Softmax(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.nn.functional.softmax(x, dim=-1)
+
+    (op,) = trace(Softmax(), (torch.ones(4, 4),)).ops
+    assert op.c_calls == 3  # has_torch_function_unary, when asked first and again; softmax
+    assert op.instructions == 36  # 2 of is_scripting, 8 of forward, 3 + 11, 3 + 9
