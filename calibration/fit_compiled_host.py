@@ -34,6 +34,7 @@ from simulator.fusion.compiled_host import (
 )
 from simulator.fusion.host_costs import tabled
 from simulator.hardware import gpu as find_gpu
+from simulator.host_counts import tail_s
 from simulator.hosts import Host
 from simulator.hosts import host as find_host
 from simulator.issued import issued
@@ -65,7 +66,7 @@ def counted(trace: Trace, triton: int, host: Host) -> tuple[list[float], float]:
     each = [1.0, roles.count("input"), weights + roles.count("buffer"), triton,
             float(own[library].sum()), back, back * weights, float(tabled(made).sum())]  # fmt: skip
     rest = own[eager].sum() + launched[~generated].sum() * host.launch_s
-    return each, float(rest + trace.tail_python_calls * host.seconds["python_call"])
+    return each, float(rest + tail_s(trace, host))
 
 
 def fit(

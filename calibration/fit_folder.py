@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 from calibration.fit import base, fit, report, written
-from calibration.host_index import index
 from calibration.log import Measurements, read
 from calibration.samples import merged
 from calibration.swept import samples, swept
 from simulator.errors import InputError
 from simulator.hardware import gpu as find_gpu
-from simulator.hosts import COUNTS, Host
+from simulator.host_speed import parts
+from simulator.hosts import COUNTS, OWN_SPREAD, Host
 from simulator.hosts import host as find_host
 from simulator.profiles import Profile, profile, users
 
@@ -62,31 +62,22 @@ def graph_gap(measured: Measurements) -> float | None:
     return float(f"{max(0.0, statistics.median(gaps)):.3g}") if gaps else None
 
 
-_BY_CASE = {"view": "views", "python_call": "pythoncalls", "module_call": "identities",
-            "library_op": "linears", "norm_op": "norms"}  # fmt: skip
-"""Counts whose time one case of the index is ruled by; the others go with the median of all."""
-
-
 def host_profile(measured: Measurements) -> Host:
-    """The reference host, each of its times as many times as long as its cases took here."""
+    """The default host, each part of it as many times as long as its fixed steps took here. What
+    is left uncertain is one host's noise from second to second."""
     known = find_host()
     last = measured.processes[-1]
     here: dict[str, float] = last["host_index"]
-    whole = index(here, known.reference)
-
-    def times(count: str) -> float:
-        case = _BY_CASE.get(count)
-        shared = [n for n in here if case and n.startswith(case + "/") and n in known.reference]
-        ratios = [here[name] / known.reference[name] for name in shared]
-        return statistics.median(ratios) if ratios else whole
-
+    times = parts(here, known.reference)
+    said = ", ".join(f"{name} {value:.2f}" for name, value in times._asdict().items())
+    slower = known.slower(times)
     return msgspec.structs.replace(
-        known,
+        slower,
         id="own",
         cpu=str(last["cpu"]),
-        source=f"{known.id}, each count slower by what fixed steps took here ({whole:.2f} times as "
-        "long in the median)",
-        seconds={count: float(f"{known.seconds[count] * times(count):.4g}") for count in COUNTS},
+        source=f"{known.id}, each part as many times as long as fixed steps took here: {said}",
+        seconds={count: float(f"{slower.seconds[count]:.4g}") for count in COUNTS},
+        spread=OWN_SPREAD,
         reference=here,
     )
 

@@ -18,6 +18,7 @@ import torch
 from calibration.case import Case, Step
 from calibration.timing import period
 from simulator.errors import InputError
+from simulator.host_speed import ON_CPU_MARK
 
 ON_GPU = ("views", "adds", "scales", "linears", "norms", "identities", "pythoncalls")
 ON_CPU = (
@@ -26,9 +27,6 @@ ON_CPU = (
 )  # fmt: skip
 REFERENCE = Case("linears", "fp32", "inference", 4)
 """On the CPU it says how fast the host is just now, between other measurements."""
-ON_CPU_MARK = "@cpu"
-"""Ends the names of cases that run on the CPU."""
-
 CASE_S = 0.25
 """Seconds a case: 19 of them take about 5."""
 

@@ -207,7 +207,7 @@ SAME_SHAPE: dict[str, Callable[..., Tensor]] = {
     "bmm": lambda m, x: x[None].bmm(m.matrix[None])[0],
     "conv2d": lambda m, x: F.conv2d(x.view(1, 4, 8, 8), m.kernel, None, 1, 1).view(4, WIDTH),
     "attention": lambda m, x: F.scaled_dot_product_attention(
-        *(_heads(x),) * 3).view(4, WIDTH),
+        *(_heads(x),) * 3).reshape(4, WIDTH),
     "dropout": lambda m, x: F.dropout(x, 0.1, m.training),
     "cumsum": lambda m, x: x.cumsum(-1),
     "clone": lambda m, x: x.clone(),

@@ -17,12 +17,13 @@ import numpy as np
 from calibration import leaving_overhead, single_ops
 from calibration.case import COMPILED_OPTIMIZER, TORCH_MODES
 from calibration.fidelity import retrace
-from calibration.host_index import ON_CPU_MARK, REFERENCE, index
+from calibration.host_index import REFERENCE
 from calibration.outcome import Outcome, Summary, summarised, summary, table
 from calibration.recordings import Recording, host_index, recordings, timed
 from calibration.swept import Swept, swept
 from simulator import predict_trace
 from simulator.hardware import gpu as find_gpu
+from simulator.host_speed import ON_CPU_MARK, parts
 from simulator.hosts import Host
 from simulator.hosts import host as find_host
 from simulator.memory import memory
@@ -40,7 +41,7 @@ _BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 def host_of(suite: str) -> Host:
     """The calibrated host as fast as the one that recorded a suite was."""
     host = find_host()
-    return host.slower(index(host_index(suite), host.reference))
+    return host.slower(parts(host_index(suite), host.reference))
 
 
 def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
@@ -97,7 +98,7 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
         mode = TORCH_MODES[step.case["mode"]] or "compiled"
         whole = (step.case["optimizer"] or "").endswith(COMPILED_OPTIMIZER)
         updated = CompiledUpdate()(traced) if whole else traced
-        host = find_host().slower(index(step.host_index, find_host().reference))
+        host = find_host().slower(parts(step.host_index, find_host().reference))
         p = predict_trace(updated, mode=mode, host=host)
         low, high = p.interval_s
         group = f"{step.case['phase']}, {mode}"

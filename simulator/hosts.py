@@ -1,31 +1,62 @@
-"""The host: what the CPU needs to issue an op, from counts that do not depend on the machine."""
+"""The host: seconds for each thing that the CPU does to issue a step."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
-from simulator.records import Signature, Trace
+from simulator.records import Signature
 
 FOLDER = Path(__file__).parent / "profiles" / "hosts"
+VERSION = 2
+DEFAULT = "xeon-h200"
+OWN_SPREAD = (0.85, 1.25)
+"""`Host.spread` of one host that was measured: from second to second, and what the model misses."""
 
-COUNTS = (
+PYTHON = {
+    "instruction": "instructions", "attribute": "attributes", "c_call": "c_calls",
+    "python_call": "python_calls", "module_call": "module_calls",
+}  # fmt: skip
+"""What the interpreter does, and the field of an op that counts it."""
+_DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "view", "cpu_op",
-    "foreach_tensor", "python_call", "module_call", "forward_node", "backward_node",
-    "backward_call", "optimizer_call", "launch",
+    "foreach_tensor", "forward_node", "backward_node", "backward_call", "optimizer_call",
 )  # fmt: skip
+COUNTS = (*PYTHON, *_DISPATCHED, "launch")
 """What is counted, in the order of the columns of `counts`; launches are added by the schedule."""
+
+
+class Parts(NamedTuple):
+    """How many times as long as another host's each part of the host takes."""
+
+    interpreter: float
+    dispatcher: float
+    driver: float
+
+    def of(self, count: str) -> float:
+        """That of the part that does what is counted."""
+        if count in PYTHON:
+            return self.interpreter
+        return self.driver if count == "launch" else self.dispatcher
+
+
+_Seconds = Annotated[float, msgspec.Meta(ge=0, lt=1)]
+_Times = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds for each thing counted, and the constants of launching.
 
+    spread      a step that the host rules takes, in 80% of cases, so many times as long, from and
+                to: of the machines that go by this name, and from hour to hour on one
+    measured    whether steps were timed there; else its times are derived from a public figure
     reference   what a few fixed steps took there, by name: another host is told apart by them
     latency_s   from a launch call to the kernel's start on an idle GPU
     sync_s      from the GPU's end to the host going on after it waited
@@ -36,16 +67,19 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     cpu: str
     source: str
-    seconds: dict[str, float]
-    latency_s: float
-    sync_s: float
+    seconds: dict[str, _Seconds]
+    latency_s: _Seconds
+    sync_s: _Seconds
     depth: int
+    spread: tuple[_Times, _Times] = (1.0, 1.0)
+    measured: bool = True
     reference: dict[str, float] = {}
 
-    def slower(self, times: float) -> Host:
-        """A host of the same kind that takes so many times as long."""
+    def slower(self, times: float | Parts) -> Host:
+        """A host of the same kind that takes so many times as long, all of it or part by part."""
+        by = times if isinstance(times, Parts) else Parts(times, times, times)
         return msgspec.structs.replace(
-            self, seconds={name: s * times for name, s in self.seconds.items()}
+            self, seconds={name: s * by.of(name) for name, s in self.seconds.items()}
         )
 
     def op_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,91 +93,81 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def hosts() -> tuple[str, ...]:
-    """The ids of the packaged host profiles."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    """The ids of the packaged host profiles, the default first."""
+    from simulator.host_catalogue import catalogue
+
+    measured = {path.stem for path in FOLDER.glob("*.json")}
+    return (DEFAULT, *sorted(measured - {DEFAULT}), *catalogue())
 
 
 @lru_cache
 def host(name: str | None = None) -> Host:
     """A packaged host profile, or a calibrated one by its path; None is the default. Raises
     InputError for an unknown name or a malformed file."""
-    name = name or "xeon-h200"
+    name = name or DEFAULT
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
-    if not path.is_file():
-        near = get_close_matches(name, hosts(), 2)
-        hint = f"did you mean {' or '.join(map(repr, near))}?"
-        known = f"expected one of {', '.join(hosts())}, or a calibrated host's .json file"
-        raise InputError(f"unknown host {name!r}: {hint if near else known}")
+    if path.is_file():
+        return _read(path)
+    from simulator.host_catalogue import catalogue, derived
+
+    if name in catalogue():
+        return derived(name, host())
+    near = get_close_matches(name, hosts(), 2)
+    hint = f"did you mean {' or '.join(map(repr, near))}?"
+    known = f"expected one of {', '.join(hosts())}, or a calibrated host's .json file"
+    raise InputError(f"unknown host {name!r}: {hint if near else known}")
+
+
+def _read(path: Path) -> Host:
+    data = path.read_bytes()
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Host)
+        header = msgspec.json.decode(data, type=_Header)
+        if header.version != VERSION:
+            return _converted(header, path)
+        found = msgspec.json.decode(data, type=Host)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path.name} is no valid host profile: {error}") from error
     lacking = [each for each in COUNTS if each not in found.seconds]
-    if lacking or any(not 0 <= s < 1 for s in found.seconds.values()):
-        what = f"lacks {', '.join(lacking)}" if lacking else "has times outside 0 to 1 s"
-        raise InputError(f"{path.name} is no valid host profile: it {what}; calibrate it again")
+    if lacking:
+        raise InputError(
+            f"{path.name} is no valid host profile: it lacks {', '.join(lacking)}; "
+            "calibrate it again"
+        )
+    if found.spread[0] > found.spread[1]:
+        raise InputError(f"{path.name} is no valid host profile: its spread ends before it begins")
     return found
 
 
-def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What the host did for each op: [ops, len(COUNTS) − 1]."""
-    signatures, rows = trace.signatures
-    many = np.array([_listed(s) for s in signatures], np.int64)[rows]
-    on_cpu = np.array([_on_cpu(s) for s in signatures], np.bool_)[rows]
-    done = np.array(
-        [(op.python_calls, op.module_calls, op.autograd_nodes) for op in trace.ops], np.int64
-    ).reshape(-1, 3)
-    backward = np.array([op.phase == "backward" for op in trace.ops], np.bool_)
-    kinds = np.array([_kind(s) for s in signatures], str)[rows]
-    launching = (launches > 0) & ~on_cpu
-    python_calls, module_calls, nodes = done.T
-    return np.stack(
-        [
-            *(launching & (kinds == kind) for kind in _KINDS),
-            ~launching & ~on_cpu,
-            on_cpu,
-            many,
-            python_calls,
-            module_calls,
-            np.where(backward, 0, nodes),
-            np.where(backward, nodes, 0),
-            _first(backward),
-            _first(np.array([op.phase == "optimizer" for op in trace.ops], np.bool_)),
-        ],
-        axis=1,
-    ).astype(float)
+class _Header(msgspec.Struct, frozen=True):
+    """What every version has."""
+
+    version: int
+    id: str
+    cpu: str
+    reference: dict[str, float] = {}
 
 
-def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The first True row alone: what is done once a phase is done there."""
-    return rows & (np.cumsum(rows) == 1)
+def _converted(header: _Header, path: Path) -> Host:
+    """A host of version 1, from the fixed steps that its file holds: what fitting its folder again
+    would make of it. InputError where it holds none, and for another version."""
+    from simulator.host_speed import parts
 
-
-def _on_cpu(signature: Signature) -> bool:
-    """True for an op that touches no tensor on the GPU."""
-    tensors = (*signature.inputs, *signature.outputs)
-    return bool(tensors) and all(t.device == "cpu" for t in tensors)
-
-
-_KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
-_NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
-_LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
-
-
-def _kind(signature: Signature) -> str:
-    """What an op sets up before it launches: a call into cuBLAS or cuDNN, which looks for a plan,
-    or several outputs, takes longer than one kernel of PyTorch's own."""
-    name = signature.name
-    for part, kind in _NAMED.items():
-        if part in name and "foreach" not in name:
-            return kind
-    return "library_op" if any(part in name for part in _LIBRARY) else "op"
-
-
-def _listed(signature: Signature) -> int:
-    """Tensors that an op over lists walks through; 0 for an ordinary op."""
-    over_lists = "._foreach_" in signature.name or "._fused_" in signature.name
-    return len(signature.inputs) if over_lists else 0
+    known = host()
+    if header.version != 1 or not set(header.reference) & set(known.reference):
+        raise InputError(
+            f"{path.name} is a host of version {header.version} without the times of fixed steps, "
+            f"expected version {VERSION}: Python's instructions and calls into C have times of "
+            "their own now. Measure this host again: `ridgepoint calibrate measure --host-only "
+            "FOLDER`, then `ridgepoint calibrate fit FOLDER`"
+        )
+    return msgspec.structs.replace(
+        known.slower(parts(header.reference, known.reference)),
+        id=header.id,
+        cpu=header.cpu,
+        source=f"{path.name}, of version 1: the times of {known.id} by its fixed steps",
+        spread=OWN_SPREAD,
+        reference=header.reference,
+    )
 
 
 SYNCING = {

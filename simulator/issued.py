@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.hardware import GPU
-from simulator.hosts import Host, counts, syncs
+from simulator.host_counts import counts, tail_s
+from simulator.hosts import Host, syncs
 from simulator.lowering import Lowered, lower
 from simulator.records import Trace
 from simulator.residency import Accesses, accesses
@@ -86,7 +87,7 @@ class Issued:
         tail = float(done[-1]) if done.size else 0.0
         if op_of.size:
             tail -= float(done[op_of[-1]])
-        tail += self.trace.tail_python_calls * host.seconds["python_call"]
+        tail += tail_s(self.trace, host)
         return Launches(np.diff(before, prepend=0.0), np.zeros(0), self.sync_after, tail)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simulator.fusion.compiled_host import HostCosts, compiled_host
 from simulator.fusion.graphs import Graph, Graphs, graphs
+from simulator.host_counts import tail_s
 from simulator.hosts import Host
 from simulator.issued import Floats, Issued
 from simulator.records import Phase, Trace
@@ -69,7 +70,7 @@ def spread(found: Issued, work: Floats, host: Host) -> Launches:
     done = np.cumsum(work)
     before = done[op_of] if op_of.size else np.zeros(0)
     tail = float(done[-1] - before[-1]) if before.size else float(work.sum())
-    tail += found.trace.tail_python_calls * host.seconds["python_call"]
+    tail += tail_s(found.trace, host)
     return Launches(np.diff(before, prepend=0.0), np.zeros(0), found.sync_after, tail)
 
 

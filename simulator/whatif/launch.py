@@ -8,15 +8,13 @@ from typing import Annotated
 import msgspec
 
 from simulator.fusion.rules import level_of
+from simulator.hosts import PYTHON, hosts
 from simulator.hosts import host as find_host
-from simulator.hosts import hosts
 from simulator.modes import Mode, compiles
 from simulator.whatif.parameters import Names, Range, Unit
 from simulator.whatif.registry import whatif
 from simulator.whatif.setting import Setting, faster_host
 from simulator.whatif.waiting import Unwaited
-
-_PYTHON = ("python_call", "module_call")
 
 
 @whatif("launch")
@@ -38,9 +36,9 @@ def mode(setting: Setting, to: Mode = "eager") -> Setting:
 
 @whatif("launch")
 def no_python(setting: Setting) -> Setting:
-    """Python and module calls take no time, and nothing is fused: a step driven from C++, or traced
+    """Python takes no time, and nothing is fused: a step driven from C++, or traced
     by torch.jit or torch.fx; dispatch remains."""
-    seconds = {n: 0.0 if n in _PYTHON else s for n, s in setting.host.seconds.items()}
+    seconds = {n: 0.0 if n in PYTHON else s for n, s in setting.host.seconds.items()}
     return replace(setting, host=msgspec.structs.replace(setting.host, seconds=seconds))
 
 

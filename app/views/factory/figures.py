@@ -9,7 +9,7 @@ import numpy as np
 
 from app.views.scale import Floats
 from simulator.engines import peak_flops_per_s, units_of
-from simulator.hosts import COUNTS
+from simulator.hosts import COUNTS, PYTHON
 from simulator.issued import issued
 from simulator.prediction import Prediction, Regime
 
@@ -18,7 +18,7 @@ MARKS: dict[str, Regime] = {
     "Machines": "compute", "Trucks": "memory", "Managers": "overhead",
 }  # fmt: skip
 _DESKS: dict[str, tuple[str, ...]] = {
-    "Python": ("python_call",), "modules": ("module_call",),
+    "Python": ("instruction", "attribute", "c_call", "python_call"), "modules": ("module_call",),
     "dispatcher": ("op", "library_op", "convolution_op", "norm_op", "attention_op", "view",
                    "cpu_op", "foreach_tensor"),
     "autograd": ("forward_node", "backward_node", "backward_call", "optimizer_call"),
@@ -119,7 +119,8 @@ def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
         )
     known = issued(p.trace, p.gpu).counts.sum(axis=0).tolist()
     counts: dict[str, float] = dict(zip(COUNTS, known, strict=False))  # launches are not among them
-    counts["python_call"] += p.trace.tail_python_calls
+    for name, field in PYTHON.items():
+        counts[name] += getattr(p.trace, f"tail_{field}")
     found: list[tuple[str, float]] = [
         (name, sum((counts[n] * p.host.seconds[n] for n in parts), 0.0))
         for name, parts in _DESKS.items()

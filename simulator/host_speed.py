@@ -1,0 +1,43 @@
+"""How fast a host is beside another, part by part, from what the same fixed steps took on both.
+
+`calibration.host_index` names the steps and times them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from simulator.errors import InputError
+from simulator.hosts import Parts
+
+ON_CPU_MARK = "@cpu"
+"""Ends the names of steps that run on the CPU, where nothing is launched."""
+_PYTHON = ("identities", "pythoncalls")
+_VIEWS = ("views", "transposes")
+
+
+def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Parts:
+    """How many times as long each part of the measured host takes: the median ratio over the steps
+    that it rules, or over all where there is none. InputError where they share no step.
+
+    interpreter   calls of Python functions and of modules
+    dispatcher    ops on the CPU and views
+    driver        ops that launch a kernel, the dispatcher's work on them included
+    """
+    shared = [name for name in reference if name in measured]
+    if not shared:
+        raise InputError(
+            f"no host case in common: {', '.join(measured) or 'none'} came, expected some of "
+            f"{', '.join(reference) or 'none'}; measure both hosts with this version"
+        )
+
+    def times(names: Sequence[str]) -> float:
+        return median(measured[name] / reference[name] for name in names or shared)
+
+    python = [name for name in shared if name.startswith(_PYTHON)]
+    launching = [n for n in shared if not n.endswith(ON_CPU_MARK) and not n.startswith(_VIEWS)]
+    launching = [name for name in launching if name not in python]
+    dispatched = [name for name in shared if name not in (*python, *launching)]
+    driver = times(launching) if launching else times(dispatched)
+    return Parts(times(python), times(dispatched), driver)
