@@ -1,102 +1,165 @@
-"""Fit a host profile: nanoseconds for each thing counted, from steps whose host ruled the time.
+"""Fit a host profile: seconds for each thing counted, from steps whose host ruled the time.
 
-`python -m calibration.fit_host` writes `simulator/profiles/hosts/xeon-h200.json`.
+`python -m calibration.fit_host` writes `simulator/profiles/hosts/xeon-h200.json`: the times that
+fit the steps of `calibration.host_truth` on two machines, each round divided by how fast its host
+was in that second, times the median of all hosts seen so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from calibration.fidelity import retrace
 from calibration.host_cases import MICRO
-from calibration.recordings import Recording, host_index, recordings
+from calibration.host_rounds import MACHINES, REFERENCE, Step, few_launches, lines, steps
+from calibration.hosts_seen import seen
+from simulator.errors import InputError
 from simulator.hardware import gpu as find_gpu
-from simulator.hosts import COUNTS, FOLDER, Host, counts, syncs
+from simulator.host_counts import counts
+from simulator.hosts import COUNTS, DEFAULT, FOLDER, PYTHON, VERSION, Host, syncs
 from simulator.lowering import lower
 from simulator.records import Trace
 
-HOST_BOUND = 1.25
-"""Period over GPU-busy time from which a step counts as ruled by its host."""
+Floats = NDArray[np.float64]
+LAUNCH_S = 2.5e-6
+"""One more kernel of the same op: a call of the driver. Few steps have any, and what cuBLAS and
+cuDNN really launch for so few rows is least certain, so it is not fitted."""
+_MICRO_WEIGHT = 0.25
+"""Of one op or a piece of Python in a loop, beside a network's 1: there are many, all warm."""
+_UNCOUNTED_LOOPS = ("ops-bytecode", "ops-attributes", "ops-comprehension", "ops-with",
+                    "ops-tosame", "ops-contiguous", "ops-dropout")  # fmt: skip
+"""Loops that call nothing, of which profiling counts one turn."""
 
 
-def rows(pairs: Sequence[tuple[Recording, Trace]]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Counts by step, [steps, COUNTS], and measured seconds, of steps ruled by their host."""
-    card = find_gpu("h200")
-    names: list[str] = []
-    totals: list[np.ndarray] = []
-    seconds: list[float] = []
-    for recording, trace in pairs:
-        waits = any(syncs(op.signature) for op in trace.ops)
-        if waits or recording.period_s < HOST_BOUND * recording.gpu_busy_s:
+class Row(NamedTuple):
+    """A step's counts [COUNTS] and its rounds as what each count takes there: parts of the
+    reference [rounds, COUNTS], seconds [rounds]."""
+
+    step: Step
+    counts: Floats
+    times: Floats
+    seconds: Floats
+
+    @property
+    def micro(self) -> bool:
+        network: str = self.step.case["network"]
+        return network.startswith(("ops-", "chain")) or network in MICRO
+
+    def ratio(self, found: Floats) -> float:
+        """Predicted over measured, with the host as fast as it was."""
+        return float(np.median((self.times * self.counts) @ found / self.seconds))
+
+
+def totals(trace: Trace) -> Floats:
+    """How often a step does each thing [COUNTS], its tail and launches included."""
+    lowered = lower(trace, find_gpu("h200"))
+    launches = np.bincount(lowered.op_of, minlength=len(trace.ops))
+    total = np.append(counts(trace, launches).sum(axis=0), launches.sum())
+    for name, field in PYTHON.items():
+        total[COUNTS.index(name)] += getattr(trace, f"tail_{field}")
+    return total
+
+
+def rows(reference: Mapping[str, float]) -> list[Row]:
+    """Every step that can be traced here and waits for nothing. `reference` is what the fixed steps
+    took on the reference machine."""
+    found: list[Row] = []
+    traced: dict[str, Floats | None] = {}
+    for step in chain(*map(steps, MACHINES), few_launches(reference)):
+        if step.case["network"].startswith(_UNCOUNTED_LOOPS):
             continue
-        lowered = lower(trace, card)
-        launches = np.bincount(lowered.op_of, minlength=len(trace.ops))
-        total = counts(trace, launches).sum(axis=0)
-        names.append(recording.name)
-        totals.append(np.append(total, recording.kernel_count))
-        seconds.append(recording.period_s)
-    return names, np.array(totals), np.array(seconds)
-
-
-def fit(totals: np.ndarray, seconds: np.ndarray) -> np.ndarray:
-    """Non-negative least squares on relative errors: seconds for each count."""
-    found, _ = nnls(totals / seconds[:, None], np.ones(len(seconds)))
+        if step.name not in traced:
+            traced[step.name] = _totals(step)
+        counted = traced[step.name]
+        if counted is not None:
+            times = np.array([[r.host.of(name) for name in COUNTS] for r in step.rounds])
+            found.append(Row(step, counted, times, np.array([r.seconds for r in step.rounds])))
     return found
 
 
-def warmth(totals: np.ndarray, seconds: np.ndarray, micro: np.ndarray) -> float:
-    """How much faster a loop over one op is than the same op in a network, whose code and data
-    are in no cache: the factor with which networks and micro-networks fit together best."""
+def _totals(step: Step) -> Floats | None:
+    try:
+        trace = retrace(step.case)
+    except (InputError, ImportError, RuntimeError) as error:
+        print(f"left out: {step.name}: {str(error)[:80]}")
+        return None
+    return None if any(syncs(op.signature) for op in trace.ops) else totals(trace)
 
-    def misfit(factor: float) -> float:
-        cold = np.where(micro, seconds / factor, seconds)
-        ratio = totals @ fit(totals, cold) / cold
-        return float(np.sum(np.log(ratio[~micro]) ** 2))
 
-    factors = np.linspace(0.5, 1.0, 26)
-    return float(min(factors, key=misfit))
+def fit(of: Sequence[Row]) -> Floats:
+    """Non-negative least squares on relative errors: seconds for each count of the reference."""
+    free = np.array([name != "launch" for name in COUNTS])
+    factors: list[Floats] = []
+    rest: list[Floats] = []
+    for row in of:
+        weight = (_MICRO_WEIGHT if row.micro else 1.0) / row.seconds
+        each = row.times * row.counts * weight[:, None]
+        factors.append(each[:, free])
+        rest.append(row.seconds * weight - each[:, ~free].sum(axis=1) * LAUNCH_S)
+    solved, _ = nnls(np.vstack(factors), np.concatenate(rest))
+    found = np.full(len(COUNTS), LAUNCH_S)
+    found[free] = solved
+    return found
+
+
+def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str], float]:
+    """Predicted over measured of each network, whatever `by` says it shares with it left out."""
+    found: dict[tuple[str, str], float] = {}
+    for group in sorted({by(row) for row in of if not row.micro}):
+        fitted = fit([row for row in of if by(row) != group])
+        for row in of:
+            if by(row) == group and not row.micro:
+                found[row.step.machine, row.step.name] = row.ratio(fitted)
+    return found
+
+
+def report(title: str, ratios: Sequence[float]) -> str:
+    """Bias, median and 90th percentile of the error, printed."""
+    off = np.abs(np.array(ratios) - 1)
+    text = (f"{title}: {len(ratios)} steps, bias {np.median(ratios) - 1:+.1%}, "
+            f"median {np.median(off):.1%}, p90 {np.quantile(off, 0.9):.1%}")  # fmt: skip
+    print(text)
+    return text
 
 
 def main() -> None:
-    """Fit to the recorded networks and micro-networks."""
-    suites = (*recordings(), *recordings("host"))
-    write(*rows([(recording, retrace(recording.case)) for recording in suites]))
-
-
-def write(names: list[str], totals: np.ndarray, seconds: np.ndarray) -> None:
-    """Fit, report each network left out in turn, and write the profile."""
-    micro = np.array([name.split("/")[0].split(",")[0] in MICRO for name in names])
-    factor = warmth(totals, seconds, micro)
-    seconds = np.where(micro, seconds / factor, seconds)
-    found = fit(totals, seconds)
-    held_out = {
-        name: float(totals[i] @ fit(np.delete(totals, i, 0), np.delete(seconds, i)) / seconds[i])
-        for i, name in enumerate(names)
-    }
-    for name, ratio in held_out.items():
-        print(f"{ratio:6.2f}  {name}")
-    off = np.abs([r - 1 for (_, r), m in zip(held_out.items(), micro, strict=True) if not m])
-    print(f"a loop takes {factor:.2f} of the time in a network")
-    print(f"left out in turn: median {np.median(off):.1%}, p90 {np.quantile(off, 0.9):.1%}")
-    values = {name: float(f"{v:.3e}") for name, v in zip(COUNTS, found.tolist(), strict=True)}
-    print(values)
+    """Fit, report what is left out in turn, and write the profile."""
+    reference = [row["host_index"] for row in lines(REFERENCE) if row.get("host_index")][-1]
+    of = rows(reference)
+    found = fit(of)
+    report("fitted, micro-cases", [row.ratio(found) for row in of if row.micro])
+    report("fitted, networks", [row.ratio(found) for row in of if not row.micro])
+    held_out = left_out(of, lambda row: row.step.family)
+    for (machine, name), ratio in sorted(held_out.items(), key=lambda item: item[1]):
+        print(f"{ratio:6.2f}  {machine}  {name}")
+    said = report("each family left out", [*held_out.values()])
+    report("each machine left out", [*left_out(of, lambda row: row.step.machine).values()])
+    hosts = seen(reference)
+    default = hosts.median
+    seconds = {n: float(f"{s * default.of(n):.3e}") for n, s in zip(COUNTS, found, strict=True)}
+    print(seconds, hosts)
     host = Host(
-        version=1,
-        id="xeon-h200",
-        cpu="Intel Xeon, 16 virtual cores, beside an H200; Python 3.12, torch 2.11",
-        source=f"non-negative least squares over {len(names)} recorded steps ruled by their host",
-        seconds=values,
+        version=VERSION,
+        id=DEFAULT,
+        cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores, beside an H200 or an H100",
+        source=f"the median of {hosts.count} processes beside H200s and H100s; Python 3.12, torch "
+        f"2.11; times by non-negative least squares over {len(of)} steps; {said}",
+        seconds=seconds,
         latency_s=5e-6,
         sync_s=8e-6,
         depth=1024,
-        reference=host_index("host"),
+        spread=hosts.spread,
+        reference={name: float(f"{s * default.driver:.5g}") for name, s in reference.items()},
     )
     text = msgspec.json.format(msgspec.json.encode(host), indent=1)
-    (FOLDER / "xeon-h200.json").write_bytes(text + b"\n")
+    (FOLDER / f"{DEFAULT}.json").write_bytes(text + b"\n")
 
 
 if __name__ == "__main__":

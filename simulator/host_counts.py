@@ -1,4 +1,8 @@
-"""What the host does for each op of a trace: counts that do not depend on the machine."""
+"""What the host does for each op of a trace: counts that do not depend on the machine.
+
+An op of the kind that ran just before is found in the processor's caches; the more other kinds ran
+since, the colder it is. A chain of cosines takes half as long an op as a network does.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,9 @@ from simulator.records import Signature, Trace
 _KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
 _LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
+_COLD = 4
+"""So many other kinds of ops since the last one of its own make an op cold: the code of one kind is
+some tens of KB, a processor's first-level cache of instructions 32 KB."""
 _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
@@ -27,10 +34,16 @@ def counts(trace: Trace, launches: NDArray[np.int64]) -> NDArray[np.float64]:
     update = np.array([op.phase == "optimizer" for op in trace.ops], np.bool_)
     launching = (launches > 0) & ~on_cpu
     nodes = done[:, -1]
+    cold = _coldness([signature.name for signature in signatures], rows)
+    viewing = ~launching & ~on_cpu
+    recurrent = np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows]
     columns = {
         **{kind: launching & (kinds == kind) for kind in _KINDS},
-        "view": ~launching & ~on_cpu,
+        "cold_op": np.where(launching, cold, 0.0),
+        "view": viewing,
+        "cold_view": np.where(viewing, cold, 0.0),
         "cpu_op": on_cpu,
+        "recurrent_kernel": np.where(recurrent, launches, 0),
         "foreach_tensor": many,
         **dict(zip(PYTHON, done.T, strict=False)),
         "forward_node": np.where(backward, 0, nodes),
@@ -45,6 +58,21 @@ def tail_s(trace: Trace, host: Host) -> float:
     """Seconds of Python after the last op."""
     done = ((name, getattr(trace, f"tail_{field}")) for name, field in PYTHON.items())
     return sum(host.seconds[name] * count for name, count in done)
+
+
+def _coldness(names: list[str], rows: list[int]) -> NDArray[np.float64]:
+    """How cold each op is [ops], from 0, as the op before it, to 1."""
+    found = np.ones(len(rows))
+    recent: list[str] = []  # the last distinct kinds, the latest at the end
+    for place, row in enumerate(rows):
+        name = names[row]
+        if name in recent:
+            since = len(recent) - 1 - recent.index(name)
+            found[place] = min(1.0, since / _COLD)
+            recent.remove(name)
+        recent.append(name)
+        del recent[: -_COLD - 1]
+    return found
 
 
 def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:

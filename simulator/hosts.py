@@ -21,13 +21,15 @@ OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one host that was measured: from second to second, and what the model misses."""
 
 PYTHON = {
-    "instruction": "instructions", "attribute": "attributes", "c_call": "c_calls",
-    "python_call": "python_calls", "module_call": "module_calls",
+    "instruction": "instructions", "cold_instruction": "cold_instructions",
+    "attribute": "attributes", "c_call": "c_calls", "python_call": "python_calls",
+    "module_call": "module_calls",
 }  # fmt: skip
 """What the interpreter does, and the field of an op that counts it."""
 _DISPATCHED = (
-    "op", "library_op", "convolution_op", "norm_op", "attention_op", "view", "cpu_op",
-    "foreach_tensor", "forward_node", "backward_node", "backward_call", "optimizer_call",
+    "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
+    "cpu_op", "recurrent_kernel", "foreach_tensor", "forward_node", "backward_node",
+    "backward_call", "optimizer_call",
 )  # fmt: skip
 COUNTS = (*PYTHON, *_DISPATCHED, "launch")
 """What is counted, in the order of the columns of `counts`; launches are added by the schedule."""

@@ -143,7 +143,8 @@ class Op(msgspec.Struct, frozen=True, gc=False):
 
     The counts say what the host did since the op before this one: they are the machine-independent
     half of its time. `instructions` are bytecode's, `attributes` those among them that look one up,
-    `c_calls` calls of functions written in C; what calling a module takes is in none of them.
+    `cold_instructions` those of functions that were called long before, `c_calls` calls of
+    functions written in C; what calling a module takes is in none of them.
     """
 
     signature: Signature
@@ -154,6 +155,7 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     module_calls: int = 0
     autograd_nodes: int = 0
     instructions: int = 0
+    cold_instructions: int = 0
     attributes: int = 0
     c_calls: int = 0
 
@@ -171,7 +173,8 @@ class Op(msgspec.Struct, frozen=True, gc=False):
 
 
 COUNTED = (
-    "python_calls", "module_calls", "autograd_nodes", "instructions", "attributes", "c_calls",
+    "python_calls", "module_calls", "autograd_nodes", "instructions", "cold_instructions",
+    "attributes", "c_calls",
 )  # fmt: skip
 """The counts of an op, in the order of its fields."""
 TAIL = tuple(f"tail_{name}" for name in COUNTED if name != "autograd_nodes")
@@ -248,6 +251,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     tail_python_calls: int = 0
     tail_module_calls: int = 0
     tail_instructions: int = 0
+    tail_cold_instructions: int = 0
     tail_attributes: int = 0
     tail_c_calls: int = 0
     breaks: list[Break] = []

@@ -58,6 +58,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tail_python_calls: int
     tail_module_calls: int
     tail_instructions: int
+    tail_cold_instructions: int
     tail_attributes: int
     tail_c_calls: int
     breaks: list[Break] = []

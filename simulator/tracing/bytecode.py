@@ -3,6 +3,9 @@
 Each event says at which instruction a frame stands. Between two of them the frame took the shortest
 way through its code, so that a loop is counted as often as it calls something. Instructions that
 only one version of Python has, and that take next to nothing, are left out.
+
+A function that was called before in the step, but not among the last `RECENT` calls, is cold: other
+code has taken its place in the caches, and its instructions take far longer than in a loop.
 """
 
 from __future__ import annotations
@@ -19,21 +22,29 @@ _UNCOUNTED = {
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "LOAD_SUPER_ATTR"}
 _JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
 _ENDS = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
+RECENT = 32
 Way = tuple[int, int]
 """Instructions in all, and those among them that look up an attribute."""
 
 
 class Bytecode:
-    """Told of frames that are entered, seen and left: `instructions` and `attributes` so far."""
+    """Told of frames that are entered, seen and left. `cold` of the `instructions` are cold."""
 
     def __init__(self) -> None:
         self.instructions = 0
         self.attributes = 0
+        self.cold = 0
         self._standing: dict[int, list[int]] = {}  # by id: a frame would hold its tensors
+        self._calls = 0
+        self._last_call: dict[int, int] = {}
 
     def entered(self, frame: FrameType) -> None:
         """A call, or a generator that goes on."""
-        self._standing[id(frame)] = [frame.f_lasti]
+        self._calls += 1
+        code = id(frame.f_code)
+        last = self._last_call.get(code, self._calls)
+        self._last_call[code] = self._calls
+        self._standing[id(frame)] = [frame.f_lasti, self._calls - last >= RECENT]
 
     def seen(self, frame: FrameType) -> bool:
         """A call from a frame. False for one that was not entered, which counts for nothing."""
@@ -44,6 +55,8 @@ class Bytecode:
         instructions, attributes = _way(frame.f_code, standing[0], now)
         self.instructions += instructions
         self.attributes += attributes
+        if standing[1]:
+            self.cold += instructions
         standing[0] = now
         return True
 

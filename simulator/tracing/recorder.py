@@ -18,7 +18,7 @@ from torch.autograd import _get_sequence_nr as next_sequence  # pyright: ignore
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
+from simulator.records import TAIL, Assumption, Op, Phase, Role, Signature, Storage, Tensor
 from simulator.tracing.breaks import Breaks
 from simulator.tracing.bytecode import Bytecode
 from simulator.tracing.call_arguments import by_name
@@ -68,7 +68,7 @@ class Recorder(TorchDispatchMode):
         self.c_calls = 0
         self.bytecode = Bytecode()
         self.busy = False
-        self._counted = [0] * 6
+        self._counted = [0] * 7
         self._signatures: dict[Any, Signature] = {}
         self._types: dict[Any, Tensor] = {}
         self._live: dict[int, int] = {}
@@ -252,15 +252,14 @@ class Recorder(TorchDispatchMode):
         """Of an op's fields what was counted so far."""
         python = self.bytecode
         return [self.python_calls, self.module_calls, self.autograd_nodes, python.instructions,
-                python.attributes, self.c_calls]  # fmt: skip
+                python.cold, python.attributes, self.c_calls]  # fmt: skip
 
     def tail(self) -> dict[str, int]:
         """What was counted after the last op, by the trace's field."""
         python, module, _, *rest = (
             now - then for now, then in zip(self._counts(), self._counted, strict=True)
         )
-        names = ("python_calls", "module_calls", "instructions", "attributes", "c_calls")
-        return {f"tail_{name}": n for name, n in zip(names, (python, module, *rest), strict=True)}
+        return dict(zip(TAIL, (python, module, *rest), strict=True))
 
     def _owner(self) -> str:
         """The module that asked for this op; a backward op belongs to its forward's module.

@@ -23,26 +23,46 @@ def test_a_profile_without_one_has_the_common_interval() -> None:
     assert of.interval_on("h200_sxm", "compiled") == of.interval
 
 
+DRIVER = msgspec.structs.replace(host(), spread=(0.8, 1.5))
+OWN = msgspec.structs.replace(host(), id="mine", spread=(0.9, 1.2))
+
+
 def ends(card: str, driver: Host, period_s: float, busy_s: float, host_s: float) -> list[float]:
     found = interval(profile(), gpu(card), driver, "eager", period_s, busy_s, host_s)
     return [float(end) for end in found]
 
 
-def test_the_host_beside_another_gpu_is_uncertain() -> None:
-    low, high = profile().transferred
-    # the GPU is busy for all of 10 ms, the host for 2: 2 · 3.2 < 10
-    assert ends("v100", host(), 10e-3, 10e-3, 2e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
-    # the host takes 10 ms: a faster one 6, a V100's 32, an A100's 23, an RTX 5090's 15
-    assert ends("v100", host(), 10e-3, 2e-3, 10e-3) == pytest.approx([6e-3 * low, 32e-3])
-    assert ends("a100", host(), 10e-3, 2e-3, 10e-3) == pytest.approx([6e-3 * low, 23e-3])
-    assert ends("rtx5090", host(), 10e-3, 2e-3, 10e-3) == pytest.approx([6e-3 * low, 15e-3])
-    # a faster host leaves the GPU 8 ms
-    assert ends("a100", host(), 10e-3, 8e-3, 10e-3)[0] == pytest.approx(8e-3 * low)
-
-
-def test_a_host_that_is_known_is_as_certain_as_the_gpu() -> None:
-    low, high = profile().transferred
-    own = msgspec.structs.replace(host(), id="mine")
-    assert ends("v100", own, 10e-3, 2e-3, 10e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
+def test_where_the_gpu_decides_its_profile_says_how_far() -> None:
     low, high = profile().interval
-    assert ends("h200", host(), 10e-3, 2e-3, 10e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
+    # the host takes 2 ms, at most 3: the GPU's 10 ms alone count
+    assert ends("h200", DRIVER, 10e-3, 10e-3, 2e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
+
+
+def test_where_the_host_decides_its_spread_says_how_far() -> None:
+    assert ends("h200", DRIVER, 10e-3, 2e-3, 10e-3) == pytest.approx([8e-3, 15e-3])
+    assert ends("h200", OWN, 10e-3, 2e-3, 10e-3) == pytest.approx([9e-3, 12e-3])
+
+
+def test_a_faster_host_leaves_the_gpu() -> None:
+    low, _ = profile().interval
+    # 0.8 · 10 ms of the host is less than what the GPU takes at least
+    assert ends("h200", DRIVER, 10e-3, 9.5e-3, 10e-3)[0] == pytest.approx(9.5e-3 * low)
+
+
+def test_neither_end_crosses_the_prediction() -> None:
+    low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)  # a sync: neither alone
+    assert low < 12e-3 < high
+    # 1.5 · 9 of 9 ms
+    assert high == pytest.approx(12e-3 * 1.5)
+
+
+def test_the_host_beside_an_older_gpu_is_as_old() -> None:
+    # an A100's takes up to 2.3 / 1.36 times as long, a V100's 3.2 / 1.36; an RTX 5090's no longer
+    assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.36)
+    assert ends("v100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 3.2 / 1.36)
+    assert ends("rtx5090", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
+    assert ends("v100", OWN, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(12e-3)
+
+
+def test_a_step_of_nothing_has_an_interval_of_nothing() -> None:
+    assert ends("h200", DRIVER, 0.0, 0.0, 0.0) == [0.0, 0.0]

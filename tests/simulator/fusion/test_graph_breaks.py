@@ -12,6 +12,7 @@ from simulator.fusion.explain import explain
 from simulator.fusion.graphs import Graphs
 from simulator.fusion.host_costs import RECORDED
 from simulator.hardware import gpu
+from simulator.host_counts import tail_s
 from simulator.hosts import host
 from simulator.prediction import Prediction
 from simulator.records import Break, Trace
@@ -114,7 +115,7 @@ def test_each_further_graph_costs_the_host_its_way_in() -> None:
     assert broken.names() == whole.names() and len(broken.breaks) == 1
     one, two = (predict_trace(each, mode="compiled") for each in (whole, broken))
     speed = host().seconds["op"] / RECORDED.reference_op_s
-    python_s = (broken.tail_python_calls - whole.tail_python_calls) * host().seconds["python_call"]
+    python_s = tail_s(broken, host()) - tail_s(whole, host())
     added_s = two.host_s - one.host_s - python_s
     assert added_s == pytest.approx((3.06e-5 + 8.26e-7 + RECORDED.resumed_s) * speed)
 

@@ -149,3 +149,33 @@ def test_a_function_that_torch_overrides_is_counted_once() -> None:
     (op,) = trace(Softmax(), (torch.ones(4, 4),)).ops
     assert op.c_calls == 3  # has_torch_function_unary, when asked first and again; softmax
     assert op.instructions == 36  # 2 of is_scripting, 8 of forward, 3 + 11, 3 + 9
+
+
+class Far(nn.Module):
+    """Calls one function, `between` others, and the first once more, before an op."""
+
+    def __init__(self, between: int) -> None:
+        super().__init__()
+        self.between = between
+
+    def forward(self, x: Tensor) -> Tensor:
+        one()
+        for _ in range(self.between):
+            other()
+        one()
+        return x + 1
+
+
+def one() -> int:
+    return 1
+
+
+def other() -> int:
+    return 2
+
+
+def test_a_function_called_long_before_is_cold() -> None:
+    x = torch.ones(2)
+    # two calls `between + 1` apart; 32 are cold. LOAD_CONST, RETURN_VALUE, or both in one
+    warm, cold = (trace(Far(n), (x,)).ops[0] for n in (30, 31))
+    assert (warm.cold_instructions, cold.cold_instructions in (1, 2)) == (0, True)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
+from simulator.hosts import PYTHON
 from simulator.scenario import Scenario, predict
 from simulator.whatif import apply
 from simulator.whatif.setting import setting
@@ -80,13 +81,15 @@ def test_rates_of_one_leave_what_simulate_says():
 def test_without_python_only_dispatch_and_launches_remain():
     host = setting(apply(BERT, "no_python")).host
     usual = setting(BERT).host
-    assert host.seconds["python_call"] == host.seconds["module_call"] == 0
+    assert all(host.seconds[name] == 0 for name in PYTHON)
     assert host.seconds["op"] == usual.seconds["op"]
     before, after = predict(BERT), predict(apply(BERT, "no_python"))
     ops = before.trace.ops
-    python = sum(o.python_calls for o in ops) + before.trace.tail_python_calls
-    modules = sum(o.module_calls for o in ops)
-    saved = python * usual.seconds["python_call"] + modules * usual.seconds["module_call"]
+    saved = sum(
+        (sum(getattr(o, field) for o in ops) + getattr(before.trace, f"tail_{field}"))
+        * usual.seconds[name]
+        for name, field in PYTHON.items()
+    )
     assert before.host_s - after.host_s == pytest.approx(saved)
 
 

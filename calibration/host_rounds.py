@@ -1,0 +1,119 @@
+"""Host-bound steps as `calibration.host_truth` timed them: rounds, each with how fast the host was
+just then."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from math import log, sqrt
+from statistics import median
+from typing import Any, NamedTuple
+
+from calibration.recordings import MEASUREMENTS, host_index, recordings
+from simulator.host_speed import parts
+from simulator.hosts import Parts
+
+MACHINES = ("h200_sxm", "h100_sxm")
+REFERENCE = "h200_sxm"
+"""The machine whose quiet seconds are the reference: its probes' lower fifth."""
+FEW = 64
+_PYTHON = ("bytecode", "calls", "attributes", "modules")
+_LAUNCHING = ("launches", "gpu_adds", "products")
+_STEADY = 0.15
+"""A round counts if the host was as fast after it as before, to the logarithm of so much."""
+_RULES = 1.25
+"""Of its issue: a step alone that takes longer is not ruled by its host."""
+
+
+class Round(NamedTuple):
+    """Seconds a step, back to back, and how many times as long as the reference the host took."""
+
+    seconds: float
+    host: Parts
+
+
+class Step(NamedTuple):
+    """A case on a machine; `name` as `Case.name`."""
+
+    machine: str
+    case: dict[str, Any]
+    rounds: tuple[Round, ...]
+
+    @property
+    def name(self) -> str:
+        return self.case["name"]
+
+    @property
+    def family(self) -> str:
+        """What is left out together: a network in all its modes and sizes."""
+        network = self.case["network"]
+        package, _, rest = network.partition("-")
+        alone = package in ("transformers", "timm")
+        return rest.partition("-")[0] if alone else network if package == "ops" else package
+
+
+def lines(machine: str) -> Iterator[dict[str, Any]]:
+    """All that was written on a machine."""
+    with gzip.open(MEASUREMENTS / machine / "host_truth.jsonl.gz", "rt") as file:
+        yield from map(json.loads, file)
+
+
+def quiet() -> dict[str, float]:
+    """Seconds of each probe on the reference."""
+    taken: dict[str, list[float]] = {}
+    for row in lines(REFERENCE):
+        for each in row.get("rounds", ()):
+            for name, seconds in each["probes"].items():
+                taken.setdefault(name, []).append(median(seconds))
+    return {name: sorted(each)[len(each) // 5] for name, each in taken.items()}
+
+
+def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> Parts:
+    """How many times as long as the reference the parts take, as `simulator.host_speed.parts`."""
+
+    def times(names: tuple[str, ...]) -> float:
+        return median(median(probes[name]) / reference[name] for name in names)
+
+    ops = times(_LAUNCHING)
+    return Parts(sqrt(times(_PYTHON) * ops), ops, ops)
+
+
+def steps(machine: str) -> Iterator[Step]:
+    """The eager steps that the host rules, with the rounds in which it kept its speed."""
+    reference = quiet()
+    for row in lines(machine):
+        if not row.get("rounds") or row["case"]["mode"] != "eager":
+            continue
+        at = [speed(each["probes"], reference) for each in row["rounds"]]
+        at.append(speed(row["after"], reference))
+        alone = [pair for each in row["rounds"] for pair in each["alone"]]
+        issue_s, latency_s = (median(pair[place] for pair in alone) for place in (0, 1))
+        steady_s = median(each["steady"][0] for each in row["rounds"])
+        replay_s = (row.get("graph") or {}).get("period_s", 0.0)
+        if latency_s > _RULES * issue_s + 20e-6 or replay_s > steady_s / _RULES:
+            continue
+        kept = tuple(
+            Round(each["steady"][0], _between(before, after))
+            for each, (before, after) in zip(row["rounds"], pairwise(at), strict=True)
+            if all(abs(log(b / a)) < _STEADY for a, b in zip(before, after, strict=True))
+        )
+        if kept:
+            yield Step(machine, row["case"], kept)
+
+
+def few_launches(reference: Mapping[str, float]) -> Iterator[Step]:
+    """Recorded steps of at most `FEW` kernels, each as one round beside its process's host. In
+    those of more the profiler's hooks, left from the case before, lengthen each launch by 2 to
+    4 µs."""
+    for suite in ("host", "recordings"):
+        at = parts(host_index(suite), reference)
+        for each in recordings(suite):
+            ruled = each.period_s > _RULES * each.gpu_busy_s
+            if ruled and each.kernel_count <= FEW and each.case.get("mode", "eager") == "eager":
+                yield Step(f"{REFERENCE}, before", each.case, (Round(each.period_s, at),))
+
+
+def _between(a: Parts, b: Parts) -> Parts:
+    return Parts(*(sqrt(x * y) for x, y in zip(a, b, strict=True)))

@@ -1,0 +1,76 @@
+"""How fast every host was that measured anything here: one index a process, from its first lines.
+
+`python -m calibration.hosts_seen` lists them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from calibration.recordings import MEASUREMENTS
+from simulator.host_speed import parts
+from simulator.hosts import Parts
+from simulator.hosts import host as find_host
+
+_LUCKY = ("samples", "recordings", "validation", "batches", "host.", "compiled.",
+          "compiled_validation", "fused")  # fmt: skip
+"""Files of one machine in one night; together they count as one process. `fused` was measured with
+`generated_3`, in the same process."""
+_MODEL = 0.15
+"""What a prediction is off by with the host as fast as it was: the 80% of its errors."""
+
+
+class Seen(NamedTuple):
+    """Of `count` processes the median, and where 80% of a host-bound step's times lie around it."""
+
+    count: int
+    median: Parts
+    spread: tuple[float, float]
+
+
+def indexes() -> Iterator[tuple[str, dict[str, float]]]:
+    """The file and what the fixed steps took, for each process."""
+    for path in sorted(MEASUREMENTS.glob("*/*.jsonl.gz")):
+        with gzip.open(path, "rt") as lines:
+            for line in lines:
+                if '"host_index"' in line:
+                    row = json.loads(line[line.index("{") :])
+                    index = row.get("host_index") or row.get("process", {}).get("host_index")
+                    if index:
+                        yield f"{path.parent.name}/{path.name}", index
+
+
+def seen(reference: Mapping[str, float]) -> Seen:
+    """All hosts beside a reference."""
+    lucky: list[Parts] = []
+    each: list[Parts] = []
+    for name, index in indexes():
+        of = lucky if name.split("/")[1].startswith(_LUCKY) else each
+        of.append(parts(index, reference))
+    if lucky:
+        each.append(_middle(lucky))
+    middle = _middle(each)
+    ratios = np.log([one.driver / middle.driver for one in each])
+    low, high = np.quantile(ratios, [0.1, 0.9])
+    around = (-np.hypot(low, np.log1p(_MODEL)), np.hypot(high, np.log1p(_MODEL)))
+    least, most = (round(float(np.exp(x)), 2) for x in around)
+    return Seen(len(each), middle, (least, most))
+
+
+def _middle(of: list[Parts]) -> Parts:
+    return Parts(*(float(x) for x in np.median(np.array(of), axis=0)))
+
+
+def main() -> None:
+    """A line for each process."""
+    for name, index in indexes():
+        print(f"{parts(index, find_host().reference).driver:5.2f}  {name}")
+
+
+if __name__ == "__main__":
+    main()

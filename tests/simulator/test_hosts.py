@@ -1,0 +1,113 @@
+"""Hosts: in parts, of older versions, of the catalogue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from simulator.errors import InputError
+from simulator.host_catalogue import catalogue
+from simulator.host_speed import parts
+from simulator.hosts import COUNTS, OWN_SPREAD, PYTHON, Host, Parts, host, hosts
+
+OLD = {"version": 1, "id": "own", "cpu": "a laptop", "source": "", "seconds": {"op": 1e-5},
+       "latency_s": 5e-6, "sync_s": 8e-6, "depth": 1024}  # fmt: skip
+
+
+def written(path: Path, record: object) -> str:
+    path.write_bytes(msgspec.json.encode(record))
+    return str(path)
+
+
+def test_each_part_is_slower_by_itself() -> None:
+    slow = host().slower(Parts(2.0, 3.0, 5.0))
+    for name in COUNTS:
+        times = 2.0 if name in PYTHON else 5.0 if name == "launch" else 3.0
+        assert slow.seconds[name] == pytest.approx(times * host().seconds[name])
+
+
+def test_parts_from_fixed_steps_by_hand() -> None:
+    reference = {"adds/a": 1.0, "linears/a": 1.0, "pythoncalls/a": 1.0, "views/a": 1.0}
+    measured = {"adds/a": 2.0, "linears/a": 2.0, "pythoncalls/a": 8.0, "views/a": 9.0}
+    # the ops 2; the interpreter √(8 · 2)
+    assert parts(measured, reference) == Parts(4.0, 2.0, 2.0)
+    on_cpu = {"adds/a@cpu": 1.0, "pythoncalls/a@cpu": 1.0}
+    assert parts({"adds/a@cpu": 3.0, "pythoncalls/a@cpu": 3.0}, on_cpu) == pytest.approx((3, 3, 3))
+
+
+def test_hosts_without_a_common_step_are_refused() -> None:
+    with pytest.raises(InputError, match="no host case in common: a came, expected some of b"):
+        parts({"a": 1.0}, {"b": 1.0})
+
+
+def test_a_host_of_version_1_is_converted_by_its_fixed_steps(tmp_path: Path) -> None:
+    twice = {name: 2 * seconds for name, seconds in host().reference.items()}
+    found = host(written(tmp_path / "own.json", OLD | {"reference": twice}))
+    assert found.seconds == pytest.approx({n: 2 * s for n, s in host().seconds.items()})
+    assert (found.id, found.cpu, found.spread) == ("own", "a laptop", OWN_SPREAD)
+    assert found.source == "own.json, of version 1: the times of xeon-h200 by its fixed steps"
+
+
+def test_a_host_of_version_1_without_fixed_steps_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        host(written(tmp_path / "bare.json", OLD))
+    assert str(caught.value) == (
+        "bare.json is a host of version 1 without the times of fixed steps, expected version 2: "
+        "Python's instructions and calls into C have times of their own now. Measure this host "
+        "again: `ridgepoint calibrate measure --host-only FOLDER`, then `ridgepoint calibrate fit "
+        "FOLDER`"
+    )
+
+
+def test_a_host_that_lacks_a_count_is_refused(tmp_path: Path) -> None:
+    seconds = {n: s for n, s in host().seconds.items() if n not in ("instruction", "c_call")}
+    lacking = msgspec.structs.replace(host(), seconds=seconds)
+    with pytest.raises(InputError, match=r"lacks instruction, c_call; calibrate it again"):
+        host(written(tmp_path / "lacking.json", lacking))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [({"latency_s": 1.0}, "Expected `float` < 1.0"), ({"latency_s": -1e-6}, ">= 0.0"),
+     ({"spread": (0.0, 1.0)}, "> 0.0"), ({"spread": (1.2, 0.9)}, "its spread ends before")],
+)  # fmt: skip
+def test_impossible_figures_are_refused(
+    change: dict[str, object], text: str, tmp_path: Path
+) -> None:
+    record = msgspec.to_builtins(host()) | change
+    with pytest.raises(InputError, match=text):
+        host(written(tmp_path / "odd.json", record))
+
+
+def test_the_default_comes_first_and_every_host_is_found() -> None:
+    assert hosts()[0] == host().id
+    assert len(catalogue()) >= 8 and set(catalogue()) < set(hosts())
+    for name in hosts():
+        found = host(name)
+        low, high = found.spread
+        assert found.id == name and low < 1 < high
+        assert set(found.seconds) == set(COUNTS)
+
+
+def test_a_host_of_the_catalogue_is_the_default_by_its_figure() -> None:
+    desktop = host("desktop")
+    # 2850 against 4250
+    assert desktop.seconds["op"] == pytest.approx(host().seconds["op"] * 2850 / 4250)
+    assert not desktop.measured and "4250 against 2850" in desktop.source
+    assert (desktop.latency_s, desktop.sync_s) == (host().latency_s, host().sync_s)
+
+
+def test_a_faster_figure_is_a_faster_host() -> None:
+    figures = {name: entry.single_thread for name, entry in catalogue().items()}
+    order = sorted(figures, key=lambda name: figures[name])
+    times = [host(name).launch_s for name in order]
+    assert times == sorted(times, reverse=True)
+
+
+def test_a_derived_host_is_less_certain_than_a_measured_one() -> None:
+    own: Host = msgspec.structs.replace(host(), spread=OWN_SPREAD)
+    for name in catalogue():
+        low, high = host(name).spread
+        assert low < own.spread[0] and high > own.spread[1]
