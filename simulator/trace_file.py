@@ -57,10 +57,10 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     tail_python_calls: int
     tail_module_calls: int
-    tail_instructions: int
-    tail_cold_instructions: int
-    tail_attributes: int
-    tail_c_calls: int
+    tail_instructions: int = 0  # older versions have none of these four
+    tail_cold_instructions: int = 0
+    tail_attributes: int = 0
+    tail_c_calls: int = 0
     breaks: list[Break] = []
     code: dict[str, str] = {}
 

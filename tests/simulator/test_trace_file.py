@@ -102,7 +102,7 @@ def test_the_name_decides_the_format_and_the_content_how_it_is_read(tmp_path: Pa
     save(written, tmp_path / "a.json")
     save(written, str(tmp_path / "a.msgpack"))
     assert json.loads((tmp_path / "a.json").read_bytes())["format"] == "ridgepoint-trace"
-    assert msgspec.msgpack.decode((tmp_path / "a.msgpack").read_bytes())["version"] == 1
+    assert msgspec.msgpack.decode((tmp_path / "a.msgpack").read_bytes())["version"] == 2
     (tmp_path / "a.msgpack").rename(tmp_path / "b.json")
     assert load(tmp_path / "b.json") == load(str(tmp_path / "a.json")) == written
 
@@ -204,8 +204,19 @@ def test_a_huge_file(tmp_path: Path) -> None:
 
 
 def test_another_version(saved: Path) -> None:
-    changed(saved, lambda rows: rows.update(version=2))
-    assert refused(saved) == f"{saved} has trace version 2: expected 1; {DOES}"
+    changed(saved, lambda rows: rows.update(version=3))
+    assert refused(saved) == f"{saved} has trace version 3: expected 2; {DOES}"
+
+
+def test_a_version_without_pythons_instructions(saved: Path) -> None:
+    def older(rows: dict[str, Any]) -> None:
+        for name in ("instructions", "cold_instructions", "attributes", "c_calls"):
+            del rows[f"tail_{name}"]
+        rows["ops"] = [[*row[:6], *row[10:]] for row in rows["ops"]]
+        rows["version"] = 1
+
+    changed(saved, older)
+    assert refused(saved) == f"{saved} has trace version 1: expected 2; {DOES}"
 
 
 def test_an_unknown_key(saved: Path) -> None:
@@ -252,10 +263,10 @@ def resize(key: str, value: int) -> Change:
         (put("ops", 0, 2, 7), "tuple index out of range"),
         (put("ops", 0, 2, -1), "a negative index -1"),
         (put("ops", 0, 3, -7), "an op has negative counts"),
-        (put("ops", 0, 6, 9999), "an op names a storage that is not there"),
-        (put("ops", 0, 6, -1), "an op names a storage that is not there"),
+        (put("ops", 0, 10, 9999), "an op names a storage that is not there"),
+        (put("ops", 0, 10, -1), "an op names a storage that is not there"),
         (lambda rows: rows["ops"][0].pop(), "aten.t.default has 1 storages"),
-        (lambda rows: rows["ops"][0].clear(), "not enough values to unpack (expected at least 6, "
+        (lambda rows: rows["ops"][0].clear(), "not enough values to unpack (expected at least 3, "
          "got 0)"),
         # a signature: [name, inputs, outputs, names, args, aliases]
         (put("signatures", 0, 1, [-1]), "a negative index -1"),
