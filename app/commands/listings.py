@@ -150,18 +150,38 @@ def _plain(value: Any) -> str:
 
 
 def all_hosts() -> None:
-    """Every host with the seconds that its work takes."""
+    """Every host in a row, beside the default; then what the default takes for each thing."""
     from simulator.hosts import host, hosts
 
-    console = _console()
+    known = host()
+    table = _table("host")
+    for column in ("an op", "times", "80%"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("processor")
     for name in hosts():
         found = host(name)
-        console.print(Text(found.id, "bold"), Text(found.cpu))
-        console.print(Text(found.source, "dim"))
-        table = _table("each")
-        table.add_column("time", justify="right", no_wrap=True)
-        for key, value in found.seconds.items():
-            table.add_row(key.replace("_", " "), seconds(value))
-        table.add_row("launch to start", seconds(found.latency_s))
-        table.add_row("sync to going on", seconds(found.sync_s))
-        console.print(table)
+        low, high = found.spread
+        table.add_row(
+            found.id, seconds(found.seconds["op"] + found.launch_s),
+            number(found.seconds["op"] / known.seconds["op"], 2), f"{low:g}–{high:g}",
+            "measured" if found.measured else "derived", found.cpu,
+        )  # fmt: skip
+    console = _console()
+    console.print(table)
+    console.print(
+        "times: as long as the default, the first; 80%: of the steps that the host rules take so "
+        "many times as long again.\nMeasured: timed on such a machine here; derived: from "
+        "PassMark's single thread rating, quoted in its source.\nYour own: `ridgepoint calibrate "
+        "measure --host-only FOLDER`, `calibrate fit FOLDER`, `--host FOLDER/host.json`.\n",
+        style="dim",
+    )  # fmt: skip
+    console.print(Text(known.id, "bold"), Text(known.cpu))
+    console.print(Text(known.source, "dim"))
+    each = _table("each")
+    each.add_column("time", justify="right", no_wrap=True)
+    for key, value in known.seconds.items():
+        each.add_row(key.replace("_", " "), seconds(value))
+    each.add_row("launch to start", seconds(known.latency_s))
+    each.add_row("sync to going on", seconds(known.sync_s))
+    console.print(each)

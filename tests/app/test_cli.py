@@ -123,7 +123,9 @@ def test_networks(run: Run) -> None:
 
 def test_hosts(run: Run) -> None:
     text = lines(run("hosts"))
-    assert "xeon-h200" in text and "python call" in text
+    assert "xeon-h200" in text and "python call" in text and "cold instruction" in text
+    assert "xeon-h100" in text and "measured" in text
+    assert "grace" in text and "laptop" in text and "derived" in text
 
 
 def test_doctor(run: Run) -> None:

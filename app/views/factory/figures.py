@@ -18,9 +18,10 @@ MARKS: dict[str, Regime] = {
     "Machines": "compute", "Trucks": "memory", "Managers": "overhead",
 }  # fmt: skip
 _DESKS: dict[str, tuple[str, ...]] = {
-    "Python": ("instruction", "attribute", "c_call", "python_call"), "modules": ("module_call",),
-    "dispatcher": ("op", "library_op", "convolution_op", "norm_op", "attention_op", "view",
-                   "cpu_op", "foreach_tensor"),
+    "Python": ("instruction", "cold_instruction", "attribute", "c_call", "python_call"),
+    "modules": ("module_call",),
+    "dispatcher": ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op",
+                   "view", "cold_view", "cpu_op", "recurrent_kernel", "foreach_tensor"),
     "autograd": ("forward_node", "backward_node", "backward_call", "optimizer_call"),
 }  # fmt: skip
 """The desks that an order passes, by what the host's profile counts."""
