@@ -183,9 +183,12 @@ def test_the_interval_holds_the_period(name: str, gpu: str) -> None:
     found = answer(name, gpu)
     low, high = found.interval_s
     assert 0 < low < found.period_s < high
-    # what was measured on another GPU is less sure
-    measured = answer(name).interval_s
-    assert high / low >= measured[1] / measured[0] * (1 - 1e-12)
+    # what was measured on another GPU is less sure, where the host is as sure on both: it decides
+    # nothing on the one, or all on the other
+    measured = answer(name)
+    slowest_s, fastest_s = (measured.host_s * times for times in measured.host.spread[::-1])
+    if slowest_s < 0.9 * measured.gpu_busy_s or fastest_s > 1.3 * found.gpu_busy_s:
+        assert high / low >= measured.interval_s[1] / measured.interval_s[0] * (1 - 1e-12)
 
 
 def test_idle_time_and_busy_time_fill_the_period() -> None:
