@@ -150,8 +150,8 @@ def main() -> None:
         version=VERSION,
         id=DEFAULT,
         cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores, beside an H200 or an H100",
-        source=f"the median of {hosts.count} processes beside H200s and H100s; Python 3.12, torch "
-        f"2.11; times by non-negative least squares over {len(of)} steps; {said}",
+        source=f"the median of {hosts.processes} processes beside H200s and H100s; Python 3.12, "
+        f"torch 2.11; times by non-negative least squares over {len(of)} steps; {said}",
         seconds=seconds,
         latency_s=5e-6,
         sync_s=8e-6,

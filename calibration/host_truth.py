@@ -54,8 +54,8 @@ def machine() -> dict[str, Any]:
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         text = listing.read_text(errors="replace")
-        first = dict(map(str.strip, line.split(":", 1)) for line in text.split("\n\n")[0]
-                     .splitlines() if ":" in line)  # fmt: skip
+        pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
+        first = {name.strip(): value.strip() for name, _, value in pairs}
         said["cpuinfo"] = first
         said["mhz"] = [float(line.split(":")[1]) for line in text.splitlines()
                        if line.startswith("cpu MHz")]  # fmt: skip
@@ -175,7 +175,7 @@ def main() -> None:
             try:
                 row = clocked.case(case)
             except Exception as error:  # a package may lack it, a network may raise anything
-                row = {"case": case.record(), "failed": repr(error)[:500]}
+                row: dict[str, Any] = {"case": case.record(), "failed": repr(error)[:500]}
             row["took_s"] = round(time.perf_counter() - began, 3)
             write(row)
             seen = row.get("failed", "dry")

@@ -26,9 +26,9 @@ MODEL = 0.15
 
 
 class Seen(NamedTuple):
-    """Of `count` processes the median, and where 80% of a host-bound step's times lie around it."""
+    """The median of so many `processes`, and where 80% of host-bound steps lie around it."""
 
-    count: int
+    processes: int
     median: Parts
     spread: tuple[float, float]
 
