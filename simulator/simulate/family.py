@@ -30,13 +30,14 @@ from simulator.symbols.peaks import peak_bytes
 from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
 from simulator.symbols.templates import fill
 from simulator.timing.intervals import interval
+from simulator.timing.power import Load, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import Roofs
+from simulator.timing.roofline import AS_TIMED, Slower
 
 COLUMNS = (
     "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
-    "samples_per_s", "peak_memory_bytes", "memory_bytes", "fits", "regime",
+    "samples_per_s", "peak_memory_bytes", "memory_bytes", "fits", "joules", "clock_hz", "regime",
 )  # fmt: skip
 _TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
 _CLASSES = 1 << 15  # and in one of classes
@@ -78,6 +79,7 @@ def at_points(
     samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
     peak = peak_bytes(family, sizes)
     workspace = _workspaces(len(samples), lowered, gpu)
+    card = supply(gpu)
     found: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
         empty = np.full((len(samples), len(COLUMNS)), np.nan)
@@ -107,16 +109,31 @@ def at_points(
                 refused |= dict.fromkeys(alike.tolist(), str(error))
         for places in _parts(alike, kernels):
             row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
-            times, busy = _timed(kernels, row, hot, table)
+            load = Load(table.of(row), hot, kernels.count)
+            unlimited = _timed(load, AS_TIMED)
             need = peak[places] + workspace[places]
             fits = need <= gpu.memory_bytes
             for figures, how, drive in ways:
-                launched = how[0]
-                periods, latency = _scheduled(kernels, times, *how)
+                launched, clock = how
                 host_s = float(launched.host_s.sum() + launched.tail_s)
+                gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
+                held = card and card.settled(load, host_s, gaps_s)
+                slow = held is not None and held.is_slower
+                times, busy = _timed(load, held.slower) if held and slow else unlimited
+                periods, latency = _scheduled(kernels, times, *how)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
+                drawn = card.columns(load, held, busy, periods[0]) if card and held else None
                 figures[places] = _row(
-                    periods, latency, busy, host_s, ends, samples[places], peak[places], need, fits
+                    periods,
+                    latency,
+                    busy,
+                    host_s,
+                    ends,
+                    samples[places],
+                    peak[places],
+                    need,
+                    fits,
+                    drawn,
                 )
     return found
 
@@ -124,7 +141,7 @@ def at_points(
 def _row(
     periods: Floats, latency: Floats, busy: Floats, on_host_s: float,
     ends: tuple[Floats, Floats], samples: Floats, peak: Ints, need: Ints,
-    fits: NDArray[np.bool_],
+    fits: NDArray[np.bool_], drawn: tuple[Floats, Floats] | None,
 ) -> Floats:  # fmt: skip
     period, part = periods[0], shares(periods)
     host_s = np.full_like(period, on_host_s)
@@ -133,7 +150,7 @@ def _row(
     return np.column_stack(
         [
             period, latency, busy, host_s, *ends, *part, rate, peak, need, fits,
-            part.argmax(axis=0),
+            *(drawn or np.full((2, period.size), np.nan)), part.argmax(axis=0),
         ]
     ).astype(float)  # fmt: skip
 
@@ -208,12 +225,12 @@ def _reached(
     return row, hot[kernels.op_class]
 
 
-def _timed(kernels: Alike, row: Ints, hot: Floats, table: Roofs) -> tuple[Floats, Floats]:
-    """Seconds of each class, as it is and nudged [3, classes, points], and the GPU's busy time."""
-    launched = table.of(row)
-    dirty = launched.dirty(kernels.count[:, None])
-    columns = Columns(row, row, *launched.parts(hot, dirty))
-    return nudged(columns), kernels.count @ columns.duration_s
+def _timed(load: Load, slower: Slower) -> tuple[Floats, Floats]:
+    """Seconds of each class at a clock so many times lower, as it is and nudged [3, classes,
+    points], and the GPU's busy time."""
+    none = np.zeros(0, np.int64)
+    columns = Columns(none, none, *load.parts(slower))
+    return nudged(columns), load.count @ columns.duration_s
 
 
 def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:

@@ -27,6 +27,7 @@ from simulator.schedule.launch_plan import Issued, issued
 from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Launches, schedule
 from simulator.timing.intervals import interval
+from simulator.timing.power import Load, Settled, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import Roofs, roofs
@@ -42,21 +43,28 @@ Retime = Callable[[list[Work], Columns], Columns]
 
 
 def simulate(
-    trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str, retime: Retime | None = None
-) -> Prediction:
-    """How long a traced step takes on a GPU driven by a host."""
+    trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str, retime: Retime | None = None,
+    held: Settled | None = None,
+) -> Prediction:  # fmt: skip
+    """How long a traced step takes on a GPU driven by a host; at the clock that its power limit
+    leaves the step, or at one that is `held`."""
     check_mode(mode)
     trace = as_run(trace, gpu, mode, profile)
     found = issued(trace, gpu)
-    columns = _time(found, gpu, profile)
+    launched, clock = driven(found, host, profile, mode)
+    load = _load(found, gpu, profile)
+    card = supply(gpu)
+    host_s = float(launched.host_s.sum() + launched.tail_s)
+    if card is not None and held is None:
+        held = card.settled(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
+    parts = load.parts(held.slower) if held else load.parts()
+    columns = Columns(found.lowered.work_of, found.lowered.op_of, *parts)
     if retime is not None:
         columns = retime(found.lowered.works, columns)
-    launched, clock = driven(found, host, profile, mode)
     alone = schedule(replace(launched, duration_s=columns.duration_s), clock)
     settled = steady(replace(launched, duration_s=nudged(columns)), clock)
     period_s, after_sync_s = float(settled.period_s[0]), float(settled.after_sync_s[0])
     busy_s = float(columns.duration_s.sum())
-    host_s = float(launched.host_s.sum() + launched.tail_s)
     low_s, high_s = interval(profile, gpu, host, mode, period_s, busy_s, host_s)
     return Prediction(
         trace=trace,
@@ -81,6 +89,7 @@ def simulate(
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
+        power=card and held and card.power(load, held, busy_s, period_s),
     )
 
 
@@ -93,12 +102,11 @@ def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
     return replayed(made) if replays(mode) else made
 
 
-def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
-    """Seconds of each kernel; what the kernels before it left in L2 is read at L2's speed."""
+def _load(found: Issued, gpu: GPU, profile: Profile) -> Load:
+    """The kernels; what those before one left in L2 is read at L2's speed."""
     row = found.lowered.work_of
-    table = _roofs(found, gpu, profile).of(row)
     hot = found.hot_share(l2_kept_bytes(gpu, profile))
-    return Columns(row, found.lowered.op_of, *table.parts(hot, table.dirty()))
+    return Load(_roofs(found, gpu, profile).of(row), hot, np.ones(row.size))
 
 
 def _roofs(found: Issued, gpu: GPU, profile: Profile) -> Roofs:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
 from simulator.hardware.gpu import GPU
+from simulator.timing.energies import chip_j, energies
 from simulator.timing.kernel_models import physics, slower_together, smooth
 from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
@@ -25,13 +26,50 @@ Floats = NDArray[np.float64]
 ALL_HOT = 0.995  # shares of L2 are rounded to hundredths when they are fitted
 
 
+class Slower(NamedTuple):
+    """How many times as long computing takes as at the clock at which it was timed, on vector
+    lanes (and moving data in L2), and on tensor cores [points]."""
+
+    vector: Floats | float
+    tensor: Floats | float
+
+
+AS_TIMED = Slower(1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Seconds of kernels whose operands are where they are: of computing, of moving bytes from DRAM
+    and from L2, and fixed. `tensor` is 1 where tensor cores compute; `smooth` is None where
+    computing hides moving data everywhere."""
+
+    compute_s: Floats
+    dram_s: Floats
+    l2_s: Floats
+    fixed_s: Floats
+    tensor: Floats
+    smooth: Floats | None
+
+    def parts(self, slower: Slower = AS_TIMED) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds at a lower clock: what computes follows it, and L2;
+        DRAM does not."""
+        each = slower.vector + self.tensor * (slower.tensor - slower.vector)
+        compute, moved = self.compute_s * each, self.dram_s + self.l2_s * slower.vector
+        if self.smooth is None:
+            return compute, moved, self.fixed_s
+        together = slower_together(compute, moved) ** self.smooth
+        return compute * together, moved * together, self.fixed_s
+
+
 @dataclass(frozen=True)
 class Roofs:
     """Seconds by distinct work. `cold_s` is its memory time from DRAM, `hot_s` from L2;
     `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
     `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
     logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
-    the work's own. `smooth` is 1 where computing and moving data hold each other up.
+    the work's own. `smooth` is 1 where computing and moving data hold each other up, `tensor` where
+    tensor cores compute. `chip_j` are joules at the highest clock, but for DRAM's; NaN where
+    nothing is known of them.
     """
 
     compute_s: Floats
@@ -45,6 +83,8 @@ class Roofs:
     bytes: Floats
     write_bytes: Floats
     smooth: Floats
+    tensor: Floats
+    chip_j: Floats
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
         """How full of written lines L2 is in steps of these kernels, each so many times, [...]
@@ -52,14 +92,22 @@ class Roofs:
         written = np.sum(self.write_bytes * count, axis=0)
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
-    def parts(self, hot: Floats, dirty: Floats | float) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds where this share of the bytes is in L2, and L2 is so
-        full of what other kernels wrote."""
-        held = (self.cold_s + self.written_back_s * dirty) * (1 - hot) + self.hot_s * hot
-        fixed = self.fixed_s + self.latency_s * (hot < ALL_HOT)
+    def held(self, hot: Floats, dirty: Floats | float) -> Held:
+        """The kernels where this share of the bytes is in L2, and L2 is so full of what other
+        kernels wrote."""
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
-        together = slower_together(self.compute_s, held) ** self.smooth
-        return self.compute_s * over * together, held * over * together, fixed * over
+        return Held(
+            self.compute_s * over,
+            (self.cold_s + self.written_back_s * dirty) * (1 - hot) * over,
+            self.hot_s * hot * over,
+            (self.fixed_s + self.latency_s * (hot < ALL_HOT)) * over,
+            self.tensor,
+            self.smooth if self.smooth.any() else None,
+        )
+
+    def parts(self, hot: Floats, dirty: Floats | float) -> tuple[Floats, Floats, Floats]:
+        """Their compute, memory and fixed seconds at the highest clock."""
+        return self.held(hot, dirty).parts()
 
     def of(self, rows: NDArray[np.int64]) -> Roofs:
         """The roofs of these works, in this order."""
@@ -90,6 +138,7 @@ def roofs_of(
     begins = np.cumsum([0, *counts])
     found = np.zeros((begins[-1], len(fields(Roofs))))
     places: dict[str, list[int]] = {}
+    known = energies(gpu)
     alike = gpu.id == profile.gpu or _architecture(gpu) == _architecture(measured_on(profile.gpu))
     for place, each in enumerate(ruled):
         places.setdefault(each.curve, []).append(place)
@@ -102,6 +151,8 @@ def roofs_of(
         found[row, 8] = of.bytes
         found[row, 9] = stacked([work.write_bytes for work in works], many)
         found[row, 10] = smooth(name)
+        found[row, 11] = stacked([work.engine == "tensor" for work in works], many)
+        found[row, 12] = np.nan if known is None else chip_j(works, many, times[:, 0], gpu, known)
         residual = profile.residuals.get(name)
         if residual and alike:
             some = None if warm is None else warm[row]

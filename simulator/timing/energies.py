@@ -1,0 +1,216 @@
+"""What work costs in energy, by card: data, with its sources.
+
+A card that was measured has a file of its own in `simulator/profiles/energy`. Of another one the
+figures of the Hopper that was measured are carried over: what a transistor does by its process,
+DRAM by its type, and what a card draws without work by its limit (`others.json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.timing.rates import peak_flops_per_s
+from simulator.varying import stacked
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+FOLDER = Path(__file__).parent / "profiles" / "energy"
+_SHORT = {
+    "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8", "uint8": "int8",
+}  # fmt: skip
+_Kind = TypeVar("_Kind")
+_PRODUCTS = ("gemm", "gemv", "conv", "attention")
+
+
+class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Joules by unit of work on a card at its highest clock, `clock_hz`.
+
+    idle_w              drawn without a process
+    clocked_w           more of it while a context is open, which keeps the clock at its highest
+    busy_w              and while any kernel runs
+    tensor_j_per_flop   by dtype, operands brought from L2 included
+    tensor_w            drawn beside that while a kernel computes on tensor cores, busy or not
+    vector_j_per_flop   of products on the vector lanes, by dtype
+    instruction_j       of a vector instruction on one lane; a kernel that is bound by its
+                        instructions issues one on each lane and clock, whatever they are
+    l2_j_per_byte       of a byte through L2
+    dram_j_per_byte     of one that comes from DRAM, or goes there, on top
+    launch_j            of a kernel's start and end
+    volts               share of the highest voltage by share of the highest clock, straight lines
+                        between the points
+    speeds              share of the speed at the highest clock of what computes on tensor cores,
+                        by share of that clock: near it their current makes the voltage droop, and
+                        cycles last longer than the clock says
+    held                share of the limit that the card settles at
+    interval            10th and 90th percentile of measured over predicted joules of a step
+    """
+
+    gpu: str
+    source: str
+    clock_hz: float
+    idle_w: float
+    clocked_w: float
+    busy_w: float
+    tensor_j_per_flop: dict[str, float]
+    tensor_w: float
+    vector_j_per_flop: dict[str, float]
+    instruction_j: float
+    l2_j_per_byte: float
+    dram_j_per_byte: float
+    launch_j: float
+    volts: tuple[tuple[float, float], ...]
+    speeds: tuple[tuple[float, float], ...]
+    held: float
+    interval: Interval
+    version: int = 1
+
+    def each(self, feature: str) -> float:
+        """Joules of one of a feature (`features`) at the highest clock."""
+        engine, _, dtype = feature.partition("_")
+        if engine == "tensor":
+            return self.tensor_j_per_flop.get(dtype, self.tensor_j_per_flop["bf16"])
+        if engine == "vector":
+            return self.vector_j_per_flop.get(dtype, self.vector_j_per_flop["fp32"])
+        return self.l2_j_per_byte if engine == "l2" else self.launch_j
+
+    def computing_w(self, work: Work, gpu: GPU) -> float:
+        """Watts of a kernel while it computes, beside its features."""
+        by = {"tensor": self.tensor_w, "instruction": self.instruction_j * lanes_per_s(gpu)}
+        return by.get(computing(work), 0.0)
+
+
+class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Energy of what a chip does, over that of the Hopper that was measured."""
+
+    times: float
+    source: str
+
+
+class Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Cards that were not measured, `like` one that was: by the beginning of an architecture's name
+    how many times as much its chip takes, and of a memory's type DRAM. What a card draws without
+    work is the same share of its limit."""
+
+    like: str
+    processes: dict[str, Process]
+    memories: dict[str, Process]
+    default_memory: float
+    interval: Interval
+    source: str
+
+
+def energies(gpu: GPU) -> Energies | None:
+    """What work costs on a GPU; None where nothing is known of its kind, or of its limit."""
+    if is_measured(gpu):
+        return _measured(gpu.id)
+    if gpu.tdp_w is None or gpu.architecture is None:
+        return None
+    return _carried(gpu.id, gpu.architecture, gpu.memory_type or "", gpu.tdp_w, gpu.boost_hz or 0.0)
+
+
+def is_measured(gpu: GPU) -> bool:
+    """Was this card's own energy measured?"""
+    return gpu.id in _packaged()
+
+
+@lru_cache
+def _packaged() -> frozenset[str]:
+    return frozenset(path.stem for path in FOLDER.glob("*.json")) - {"others"}
+
+
+@lru_cache
+def _measured(gpu_id: str) -> Energies:
+    return _decoded(FOLDER / f"{gpu_id}.json", Energies)
+
+
+@lru_cache(maxsize=256)
+def _carried(
+    gpu_id: str, architecture: str, memory: str, limit_w: float, boost_hz: float
+) -> Energies | None:
+    others = _decoded(FOLDER / "others.json", Others)
+    base = _measured(others.like)
+    logic = _begins(others.processes, architecture)
+    if logic is None or not boost_hz:
+        return None
+    dram = _begins(others.memories, memory)
+    like = find_gpu(others.like)
+    share = limit_w / (like.tdp_w or limit_w)
+    t = logic.times
+    return msgspec.structs.replace(
+        base, gpu=gpu_id, source=f"{logic.source}; {dram.source if dram else others.source}",
+        clock_hz=base.clock_hz if architecture == like.architecture else boost_hz,
+        idle_w=base.idle_w * share, clocked_w=base.clocked_w * share, busy_w=base.busy_w * share,
+        tensor_j_per_flop={d: j * t for d, j in base.tensor_j_per_flop.items()},
+        vector_j_per_flop={d: j * t for d, j in base.vector_j_per_flop.items()},
+        tensor_w=base.tensor_w * share,
+        instruction_j=base.instruction_j * t, l2_j_per_byte=base.l2_j_per_byte * t,
+        dram_j_per_byte=base.dram_j_per_byte * (dram.times if dram else others.default_memory),
+        launch_j=base.launch_j * share, interval=others.interval,
+    )  # fmt: skip
+
+
+def _begins(table: dict[str, Process], name: str) -> Process | None:
+    """The entry of the longest key with which a name begins."""
+    known = [key for key in table if name.lower().startswith(key.lower())]
+    return table[max(known, key=len)] if known else None
+
+
+def _decoded(path: Path, kind: type[_Kind]) -> _Kind:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(
+            f"{path.name} is no valid file of energies: {error}; fit again with "
+            "`python -m calibration.fit.energy`"
+        ) from None
+
+
+def chip_j(
+    works: Sequence[Work], counts: Sequence[int] | None, compute_s: Floats, gpu: GPU,
+    known: Energies,
+) -> Floats:  # fmt: skip
+    """Joules of each work at the highest clock, but for DRAM's: what follows the voltage. A kernel
+    on the vector lanes issues instructions for as long as it computes."""
+    found = stacked(
+        [sum(known.each(n) * a for n, a in features(w, gpu).items()) for w in works], counts
+    )
+    watts = stacked([known.computing_w(work, gpu) for work in works], counts)
+    return found + watts * compute_s
+
+
+def lanes_per_s(gpu: GPU) -> float:
+    """Instructions that all vector lanes can issue in a second."""
+    return peak_flops_per_s(gpu, "vector", "float32") / 2
+
+
+def computing(work: Work) -> str:
+    """What a kernel draws for as long as it computes: the power of "tensor" cores, of
+    "instruction"s on the vector lanes, or that of its FLOPs alone ("")."""
+    if work.engine == "tensor":
+        return "tensor"
+    return "" if work.family in _PRODUCTS else "instruction"
+
+
+def features(work: Work, gpu: GPU) -> dict[str, Any]:
+    """How much of what costs energy on the chip a work has, but for instructions: FLOPs as
+    "tensor_bf16" or "vector_fp32", and each "l2_byte" and "launch"."""
+    found: dict[str, Any] = {"l2_byte": work.bytes, "launch": 1}
+    short = _SHORT.get(work.dtype, "fp32")
+    flops = work.dims.get("fraction", 1.0) * work.flops
+    if work.engine == "tensor" and gpu.peak("tensor", short):
+        return {**found, f"tensor_{short}": flops}
+    if work.engine == "tensor" or work.family in _PRODUCTS:
+        return {**found, f"vector_{short}": flops}
+    return found
