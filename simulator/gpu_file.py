@@ -74,6 +74,7 @@ class GPUFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     interconnect: _Text | None = None
     interconnect_gbytes_per_s: _Rate | None = None
     tdp_w: _Rate | None = None
+    power_limit_w: _Rate | None = None
     sustained_tensor: _Share | None = None
     sustained_vector: _Share | None = None
     sustained_memory: _Share | None = None

@@ -22,10 +22,11 @@ from simulator.issued import Issued, issued
 from simulator.memory import memory
 from simulator.modes import check_mode
 from simulator.points import COLUMNS
+from simulator.power import Load, Settled, supply
 from simulator.prediction import Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.records import Trace
-from simulator.roofline import Roofs, roofs
+from simulator.roofline import roofs
 from simulator.simulate import as_run, driven, nudged, shares
 from simulator.steady import steady
 from simulator.timeline import Clock, Floats, Ints, Launches, Run
@@ -54,6 +55,8 @@ class _Ready:
     launched: Launches
     clock: Clock
     on_gpu: Issued
+    load: Load
+    held: Settled | None
 
 
 def simulated(
@@ -102,14 +105,18 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
                 works.append(work)
         rows_of[key] = np.array([places[id(w)] for w in found.lowered.works], np.int64)
     table = roofs(works, gpu, profile)
-    timed: dict[int, tuple[Floats, float]] = {}
+    card = supply(gpu)
+    loads: dict[int, Load] = {}
+    unlimited: dict[int, tuple[Floats, float]] = {}
     driving: dict[tuple[Any, ...], tuple[Launches, Clock] | str] = {}
     for row, step in asked:
         key = id(step.trace)
         found = traces[key]
-        if key not in timed:
-            columns = _columns(found, table, rows_of[key], gpu, profile)
-            timed[key] = nudged(columns), float(columns.duration_s.sum())
+        if key not in loads:
+            hot = found.hot_share(l2_kept_bytes(gpu, profile))
+            row_of = rows_of[key][found.lowered.work_of]
+            loads[key] = Load(table.of(row_of), hot, np.ones(row_of.size))
+            unlimited[key] = _timed(loads[key], 1.0)
         how = key, id(step.host), step.mode
         if how not in driving:
             try:
@@ -120,15 +127,20 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
         drive = driving[how]
         if isinstance(drive, str):
             refused[row] = drive
-        else:
-            yield _Ready(row, step, *timed[key], *drive, found)
+            continue
+        launched, clock = drive
+        host_s = float(launched.host_s.sum() + launched.tail_s)
+        gaps_s = found.lowered.op_of.size * np.asarray(clock.gap_s)
+        held = card and card.settled(loads[key], host_s, gaps_s)
+        slow = held is not None and bool(held.slower > 1.0)
+        timed = _timed(loads[key], held.slower) if held and slow else unlimited[key]
+        yield _Ready(row, step, *timed, *drive, found, loads[key], held)
 
 
-def _columns(found: Issued, table: Roofs, rows: Ints, gpu: GPU, profile: Profile) -> Columns:
-    row = found.lowered.work_of
-    hot = found.hot_share(l2_kept_bytes(gpu, profile))
-    launched = table.of(rows[row])
-    return Columns(row, found.lowered.op_of, *launched.parts(hot, launched.dirty()))
+def _timed(load: Load, slower: Floats | float) -> tuple[Floats, float]:
+    none = np.zeros(0, np.int64)
+    columns = Columns(none, none, *load.parts(slower))
+    return nudged(columns), float(columns.duration_s.sum())
 
 
 def _schedule(alike: list[_Ready], table: Floats) -> None:
@@ -167,9 +179,20 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
     table[[r.row for r in alike]] = np.column_stack(
         [
             period, alone + sync, busy, on_host, *np.array(ends).T, *part, rate, peak,
-            need <= room, part.argmax(axis=0),
+            need <= room, *_drawn(alike, period), part.argmax(axis=0),
         ]
     )  # fmt: skip
+
+
+def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:
+    """Joules and clocks of steps, NaN where nothing is known of a card [2, steps]."""
+    found = np.full((2, len(alike)), np.nan)
+    card = supply(alike[0].step.gpu)
+    for place, (ready, period) in enumerate(zip(alike, periods, strict=True)):
+        if card is not None and ready.held is not None:
+            busy_s = np.asarray(ready.busy_s)
+            found[:, place] = card.columns(ready.load, ready.held, busy_s, period)
+    return found
 
 
 def _peak_bytes(trace: Trace) -> int:

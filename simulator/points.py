@@ -22,9 +22,9 @@ from simulator.intervals import interval
 from simulator.issued import Issued
 from simulator.lowering import Lowered as Kernels
 from simulator.modes import check_mode
+from simulator.power import Load, supply
 from simulator.prediction import REGIMES, Columns, workspace_bytes
 from simulator.profiles import Profile
-from simulator.roofline import Roofs
 from simulator.simulate import driven, nudged, shares
 from simulator.steady import alone, bounds, steady
 from simulator.symbols.family import Family
@@ -36,7 +36,7 @@ from simulator.timeline import Clock, Floats, Ints, Launches
 
 COLUMNS = (
     "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
-    "samples_per_s", "peak_memory_bytes", "fits", "regime",
+    "samples_per_s", "peak_memory_bytes", "fits", "joules", "clock_hz", "regime",
 )  # fmt: skip
 _TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
 _CLASSES = 1 << 15  # and in one of classes
@@ -78,6 +78,7 @@ def at_points(
     samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
     peak = peak_bytes(family, sizes)
     workspace = _workspaces(len(samples), lowered, gpu)
+    card = supply(gpu)
     found: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
         empty = np.full((len(samples), len(COLUMNS)), np.nan)
@@ -107,15 +108,22 @@ def at_points(
                 refused |= dict.fromkeys(alike.tolist(), str(error))
         for places in _parts(alike, kernels):
             row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
-            times, busy = _timed(kernels, row, hot, table)
+            load = Load(table.of(row), hot, kernels.count)
+            unlimited = _timed(load, 1.0)
             fits = peak[places] + workspace[places] <= gpu.memory_bytes
             for figures, how, drive in ways:
-                launched = how[0]
-                periods, latency = _scheduled(kernels, times, *how)
+                launched, clock = how
                 host_s = float(launched.host_s.sum() + launched.tail_s)
+                gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
+                held = card and card.settled(load, host_s, gaps_s)
+                slow = held is not None and bool((held.slower > 1.0).any())
+                times, busy = _timed(load, held.slower) if held and slow else unlimited
+                periods, latency = _scheduled(kernels, times, *how)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
+                drawn = card.columns(load, held, busy, periods[0]) if card and held else None
                 figures[places] = _row(
-                    periods, latency, busy, host_s, ends, samples[places], peak[places], fits
+                    periods, latency, busy, host_s, ends, samples[places], peak[places], fits,
+                    drawn,
                 )
     return found
 
@@ -123,6 +131,7 @@ def at_points(
 def _row(
     periods: Floats, latency: Floats, busy: Floats, on_host_s: float,
     ends: tuple[Floats, Floats], samples: Floats, peak: Ints, fits: NDArray[np.bool_],
+    drawn: tuple[Floats, Floats] | None,
 ) -> Floats:  # fmt: skip
     period, part = periods[0], shares(periods)
     host_s = np.full_like(period, on_host_s)
@@ -130,7 +139,8 @@ def _row(
         rate = np.where(period > 0, samples / period, np.nan)
     return np.column_stack(
         [
-            period, latency, busy, host_s, *ends, *part, rate, peak, fits, part.argmax(axis=0),
+            period, latency, busy, host_s, *ends, *part, rate, peak, fits,
+            *(drawn or np.full((2, period.size), np.nan)), part.argmax(axis=0),
         ]
     ).astype(float)  # fmt: skip
 
@@ -205,12 +215,12 @@ def _reached(
     return row, hot[kernels.op_class]
 
 
-def _timed(kernels: Alike, row: Ints, hot: Floats, table: Roofs) -> tuple[Floats, Floats]:
-    """Seconds of each class, as it is and nudged [3, classes, points], and the GPU's busy time."""
-    launched = table.of(row)
-    dirty = launched.dirty(kernels.count[:, None])
-    columns = Columns(row, row, *launched.parts(hot, dirty))
-    return nudged(columns), kernels.count @ columns.duration_s
+def _timed(load: Load, slower: Floats | float) -> tuple[Floats, Floats]:
+    """Seconds of each class at a clock so many times lower, as it is and nudged [3, classes,
+    points], and the GPU's busy time."""
+    none = np.zeros(0, np.int64)
+    columns = Columns(none, none, *load.parts(slower))
+    return nudged(columns), load.count @ columns.duration_s
 
 
 def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:

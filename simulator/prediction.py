@@ -14,6 +14,7 @@ from simulator.costs import Work
 from simulator.hardware import GPU
 from simulator.hosts import Host
 from simulator.memory import Memory, memory
+from simulator.power import Power
 from simulator.records import Phase, Trace
 from simulator.timeline import Schedule
 
@@ -94,6 +95,7 @@ class Prediction:
     unmodelled  ops without a cost function, with their number
     tiers       share of GPU-busy time by where the kernels' times come from
     notes       what a reader of the answer must know
+    power       what the card draws, and the clock that its limit leaves; None where not known
     """
 
     trace: Trace
@@ -114,6 +116,27 @@ class Prediction:
     works: Sequence[Work]
     columns: Columns
     schedule: Schedule
+    power: Power | None = None
+
+    @property
+    def watts(self) -> float | None:
+        """Mean power of the card over steps back to back; None where nothing is known of it."""
+        return self.power and self.power.watts
+
+    @property
+    def joules(self) -> float | None:
+        """Energy of a step."""
+        return self.power and self.power.joules
+
+    @property
+    def clock_mhz(self) -> float | None:
+        """The clock that the card's power limit leaves the step."""
+        return self.power and self.power.clock_hz * 1e-6
+
+    @property
+    def power_limited(self) -> bool:
+        """Does the card's power limit hold the clock down?"""
+        return self.power is not None and self.power.limited
 
     @property
     def regime(self) -> Regime:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
+from simulator.energies import chip_j, energies
 from simulator.engines import peak_flops_per_s
 from simulator.hardware import GPU
 from simulator.physics import physics, slower_together, smooth
@@ -31,7 +32,8 @@ class Roofs:
     `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
     `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
     logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
-    the work's own. `smooth` is 1 where computing and moving data hold each other up.
+    the work's own. `smooth` is 1 where computing and moving data hold each other up. `chip_j` are
+    joules at the highest clock, but for DRAM's; NaN where the card's are not known.
     """
 
     compute_s: Floats
@@ -45,6 +47,7 @@ class Roofs:
     bytes: Floats
     write_bytes: Floats
     smooth: Floats
+    chip_j: Floats
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
         """How full of written lines L2 is in steps of these kernels, each so many times, [...]
@@ -52,14 +55,18 @@ class Roofs:
         written = np.sum(self.write_bytes * count, axis=0)
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
-    def parts(self, hot: Floats, dirty: Floats | float) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds where this share of the bytes is in L2, and L2 is so
-        full of what other kernels wrote."""
-        held = (self.cold_s + self.written_back_s * dirty) * (1 - hot) + self.hot_s * hot
+    def parts(
+        self, hot: Floats, dirty: Floats | float, slower: Floats | float = 1.0
+    ) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds where this share of the bytes is in L2, L2 is so full
+        of what other kernels wrote, and the clock so many times lower: what computes follows it,
+        and L2; DRAM does not."""
+        held = (self.cold_s + self.written_back_s * dirty) * (1 - hot) + self.hot_s * hot * slower
         fixed = self.fixed_s + self.latency_s * (hot < ALL_HOT)
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
-        together = slower_together(self.compute_s, held) ** self.smooth
-        return self.compute_s * over * together, held * over * together, fixed * over
+        compute = self.compute_s * slower
+        together = slower_together(compute, held) ** self.smooth
+        return compute * over * together, held * over * together, fixed * over
 
     def of(self, rows: NDArray[np.int64]) -> Roofs:
         """The roofs of these works, in this order."""
@@ -90,6 +97,7 @@ def roofs_of(
     begins = np.cumsum([0, *counts])
     found = np.zeros((begins[-1], len(fields(Roofs))))
     places: dict[str, list[int]] = {}
+    known = energies(gpu)
     alike = gpu.id == profile.gpu or _architecture(gpu) == _architecture(measured_on(profile.gpu))
     for place, each in enumerate(ruled):
         places.setdefault(each.curve, []).append(place)
@@ -102,6 +110,7 @@ def roofs_of(
         found[row, 8] = of.bytes
         found[row, 9] = stacked([work.write_bytes for work in works], many)
         found[row, 10] = smooth(name)
+        found[row, 11] = np.nan if known is None else chip_j(works, many, gpu, known)
         residual = profile.residuals.get(name)
         if residual and alike:
             some = None if warm is None else warm[row]

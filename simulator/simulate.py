@@ -24,6 +24,7 @@ from simulator.intervals import interval
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
 from simulator.modes import check_mode, compiles, replays
+from simulator.power import Load, supply
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -46,15 +47,19 @@ def simulate(
     check_mode(mode)
     trace = as_run(trace, gpu, mode, profile)
     found = issued(trace, gpu)
-    columns = _time(found, gpu, profile)
+    launched, clock = driven(found, host, profile, mode)
+    load = _load(found, gpu, profile)
+    card = supply(gpu)
+    host_s = float(launched.host_s.sum() + launched.tail_s)
+    held = card and card.settled(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
+    parts = load.parts(held.slower if held else 1.0)
+    columns = Columns(found.lowered.work_of, found.lowered.op_of, *parts)
     if retime is not None:
         columns = retime(found.lowered.works, columns)
-    launched, clock = driven(found, host, profile, mode)
     alone = schedule(replace(launched, duration_s=columns.duration_s), clock)
     settled = steady(replace(launched, duration_s=nudged(columns)), clock)
     period_s, after_sync_s = float(settled.period_s[0]), float(settled.after_sync_s[0])
     busy_s = float(columns.duration_s.sum())
-    host_s = float(launched.host_s.sum() + launched.tail_s)
     low_s, high_s = interval(profile, gpu, host, mode, period_s, busy_s, host_s)
     return Prediction(
         trace=trace,
@@ -75,6 +80,7 @@ def simulate(
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
+        power=card and held and card.power(load, held.clock, busy_s, period_s),
     )
 
 
@@ -87,12 +93,11 @@ def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
     return replayed(made) if replays(mode) else made
 
 
-def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
-    """Seconds of each kernel; what the kernels before it left in L2 is read at L2's speed."""
+def _load(found: Issued, gpu: GPU, profile: Profile) -> Load:
+    """The kernels; what those before one left in L2 is read at L2's speed."""
     row = found.lowered.work_of
-    table = _roofs(found, gpu, profile).of(row)
     hot = found.hot_share(l2_kept_bytes(gpu, profile))
-    return Columns(row, found.lowered.op_of, *table.parts(hot, table.dirty()))
+    return Load(_roofs(found, gpu, profile).of(row), hot, np.ones(row.size))
 
 
 def _roofs(found: Issued, gpu: GPU, profile: Profile) -> Roofs:

@@ -79,7 +79,8 @@ class Sweep:
     scenario has no answer, for the reason in `refused`.
 
     columns  by name: period_s, latency_s, gpu_busy_s, host_s, low_s, high_s, compute, memory,
-             overhead (shares), samples_per_s, peak_memory_bytes, fits, regime
+             overhead (shares), samples_per_s, peak_memory_bytes, fits, regime; joules of a step
+             and the clock_hz that the power limit leaves, NaN where nothing is known of a card
     retraced by row: why a trace of its own was taken, where no family of traces answered
     """
 
@@ -206,5 +207,6 @@ def figures(p: Prediction) -> list[float]:
     return [
         p.period_s, p.latency_s, p.gpu_busy_s, p.host_s, *p.interval_s,
         *(p.shares[r] for r in REGIMES), rate, float(p.peak_memory_bytes), float(p.fits),
+        p.power.joules if p.power else np.nan, p.power.clock_hz if p.power else np.nan,
         float(REGIMES.index(p.regime)),
     ]  # fmt: skip

@@ -1,0 +1,165 @@
+"""What work costs in energy, by card: data, with its sources.
+
+A card that was measured has a file of its own in `simulator/profiles/energy`. Of another one the
+figures of the Hopper that was measured are carried over: what a transistor does by its process,
+DRAM by its type, and what a card draws without work by its limit (`others.json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.errors import InputError
+from simulator.hardware import GPU
+from simulator.hardware import gpu as find_gpu
+from simulator.varying import stacked
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+FOLDER = Path(__file__).parent / "profiles" / "energy"
+_SHORT = {
+    "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8", "uint8": "int8",
+}  # fmt: skip
+_Kind = TypeVar("_Kind")
+_PRODUCTS = ("gemm", "gemv", "conv", "attention")
+
+
+class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Joules by unit of work on a card at its highest clock, `clock_hz`.
+
+    idle_w              drawn while a context is open and nothing runs
+    busy_w              more of it while any kernel runs
+    tensor_j_per_flop   by dtype, operands brought from L2 included
+    vector_j_per_flop   of products on the vector lanes, by dtype
+    instruction_j       of a vector instruction on one lane
+    l2_j_per_byte       of a byte through L2
+    dram_j_per_byte     of one that comes from DRAM, or goes there, on top
+    launch_j            of a kernel's start and end
+    volts               share of the highest voltage by share of the highest clock, straight lines
+                        between the points
+    interval            10th and 90th percentile of measured over predicted joules of a step
+    """
+
+    gpu: str
+    source: str
+    clock_hz: float
+    idle_w: float
+    busy_w: float
+    tensor_j_per_flop: dict[str, float]
+    vector_j_per_flop: dict[str, float]
+    instruction_j: float
+    l2_j_per_byte: float
+    dram_j_per_byte: float
+    launch_j: float
+    volts: tuple[tuple[float, float], ...]
+    interval: Interval
+    version: int = 1
+
+
+class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Energy of what a chip does, over that of the Hopper that was measured."""
+
+    times: float
+    source: str
+
+
+class Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Cards that were not measured: processes by the beginning of an architecture's name, joules a
+    byte of a memory's type over that of HBM3e, and shares of the limit."""
+
+    like: str
+    processes: dict[str, Process]
+    memories: dict[str, Process]
+    interval: Interval
+    source: str
+
+
+def energies(gpu: GPU) -> Energies | None:
+    """What work costs on a GPU; None where nothing is known of its kind, or of its limit."""
+    if is_measured(gpu):
+        return _measured(gpu.id)
+    if gpu.tdp_w is None or gpu.architecture is None:
+        return None
+    return _carried(gpu.id, gpu.architecture, gpu.memory_type or "", gpu.tdp_w, gpu.boost_hz or 0.0)
+
+
+def is_measured(gpu: GPU) -> bool:
+    """Was this card's own energy measured?"""
+    return gpu.id in _packaged()
+
+
+@lru_cache
+def _packaged() -> frozenset[str]:
+    return frozenset(path.stem for path in FOLDER.glob("*.json")) - {"others"}
+
+
+@lru_cache
+def _measured(gpu_id: str) -> Energies:
+    return _decoded(FOLDER / f"{gpu_id}.json", Energies)
+
+
+@lru_cache(maxsize=256)
+def _carried(
+    gpu_id: str, architecture: str, memory: str, limit_w: float, boost_hz: float
+) -> Energies | None:
+    others = _decoded(FOLDER / "others.json", Others)
+    base = _measured(others.like)
+    logic = _begins(others.processes, architecture)
+    if logic is None or not boost_hz:
+        return None
+    dram = _begins(others.memories, memory)
+    share = limit_w / (find_gpu(others.like).tdp_w or limit_w)
+    t = logic.times
+    return msgspec.structs.replace(
+        base, gpu=gpu_id, source=f"{logic.source}; {dram.source if dram else others.source}",
+        clock_hz=boost_hz, idle_w=base.idle_w * share, busy_w=base.busy_w * share,
+        tensor_j_per_flop={d: j * t for d, j in base.tensor_j_per_flop.items()},
+        vector_j_per_flop={d: j * t for d, j in base.vector_j_per_flop.items()},
+        instruction_j=base.instruction_j * t, l2_j_per_byte=base.l2_j_per_byte * t,
+        dram_j_per_byte=base.dram_j_per_byte * (dram.times if dram else 2.0),
+        launch_j=base.launch_j * share, interval=others.interval,
+    )  # fmt: skip
+
+
+def _begins(table: dict[str, Process], name: str) -> Process | None:
+    """The entry of the longest key with which a name begins."""
+    known = [key for key in table if name.lower().startswith(key.lower())]
+    return table[max(known, key=len)] if known else None
+
+
+def _decoded(path: Path, kind: type[_Kind]) -> _Kind:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(
+            f"{path.name} is no valid file of energies: {error}; fit again with "
+            "`python -m calibration.fit_energy`"
+        ) from None
+
+
+def chip_j(
+    works: Sequence[Work], counts: Sequence[int] | None, gpu: GPU, known: Energies
+) -> Floats:
+    """Joules of each work at the highest clock, but for DRAM's: what follows the voltage."""
+    return stacked([_chip_j(work, gpu, known) for work in works], counts)
+
+
+def _chip_j(work: Work, gpu: GPU, known: Energies) -> Any:
+    joules = known.l2_j_per_byte * work.bytes + known.launch_j
+    short = _SHORT.get(work.dtype, "fp32")
+    if work.engine == "tensor" and gpu.peak("tensor", short):
+        each = known.tensor_j_per_flop.get(short, known.tensor_j_per_flop["bf16"])
+        joules += each * work.dims.get("fraction", 1.0) * work.flops
+    elif work.family in _PRODUCTS:
+        each = known.vector_j_per_flop.get(short, known.vector_j_per_flop["fp32"])
+        return joules + each * work.dims.get("fraction", 1.0) * work.flops
+    return joules + known.instruction_j * work.instructions

@@ -1,0 +1,200 @@
+"""The power that a step draws, and the clock that the card's limit leaves it.
+
+    power(clock) = idle + (busy · clock · V² · busy time + V² · chip's joules + DRAM's) / period
+
+Voltage V falls with the clock, kernels that compute get longer with it, and those that wait for
+DRAM do not. The limit holds over tens of milliseconds, so that a step of light and heavy kernels is
+limited as a whole: one clock for all of them, at which the mean power is the limit.
+
+On cards whose energy was measured, kernels were timed at the highest clock. On others the times
+stand on public measurements (`sustained_*`), which their own limit had slowed already: only what
+a lower limit slows more is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.energies import Energies, Interval, energies, is_measured
+from simulator.hardware import GPU
+from simulator.roofline import Roofs
+
+Floats = NDArray[np.float64]
+_TURNS = 80
+_CLOSE = 1e-13  # of the limit
+
+
+@dataclass(frozen=True)
+class Load:
+    """The kernels of a step, each so often (`count` [kernels]), with the share of their bytes that
+    is in L2: one step, `hot` [kernels], or one at each point, [kernels, points]."""
+
+    roofs: Roofs
+    hot: Floats
+    count: Floats
+
+    @cached_property
+    def _dirty(self) -> Floats | float:
+        return self.roofs.dirty(self.count.reshape(-1, *(1,) * (self.hot.ndim - 1)))
+
+    def parts(self, slower: Floats | float = 1.0) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds of each kernel at a clock so many times lower."""
+        return self.roofs.parts(self.hot, self._dirty, slower)
+
+    def busy_s(self, slower: Floats | float = 1.0) -> Floats:
+        """Seconds in which a kernel runs [points]."""
+        compute, held, fixed = self.parts(slower)
+        return self.count @ (np.maximum(compute, held) + fixed)
+
+    @cached_property
+    def chip_j(self) -> Floats:
+        """Joules of the step at the highest clock, but for DRAM's."""
+        return self.count @ self.roofs.chip_j
+
+    @cached_property
+    def dram_bytes(self) -> Floats:
+        """Bytes of the step that L2 does not hold."""
+        return self.count @ (self.roofs.bytes * (1 - self.hot))
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The clock at which a step's mean power is within the limit, as a share of the highest, and
+    how many times as long its compute takes there as its roofs say [points]."""
+
+    clock: Floats
+    slower: Floats
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a step draws on average, in steady state, beside its card's limit.
+
+    watts       of the whole card
+    joules      of a step; joules_interval is an 80% interval of it
+    clock_hz    that the limit leaves; the kernels' times hold at it
+    highest_hz  of the card
+    """
+
+    watts: float
+    joules: float
+    joules_interval: Interval
+    clock_hz: float
+    highest_hz: float
+    limit_w: float
+
+    @property
+    def limited(self) -> bool:
+        """Does the limit hold the clock down?"""
+        return self.clock_hz < self.highest_hz
+
+
+@dataclass(frozen=True)
+class Supply:
+    """A card's energies, its limit now and the one it was made for, in watts."""
+
+    known: Energies
+    limit_w: float
+    default_w: float
+    highest_hz: float
+    measured: bool
+
+    def volts(self, clock: Floats | float) -> Floats:
+        """Square of the voltage at a clock over that at the highest."""
+        at, volts = np.array(self.known.volts).T
+        return np.interp(np.asarray(clock) * self._highest, at, volts) ** 2
+
+    @property
+    def _highest(self) -> float:
+        return self.highest_hz / self.known.clock_hz
+
+    def joules(self, load: Load, clock: Floats, busy_s: Floats, period_s: Floats) -> Floats:
+        """Of a step of that period at a clock [points]."""
+        known = self.known
+        running = known.busy_w * self._highest * clock * busy_s + load.chip_j
+        return (
+            known.idle_w * period_s
+            + running * self.volts(clock)
+            + known.dram_j_per_byte * load.dram_bytes
+        )
+
+    def power(self, load: Load, clock: Floats, busy_s: float, period_s: float) -> Power:
+        """Of one step."""
+        share = float(clock)
+        joules = float(self.joules(load, clock, np.asarray(busy_s), np.asarray(period_s)))
+        low, high = self.known.interval
+        return Power(
+            joules / period_s if period_s else self.known.idle_w, joules,
+            (joules * low, joules * high), share * self.highest_hz, self.highest_hz, self.limit_w,
+        )  # fmt: skip
+
+    def columns(
+        self, load: Load, held: Settled, busy_s: Floats, period_s: Floats
+    ) -> tuple[Floats, Floats]:
+        """Joules and clock of steps at many points."""
+        return self.joules(load, held.clock, busy_s, period_s), held.clock * self.highest_hz
+
+    def settled(self, load: Load, on_host_s: float | Floats, gaps_s: float | Floats) -> Settled:
+        """The clock that the limit leaves a step whose host works so long, and whose GPU waits so
+        long between kernels."""
+        if self.measured:
+            clock = self._held(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
+            return Settled(clock, 1 / clock)
+        own = self._held(load, self.default_w, np.asarray(0.0), on_host_s, gaps_s)
+        if self.limit_w >= self.default_w:
+            return Settled(own, np.ones_like(own))
+        clock = self._held(load, self.limit_w, own, on_host_s, gaps_s)
+        return Settled(clock, np.maximum(1.0, own / clock))
+
+    def _held(
+        self, load: Load, limit_w: float, timed_at: Floats, on_host_s: float | Floats,
+        gaps_s: float | Floats,
+    ) -> Floats:  # fmt: skip
+        """The clock at which a limit holds, kernels having been timed at a clock of their own: by
+        false position (Illinois), at all points at once."""
+
+        def over_w(clock: Floats) -> Floats:
+            busy_s = load.busy_s(np.maximum(1.0, timed_at / clock))
+            period_s = np.maximum(on_host_s, busy_s + gaps_s)
+            joules = self.joules(load, clock, busy_s, period_s)
+            return joules / np.where(period_s > 0, period_s, np.inf) - limit_w
+
+        high = np.ones(np.shape(load.chip_j))
+        above = over_w(high)
+        limited = above > 0
+        if not limited.any():
+            return high
+        low = np.full_like(high, self.known.volts[0][0] / self._highest)
+        below = over_w(low)
+        solvable = limited & (below < 0)
+        found = np.where(limited & ~solvable, low, high)
+        above, below = np.where(solvable, above, 1.0), np.where(solvable, below, -1.0)
+        was = np.zeros(high.shape)
+        for _ in range(_TURNS):
+            between = (low * above - high * below) / (above - below)
+            found = np.where(solvable, between, found)
+            value = over_w(found)
+            if (np.where(solvable, np.abs(value), 0.0) <= _CLOSE * limit_w).all():
+                break
+            up = value > 0
+            high, low = np.where(up, found, high), np.where(up, low, found)
+            # An end that stays twice counts half, or it would stay for good.
+            below = np.where(up, np.where(was > 0, below / 2, below), value)
+            above = np.where(up, value, np.where(was < 0, above / 2, above))
+            was = np.where(up, 1.0, -1.0)
+        return found
+
+
+def supply(gpu: GPU) -> Supply | None:
+    """A card's energies and its limit; None where nothing is known of them."""
+    known = energies(gpu)
+    if known is None or gpu.tdp_w is None:
+        return None
+    return Supply(
+        known, gpu.power_limit_w or gpu.tdp_w, gpu.tdp_w, gpu.boost_hz or known.clock_hz,
+        is_measured(gpu),
+    )  # fmt: skip
