@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.energies import Energies, Interval, energies, is_measured
+from simulator.errors import InputError
 from simulator.hardware import GPU
-from simulator.roofline import Roofs
+from simulator.roofline import Held, Roofs
 
 Floats = NDArray[np.float64]
 _TURNS = 80
@@ -38,12 +39,13 @@ class Load:
     count: Floats
 
     @cached_property
-    def _dirty(self) -> Floats | float:
-        return self.roofs.dirty(self.count.reshape(-1, *(1,) * (self.hot.ndim - 1)))
+    def _held(self) -> Held:
+        count = self.count.reshape(-1, *(1,) * (self.hot.ndim - 1))
+        return self.roofs.held(self.hot, self.roofs.dirty(count))
 
     def parts(self, slower: Floats | float = 1.0) -> tuple[Floats, Floats, Floats]:
         """Compute, memory and fixed seconds of each kernel at a clock so many times lower."""
-        return self.roofs.parts(self.hot, self._dirty, slower)
+        return self._held.parts(slower)
 
     def busy_s(self, slower: Floats | float = 1.0) -> Floats:
         """Seconds in which a kernel runs [points]."""
@@ -190,11 +192,19 @@ class Supply:
 
 
 def supply(gpu: GPU) -> Supply | None:
-    """A card's energies and its limit; None where nothing is known of them."""
+    """A card's energies and its limit; None where nothing is known of them. InputError for a limit
+    under what the card draws without work."""
     known = energies(gpu)
     if known is None or gpu.tdp_w is None:
         return None
+    limit_w = gpu.power_limit_w or gpu.tdp_w
+    if limit_w <= known.idle_w:
+        raise InputError(
+            f"the power limit of {gpu.name} is {limit_w:g} W: it draws {known.idle_w:.0f} W without "
+            f"work, so that no clock is within it; expected up to {gpu.tdp_w:g} W and well above "
+            "that; raise it"
+        )
     return Supply(
-        known, gpu.power_limit_w or gpu.tdp_w, gpu.tdp_w, gpu.boost_hz or known.clock_hz,
+        known, limit_w, gpu.tdp_w, gpu.boost_hz or known.clock_hz,
         is_measured(gpu),
     )  # fmt: skip

@@ -27,6 +27,27 @@ ALL_HOT = 0.995  # shares of L2 are rounded to hundredths when they are fitted
 
 
 @dataclass(frozen=True)
+class Held:
+    """Seconds of kernels whose operands are where they are: of computing, of moving bytes from DRAM
+    and from L2, and fixed; `smooth` is None where computing hides moving data everywhere."""
+
+    compute_s: Floats
+    dram_s: Floats
+    l2_s: Floats
+    fixed_s: Floats
+    smooth: Floats | None
+
+    def parts(self, slower: Floats | float = 1.0) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds at a clock so many times lower: what computes follows
+        it, and L2; DRAM does not."""
+        compute, moved = self.compute_s * slower, self.dram_s + self.l2_s * slower
+        if self.smooth is None:
+            return compute, moved, self.fixed_s
+        together = slower_together(compute, moved) ** self.smooth
+        return compute * together, moved * together, self.fixed_s
+
+
+@dataclass(frozen=True)
 class Roofs:
     """Seconds by distinct work. `cold_s` is its memory time from DRAM, `hot_s` from L2;
     `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
@@ -55,18 +76,21 @@ class Roofs:
         written = np.sum(self.write_bytes * count, axis=0)
         return np.minimum(1.0, 2 * written / np.maximum(np.sum(self.bytes * count, axis=0), 1))
 
-    def parts(
-        self, hot: Floats, dirty: Floats | float, slower: Floats | float = 1.0
-    ) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds where this share of the bytes is in L2, L2 is so full
-        of what other kernels wrote, and the clock so many times lower: what computes follows it,
-        and L2; DRAM does not."""
-        held = (self.cold_s + self.written_back_s * dirty) * (1 - hot) + self.hot_s * hot * slower
-        fixed = self.fixed_s + self.latency_s * (hot < ALL_HOT)
+    def held(self, hot: Floats, dirty: Floats | float) -> Held:
+        """The kernels where this share of the bytes is in L2, and L2 is so full of what other
+        kernels wrote."""
         over = np.exp(self.cold_log * (1 - hot) + self.hot_log * hot)
-        compute = self.compute_s * slower
-        together = slower_together(compute, held) ** self.smooth
-        return compute * over * together, held * over * together, fixed * over
+        return Held(
+            self.compute_s * over,
+            (self.cold_s + self.written_back_s * dirty) * (1 - hot) * over,
+            self.hot_s * hot * over,
+            (self.fixed_s + self.latency_s * (hot < ALL_HOT)) * over,
+            self.smooth if self.smooth.any() else None,
+        )
+
+    def parts(self, hot: Floats, dirty: Floats | float) -> tuple[Floats, Floats, Floats]:
+        """Their compute, memory and fixed seconds at the highest clock."""
+        return self.held(hot, dirty).parts()
 
     def of(self, rows: NDArray[np.int64]) -> Roofs:
         """The roofs of these works, in this order."""

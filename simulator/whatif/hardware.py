@@ -11,6 +11,7 @@ import msgspec
 from simulator.errors import InputError
 from simulator.hardware import DTYPES, GPU
 from simulator.hardware import gpu as find_gpu
+from simulator.power import supply
 from simulator.whatif.parameters import Names, Range, Unit
 from simulator.whatif.registry import whatif
 from simulator.whatif.setting import Setting
@@ -92,11 +93,36 @@ def memory(setting: Setting, times: Times = 2.0) -> Setting:
 def sustained_clock(
     setting: Setting, times: Annotated[float, Range(0.1, 2), Unit("×")] = 0.8
 ) -> Setting:
-    """A power cap as the clock that it leaves: peaks, issue and L2 follow, DRAM does not."""
+    """The highest clock, this many times the data sheet's: peaks, issue and L2 follow, DRAM does
+    not. A step that the power limit holds below it gains nothing."""
     return _scaled(
         setting, times, "boost_hz", "tensor_hz", "tensor_flops_per_s", "vector_flops_per_s",
         "l2_bandwidth_bytes_per_s",
     )  # fmt: skip
+
+
+@whatif("hardware")
+def power_limit(
+    setting: Setting, watts: Annotated[float, Range(5, 2000, log=True), Unit("W")] = 500.0
+) -> Setting:
+    """A lower power limit of the card, as `nvidia-smi -pl` sets it: the clock settles where the
+    mean power of the step is within it."""
+    own = setting.gpu.power_limit_w or setting.gpu.tdp_w
+    if own == watts:
+        return setting
+    if setting.gpu.tdp_w is not None and watts > setting.gpu.tdp_w:
+        raise InputError(
+            f"power_limit: watts is {watts:g}: {setting.gpu.name} is made for "
+            f"{setting.gpu.tdp_w:g} W at most; choose a lower limit"
+        )
+    limit_w = None if watts == setting.gpu.tdp_w else watts
+    card = msgspec.structs.replace(setting.gpu, power_limit_w=limit_w)
+    if supply(card) is None:
+        raise InputError(
+            f"power_limit: nothing is known of the power that {card.name} draws: expected a card "
+            "of a known architecture, with tdp_w in its file; choose another GPU"
+        )
+    return replace(setting, gpu=card)
 
 
 @whatif("hardware")

@@ -157,7 +157,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+sdpa=efficient", ("compute",), "attention in one kernel", "code"),
     Trial("+tensor_peak=2", ("compute",), "tensor cores twice as fast", "machine"),
     Trial("+vector_peak=2", ("compute",), "vector units twice as fast", "machine"),
-    Trial("+sustained_clock=1.1", ("compute",), "a higher power cap leaves more clock", "machine"),
+    Trial("+sustained_clock=1.1", ("compute",), "a higher clock", "machine"),
     Trial("+weights=int8", ("memory",), "weights are read in 8 bits", "what is computed"),
     Trial("+weights=int4", ("memory",), "weights are read in 4 bits", "what is computed"),
     Trial("+kv_cache=fp8", ("memory",), "the cache is read in 8 bits", "what is computed"),
@@ -180,7 +180,7 @@ UNTRIED = {
     "utilisation": "a question about a kernel that is yet to be written",
     "mode": "cuda_graph and fusion say it", "host": "one host is known; host_speed says it",
     "memory": "it changes no time; what fits is a question for seek",
-    "rate": "the shares say it",
+    "rate": "the shares say it", "power_limit": "a lower limit makes nothing faster",
     "figure": "the figures are tried by name",
 }  # fmt: skip
 """What-ifs that advice leaves out, each with its reason."""
