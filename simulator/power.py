@@ -80,6 +80,7 @@ class Power:
     joules      of a step; joules_interval is an 80% interval of it
     clock_hz    that the limit leaves; the kernels' times hold at it
     highest_hz  of the card
+    settled     the same for whoever holds it
     """
 
     watts: float
@@ -88,6 +89,7 @@ class Power:
     clock_hz: float
     highest_hz: float
     limit_w: float
+    settled: Settled
 
     @property
     def limited(self) -> bool:
@@ -124,15 +126,19 @@ class Supply:
             + known.dram_j_per_byte * load.dram_bytes
         )
 
-    def power(self, load: Load, clock: Floats, busy_s: float, period_s: float) -> Power:
+    def power(self, load: Load, held: Settled, busy_s: float, period_s: float) -> Power:
         """Of one step."""
-        share = float(clock)
-        joules = float(self.joules(load, clock, np.asarray(busy_s), np.asarray(period_s)))
+        joules = float(self.joules(load, held.clock, np.asarray(busy_s), np.asarray(period_s)))
         low, high = self.known.interval
         return Power(
-            joules / period_s if period_s else self.known.idle_w, joules,
-            (joules * low, joules * high), share * self.highest_hz, self.highest_hz, self.limit_w,
-        )  # fmt: skip
+            watts=joules / period_s if period_s else self.known.idle_w,
+            joules=joules,
+            joules_interval=(joules * low, joules * high),
+            clock_hz=float(held.clock) * self.highest_hz,
+            highest_hz=self.highest_hz,
+            limit_w=self.limit_w,
+            settled=held,
+        )
 
     def columns(
         self, load: Load, held: Settled, busy_s: Floats, period_s: Floats

@@ -24,7 +24,7 @@ from simulator.intervals import interval
 from simulator.issued import Issued, issued
 from simulator.lowering import Lowered
 from simulator.modes import check_mode, compiles, replays
-from simulator.power import Load, supply
+from simulator.power import Load, Settled, supply
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.profiles import Profile
 from simulator.records import Trace
@@ -41,9 +41,11 @@ Retime = Callable[[list[Work], Columns], Columns]
 
 
 def simulate(
-    trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str, retime: Retime | None = None
-) -> Prediction:
-    """How long a traced step takes on a GPU driven by a host."""
+    trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str, retime: Retime | None = None,
+    held: Settled | None = None,
+) -> Prediction:  # fmt: skip
+    """How long a traced step takes on a GPU driven by a host; at the clock that its power limit
+    leaves the step, or at one that is `held`."""
     check_mode(mode)
     trace = as_run(trace, gpu, mode, profile)
     found = issued(trace, gpu)
@@ -51,7 +53,8 @@ def simulate(
     load = _load(found, gpu, profile)
     card = supply(gpu)
     host_s = float(launched.host_s.sum() + launched.tail_s)
-    held = card and card.settled(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
+    if card is not None and held is None:
+        held = card.settled(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
     parts = load.parts(held.slower if held else 1.0)
     columns = Columns(found.lowered.work_of, found.lowered.op_of, *parts)
     if retime is not None:
@@ -80,7 +83,7 @@ def simulate(
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
-        power=card and held and card.power(load, held.clock, busy_s, period_s),
+        power=card and held and card.power(load, held, busy_s, period_s),
     )
 
 

@@ -119,8 +119,11 @@ def scaled(
 
 
 def period_s(name: str, mode: str, **factors: float) -> float:
+    """On a machine with other rates, at the clock that the power limit leaves the step as it is."""
     machine = scaled(find_gpu("h200"), find_host(), profile(), **factors)
-    return simulate(traced(name), *machine, mode).period_s
+    power = answer(name, mode=mode).power
+    assert power is not None
+    return simulate(traced(name), *machine, mode, held=power.settled).period_s
 
 
 MODED = [(name, "eager") for name in NETWORKS] + [(name, "cuda_graph") for name in EAGER]
