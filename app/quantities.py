@@ -61,6 +61,16 @@ def seconds_unit(value: float, digits: int = 3) -> tuple[float, str]:
     return next((found for found in _SECONDS if shown >= found[0]), _SECONDS[-1])
 
 
+def joules(value: float, digits: int = 3) -> str:
+    """An energy, such as "28.8 J" or "1.75 mJ"."""
+    shown = float(f"{abs(value):.{digits - 1}e}") if isfinite(value) else 1.0
+    for least, unit in ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")):
+        if shown >= least:
+            return scaled(value / least, unit, digits) if least == 1.0 else (
+                f"{number(value / least, digits)} {unit}")  # fmt: skip
+    return f"{number(value * 1e9, digits)} nJ"
+
+
 def between(low_s: float, high_s: float, of_s: float, digits: int = 2) -> str:
     """An interval in the unit of what it is of: "4.7 to 5.3"."""
     scale, _ = seconds_unit(of_s, digits)

@@ -122,7 +122,14 @@ def at_points(
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
                 drawn = card.columns(load, held, busy, periods[0]) if card and held else None
                 figures[places] = _row(
-                    periods, latency, busy, host_s, ends, samples[places], peak[places], fits,
+                    periods,
+                    latency,
+                    busy,
+                    host_s,
+                    ends,
+                    samples[places],
+                    peak[places],
+                    fits,
                     drawn,
                 )
     return found

@@ -206,9 +206,8 @@ def supply(gpu: GPU) -> Supply | None:
     limit_w = gpu.power_limit_w or gpu.tdp_w
     if limit_w <= known.idle_w:
         raise InputError(
-            f"the power limit of {gpu.name} is {limit_w:g} W: it draws {known.idle_w:.0f} W without "
-            f"work, so that no clock is within it; expected up to {gpu.tdp_w:g} W and well above "
-            "that; raise it"
+            f"the power limit of {gpu.name} is {limit_w:g} W, and it draws {known.idle_w:.0f} W "
+            f"without work: expected more than that, up to {gpu.tdp_w:g} W; raise the limit"
         )
     return Supply(
         known, limit_w, gpu.tdp_w, gpu.boost_hz or known.clock_hz,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from app.background.answer import Along, Answer
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
-from app.quantities import between, number, percent, scaled, seconds
+from app.quantities import between, joules, number, percent, scaled, seconds
 from app.report.figures import causes
+from app.report.power import clocks, energy_sentence, power_sentence
 from simulator.prediction import REGIMES
 
 _TIERS = {
@@ -92,6 +93,27 @@ def shift(answer: Answer, along: Along | None) -> Formula:
     )  # fmt: skip
 
 
+def power(answer: Answer) -> Formula:
+    """Energy over time, and what the limit leaves of the clock."""
+    p = answer.prediction
+    drawn = p.power
+    if drawn is None:
+        return Formula("Power", "energy of a step / its time", power_sentence(p))
+    limit = f"the limit of {number(drawn.limit_w)} W"
+    means = (
+        f"{limit[0].upper()}{limit[1:]} holds the clock at {clocks(drawn)}, at which the mean power"
+        " is the limit: what computes is slower, what waits for memory hardly."
+        if drawn.limited else f"Within {limit} at {clocks(drawn)}: it slows nothing."
+    )  # fmt: skip
+    return Formula(
+        "Power",
+        "(idle power · time + V² · energy of arithmetic, L2 and launches + energy of DRAM) / time",
+        f"{joules(drawn.joules)} / {seconds(p.period_s)} = {number(drawn.watts)} W; "
+        f"{energy_sentence(p)}",
+        means,
+    )
+
+
 def trust(answer: Answer) -> Formula:
     """Where the kernels' times come from."""
     p = answer.prediction
@@ -107,5 +129,5 @@ def metrics(answer: Answer, along: Along | None) -> tuple[Formula, ...]:
     """Every figure of the verdict, from the left."""
     return (
         regime(answer), time(answer), throughput(answer), utilisation(answer),
-        peak(answer.prediction), shift(answer, along), trust(answer),
+        peak(answer.prediction), shift(answer, along), power(answer), trust(answer),
     )  # fmt: skip

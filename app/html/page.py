@@ -21,6 +21,7 @@ from app.report.figures import (
     verdict,
 )
 from app.report.groups import kernel_groups, module_groups
+from app.report.power import clocks, energy_sentence
 from app.report.render import assumed
 from app.scenario import Subject
 from app.theme import THEMES, Theme
@@ -75,6 +76,18 @@ def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
         ("GPU busy", q.seconds(p.gpu_busy_s), q.percent(t.busy_share) + " of the step"),
         ("GPU idle", idle_sentence(p).partition(":")[0], "a step"),
         ("kernels", f"{p.kernel_count:,}", f"from {len(p.trace.ops):,} ops"),
+        *_power(p),
+    ]
+
+
+def _power(p: Prediction) -> list[tuple[str, str, str]]:
+    power = p.power
+    if power is None:
+        return []
+    said = "the limit" if power.limited else f"of {q.number(power.limit_w)} W"
+    return [
+        ("power", f"{q.number(power.watts)} W", f"{said}, at {clocks(power)}"),
+        ("energy", q.joules(power.joules), energy_sentence(p).partition(" a step ")[2]),
     ]
 
 

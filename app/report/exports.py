@@ -11,6 +11,7 @@ from typing import Any
 
 from app.report.figures import totals
 from app.report.measured import rows
+from app.report.power import power_summary
 from app.scenario import Subject
 from simulator.overlay import Overlay
 from simulator.prediction import REGIMES, Kernel, Prediction
@@ -54,6 +55,7 @@ def summary(p: Prediction, subject: Subject) -> dict[str, Any]:
             "workspace_bytes": p.workspace_bytes, "capacity_bytes": p.gpu.memory_bytes,
             "weight_bytes": p.weight_bytes, "at_peak_bytes": dict(p.memory.at_peak),
         },
+        "power": power_summary(p),
         "parameters": p.trace.parameters,
         "op_count": len(p.trace.ops),
         "kernel_count": p.kernel_count,

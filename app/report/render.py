@@ -19,6 +19,7 @@ from app.report.figures import (
     verdict,
 )
 from app.report.groups import kernel_groups, module_groups
+from app.report.power import energy_sentence, power_sentence
 from app.report.tables import COLOURS, legend, numbers, shares_bar, table
 from app.scenario import Subject
 from simulator.prediction import Prediction
@@ -84,6 +85,9 @@ def _totals(p: Prediction, subject: Subject, wide: bool) -> RenderableType:
     long.add_row("FLOP utilisation", _utilisation(t))
     long.add_row("GPU idle", idle_sentence(p))
     long.add_row("memory at peak", _memory(p))
+    long.add_row("power", power_sentence(p))
+    if p.power is not None:
+        long.add_row("energy", energy_sentence(p))
     return Group(grid, long, Text())
 
 

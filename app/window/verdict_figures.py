@@ -10,7 +10,8 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPolygonF
 
 from app.background.answer import Along, Answer
-from app.quantities import data, number, percent, scaled, seconds, seconds_unit, trimmed
+from app.quantities import data, joules, number, percent, scaled, seconds, seconds_unit, trimmed
+from app.report.power import clocks
 from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, mixed
 from app.views.paint import Paint, elided, width
 from app.window.style import TIME_PX
@@ -25,9 +26,9 @@ Draw = Callable[[Paint, float, float, Answer], None]
 
 
 def figures(along: Along | None, searched: bool) -> tuple[Draw, ...]:
-    """Regime, time, throughput, utilisation, memory, shift, trust. `along` is what is known of the
-    batch, if it was `searched`."""
-    return _regime, _time, _rate, _use, _memory, partial(_shift, along, searched), _trust
+    """Regime, time, throughput, utilisation, memory, shift, power, trust. `along` is what is known
+    of the batch, if it was `searched`."""
+    return _regime, _time, _rate, _use, _memory, partial(_shift, along, searched), _power, _trust
 
 
 def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
@@ -161,6 +162,16 @@ def _shift(along: Along | None, searched: bool, paint: Paint, x: float, wide: fl
     first, second = along.words(answer.prediction.regime)
     paint.text(x, 61, elided(first, wide, SUPPORT_PX, 600), theme.ink, SUPPORT_PX, 600)
     paint.text(x, _SAID_Y, second, theme.ink2, SUPPORT_PX, room=wide)
+
+
+def _power(paint: Paint, x: float, wide: float, answer: Answer) -> None:
+    power = answer.prediction.power
+    if power is None:
+        _figure(paint, x, wide, "Power", "unknown", "", "")
+        return
+    said = clocks(power) if power.limited else f"{joules(power.joules, 2)} a step"
+    unit = "W, limit" if power.limited else f"of {number(power.limit_w)} W"
+    _figure(paint, x, wide, "Power", number(power.watts), unit, said)
 
 
 def _trust(paint: Paint, x: float, wide: float, answer: Answer) -> None:

@@ -26,6 +26,7 @@ def test_the_json_document(tiny_prediction: Prediction, tiny: Subject) -> None:
         "host_s", "idle", "regime", "shares", "samples_per_s", "tokens_per_s", "flops",
         "product_flops", "product_peak_flops_per_s", "flop_utilisation", "memory", "parameters",
         "op_count", "kernel_count", "unmodelled", "assumptions", "notes", "provenance", "kernels",
+            "power",
     }  # fmt: skip
     assert found["scenario"] == {
         "network": "mlp-tiny", "batch": 32, "seq": None, "dtype": "fp32", "phase": "inference",

@@ -17,7 +17,7 @@ from app.formulas.launches import achieved, intensity
 from app.formulas.step import metrics
 from app.lessons import packaged
 from app.plots.drawing import application
-from app.quantities import scaled
+from app.quantities import number, scaled
 from app.theme import DARK
 from app.views.launches import Alike, alike
 from app.views.ops.launch_groups import groups
@@ -59,7 +59,7 @@ def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
 def test_the_sums_of_the_verdict_add_up(answer: Answer) -> None:
     found = {each.name: each for each in metrics(answer, None)}
     p, t = answer.prediction, answer.totals
-    assert len(found) == 7
+    assert len(found) == 8
     parts = [float(part) for part in found["Regime"].sum.replace("<1", "0").split("%")[0:1]]
     assert parts[0] == round(100 * p.shares["compute"]) or p.shares["compute"] < 0.01
     assert found["Regime"].sum.endswith(f": {p.regime}-bound")
@@ -70,6 +70,9 @@ def test_the_sums_of_the_verdict_add_up(answer: Answer) -> None:
     need = p.peak_memory_bytes + p.workspace_bytes
     assert sum(p.memory.at_peak.values()) + p.workspace_bytes == need
     assert "It fits" in found["Memory"].means and "141 GiB" in found["Memory"].means
+    assert p.power is not None and p.power.joules == pytest.approx(p.power.watts * p.period_s)
+    assert f" = {number(p.power.watts)} W; " in found["Power"].sum
+    assert "Within the limit of 700 W at 1,980 MHz" in found["Power"].means
     assert "100% of" not in found["Trust"].sum and found["Trust"].means
 
 
@@ -128,7 +131,7 @@ def bar(answer: Answer) -> Iterator[VerdictBar]:
 
 def test_the_verdict_tells_the_figure_below_the_pointer(bar: VerdictBar) -> None:
     formulas = bar.formulas()
-    for x, column in ((20, 0), (300, 1), (620, 3), (1250, 6)):
+    for x, column in ((20, 0), (300, 1), (620, 3), (1100, 6), (1250, 7)):
         here = QPoint(x, 50)
         assert bar.formula(bar.mapToGlobal(here)) == formulas[column]
         QApplication.sendEvent(bar, QHelpEvent(QEvent.Type.ToolTip, here, bar.mapToGlobal(here)))
