@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
+from simulator.engines import peak_flops_per_s
 from simulator.errors import InputError
 from simulator.hardware import GPU
 from simulator.hardware import gpu as find_gpu
@@ -40,12 +41,17 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     busy_w              more of it while any kernel runs
     tensor_j_per_flop   by dtype, operands brought from L2 included
     vector_j_per_flop   of products on the vector lanes, by dtype
-    instruction_j       of a vector instruction on one lane
+    instruction_j       of a vector instruction on one lane; a kernel that is bound by its
+                        instructions issues one on each lane and clock, whatever they are
     l2_j_per_byte       of a byte through L2
     dram_j_per_byte     of one that comes from DRAM, or goes there, on top
     launch_j            of a kernel's start and end
     volts               share of the highest voltage by share of the highest clock, straight lines
                         between the points
+    speeds              share of the speed at the highest clock of what computes on tensor cores,
+                        by share of that clock: near it their current makes the voltage droop, and
+                        cycles last longer than the clock says
+    held                share of the limit that the card settles at
     interval            10th and 90th percentile of measured over predicted joules of a step
     """
 
@@ -61,8 +67,19 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     dram_j_per_byte: float
     launch_j: float
     volts: tuple[tuple[float, float], ...]
+    speeds: tuple[tuple[float, float], ...]
+    held: float
     interval: Interval
     version: int = 1
+
+    def each(self, feature: str) -> float:
+        """Joules of one of a feature (`features`) at the highest clock."""
+        engine, _, dtype = feature.partition("_")
+        if engine == "tensor":
+            return self.tensor_j_per_flop.get(dtype, self.tensor_j_per_flop["bf16"])
+        if engine == "vector":
+            return self.vector_j_per_flop.get(dtype, self.vector_j_per_flop["fp32"])
+        return self.l2_j_per_byte if engine == "l2" else self.launch_j
 
 
 class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -147,19 +164,36 @@ def _decoded(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 def chip_j(
-    works: Sequence[Work], counts: Sequence[int] | None, gpu: GPU, known: Energies
-) -> Floats:
-    """Joules of each work at the highest clock, but for DRAM's: what follows the voltage."""
-    return stacked([_chip_j(work, gpu, known) for work in works], counts)
+    works: Sequence[Work], counts: Sequence[int] | None, compute_s: Floats, gpu: GPU,
+    known: Energies,
+) -> Floats:  # fmt: skip
+    """Joules of each work at the highest clock, but for DRAM's: what follows the voltage. A kernel
+    on the vector lanes issues instructions for as long as it computes."""
+    found = stacked(
+        [sum(known.each(n) * a for n, a in features(w, gpu).items()) for w in works], counts
+    )
+    issuing = stacked([is_issuing(work) for work in works], counts)
+    return found + known.instruction_j * lanes_per_s(gpu) * compute_s * issuing
 
 
-def _chip_j(work: Work, gpu: GPU, known: Energies) -> Any:
-    joules = known.l2_j_per_byte * work.bytes + known.launch_j
+def is_issuing(work: Work) -> bool:
+    """Does it compute on vector lanes, other than a product?"""
+    return work.engine == "vector" and work.family not in _PRODUCTS
+
+
+def lanes_per_s(gpu: GPU) -> float:
+    """Instructions that all vector lanes can issue in a second."""
+    return peak_flops_per_s(gpu, "vector", "float32") / 2
+
+
+def features(work: Work, gpu: GPU) -> dict[str, Any]:
+    """How much of what costs energy on the chip a work has, but for instructions: FLOPs as
+    "tensor_bf16" or "vector_fp32", and each "l2_byte" and "launch"."""
+    found: dict[str, Any] = {"l2_byte": work.bytes, "launch": 1}
     short = _SHORT.get(work.dtype, "fp32")
+    flops = work.dims.get("fraction", 1.0) * work.flops
     if work.engine == "tensor" and gpu.peak("tensor", short):
-        each = known.tensor_j_per_flop.get(short, known.tensor_j_per_flop["bf16"])
-        joules += each * work.dims.get("fraction", 1.0) * work.flops
-    elif work.family in _PRODUCTS:
-        each = known.vector_j_per_flop.get(short, known.vector_j_per_flop["fp32"])
-        return joules + each * work.dims.get("fraction", 1.0) * work.flops
-    return joules + known.instruction_j * work.instructions
+        return {**found, f"tensor_{short}": flops}
+    if work.engine == "tensor" or work.family in _PRODUCTS:
+        return {**found, f"vector_{short}": flops}
+    return found

@@ -26,7 +26,7 @@ from simulator.power import Load, Settled, supply
 from simulator.prediction import Columns, workspace_bytes
 from simulator.profiles import Profile
 from simulator.records import Trace
-from simulator.roofline import roofs
+from simulator.roofline import AS_TIMED, Slower, roofs
 from simulator.simulate import as_run, driven, nudged, shares
 from simulator.steady import steady
 from simulator.timeline import Clock, Floats, Ints, Launches, Run
@@ -116,7 +116,7 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
             hot = found.hot_share(l2_kept_bytes(gpu, profile))
             row_of = rows_of[key][found.lowered.work_of]
             loads[key] = Load(table.of(row_of), hot, np.ones(row_of.size))
-            unlimited[key] = _timed(loads[key], 1.0)
+            unlimited[key] = _timed(loads[key], AS_TIMED)
         how = key, id(step.host), step.mode
         if how not in driving:
             try:
@@ -132,12 +132,12 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
         host_s = float(launched.host_s.sum() + launched.tail_s)
         gaps_s = found.lowered.op_of.size * np.asarray(clock.gap_s)
         held = card and card.settled(loads[key], host_s, gaps_s)
-        slow = held is not None and bool(held.slower > 1.0)
+        slow = held is not None and held.is_slower
         timed = _timed(loads[key], held.slower) if held and slow else unlimited[key]
         yield _Ready(row, step, *timed, *drive, found, loads[key], held)
 
 
-def _timed(load: Load, slower: Floats | float) -> tuple[Floats, float]:
+def _timed(load: Load, slower: Slower) -> tuple[Floats, float]:
     none = np.zeros(0, np.int64)
     columns = Columns(none, none, *load.parts(slower))
     return nudged(columns), float(columns.duration_s.sum())

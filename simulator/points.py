@@ -25,6 +25,7 @@ from simulator.modes import check_mode
 from simulator.power import Load, supply
 from simulator.prediction import REGIMES, Columns, workspace_bytes
 from simulator.profiles import Profile
+from simulator.roofline import AS_TIMED, Slower
 from simulator.simulate import driven, nudged, shares
 from simulator.steady import alone, bounds, steady
 from simulator.symbols.family import Family
@@ -109,14 +110,14 @@ def at_points(
         for places in _parts(alike, kernels):
             row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
             load = Load(table.of(row), hot, kernels.count)
-            unlimited = _timed(load, 1.0)
+            unlimited = _timed(load, AS_TIMED)
             fits = peak[places] + workspace[places] <= gpu.memory_bytes
             for figures, how, drive in ways:
                 launched, clock = how
                 host_s = float(launched.host_s.sum() + launched.tail_s)
                 gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
                 held = card and card.settled(load, host_s, gaps_s)
-                slow = held is not None and bool((held.slower > 1.0).any())
+                slow = held is not None and held.is_slower
                 times, busy = _timed(load, held.slower) if held and slow else unlimited
                 periods, latency = _scheduled(kernels, times, *how)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
@@ -222,7 +223,7 @@ def _reached(
     return row, hot[kernels.op_class]
 
 
-def _timed(load: Load, slower: Floats | float) -> tuple[Floats, Floats]:
+def _timed(load: Load, slower: Slower) -> tuple[Floats, Floats]:
     """Seconds of each class at a clock so many times lower, as it is and nudged [3, classes,
     points], and the GPU's busy time."""
     none = np.zeros(0, np.int64)

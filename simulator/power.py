@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simulator.energies import Energies, Interval, energies, is_measured
 from simulator.errors import InputError
 from simulator.hardware import GPU
-from simulator.roofline import Held, Roofs
+from simulator.roofline import AS_TIMED, Held, Roofs, Slower
 
 Floats = NDArray[np.float64]
 _TURNS = 80
@@ -43,11 +43,11 @@ class Load:
         count = self.count.reshape(-1, *(1,) * (self.hot.ndim - 1))
         return self.roofs.held(self.hot, self.roofs.dirty(count))
 
-    def parts(self, slower: Floats | float = 1.0) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds of each kernel at a clock so many times lower."""
+    def parts(self, slower: Slower = AS_TIMED) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds of each kernel at a lower clock."""
         return self._held.parts(slower)
 
-    def busy_s(self, slower: Floats | float = 1.0) -> Floats:
+    def busy_s(self, slower: Slower = AS_TIMED) -> Floats:
         """Seconds in which a kernel runs [points]."""
         compute, held, fixed = self.parts(slower)
         return self.count @ (np.maximum(compute, held) + fixed)
@@ -65,11 +65,16 @@ class Load:
 
 @dataclass(frozen=True)
 class Settled:
-    """The clock at which a step's mean power is within the limit, as a share of the highest, and
-    how many times as long its compute takes there as its roofs say [points]."""
+    """The clock at which a step's mean power is within the limit, as a share of the highest
+    [points], and what it slows."""
 
     clock: Floats
-    slower: Floats
+    slower: Slower
+
+    @property
+    def is_slower(self) -> bool:
+        """Does any point take longer than at the clock at which it was timed?"""
+        return bool((np.asarray(self.slower.vector) > 1).any())
 
 
 @dataclass(frozen=True)
@@ -151,12 +156,17 @@ class Supply:
         long between kernels."""
         if self.measured:
             clock = self._held(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
-            return Settled(clock, 1 / clock)
+            return Settled(clock, self._slower(clock, np.asarray(1.0)))
         own = self._held(load, self.default_w, np.asarray(0.0), on_host_s, gaps_s)
         if self.limit_w >= self.default_w:
-            return Settled(own, np.ones_like(own))
+            return Settled(own, AS_TIMED)
         clock = self._held(load, self.limit_w, own, on_host_s, gaps_s)
-        return Settled(clock, np.maximum(1.0, own / clock))
+        return Settled(clock, self._slower(clock, own))
+
+    def _slower(self, clock: Floats, timed_at: Floats) -> Slower:
+        at, speeds = np.array(self.known.speeds).T
+        tensor = np.interp(timed_at, at, speeds) / np.interp(clock, at, speeds)
+        return Slower(np.maximum(1.0, timed_at / clock), np.maximum(1.0, tensor))
 
     def _held(
         self, load: Load, limit_w: float, timed_at: Floats, on_host_s: float | Floats,
@@ -166,11 +176,12 @@ class Supply:
         false position (Illinois), at all points at once."""
 
         def over_w(clock: Floats) -> Floats:
-            busy_s = load.busy_s(np.maximum(1.0, timed_at / clock))
+            busy_s = load.busy_s(self._slower(clock, timed_at))
             period_s = np.maximum(on_host_s, busy_s + gaps_s)
             joules = self.joules(load, clock, busy_s, period_s)
-            return joules / np.where(period_s > 0, period_s, np.inf) - limit_w
+            return joules / np.where(period_s > 0, period_s, np.inf) - held_w
 
+        held_w = limit_w * self.known.held
         high = np.ones(np.shape(load.chip_j))
         above = over_w(high)
         limited = above > 0

@@ -26,21 +26,35 @@ Floats = NDArray[np.float64]
 ALL_HOT = 0.995  # shares of L2 are rounded to hundredths when they are fitted
 
 
+class Slower(NamedTuple):
+    """How many times as long computing takes as at the clock at which it was timed, on vector
+    lanes (and moving data in L2), and on tensor cores [points]."""
+
+    vector: Floats | float
+    tensor: Floats | float
+
+
+AS_TIMED = Slower(1.0, 1.0)
+
+
 @dataclass(frozen=True)
 class Held:
     """Seconds of kernels whose operands are where they are: of computing, of moving bytes from DRAM
-    and from L2, and fixed; `smooth` is None where computing hides moving data everywhere."""
+    and from L2, and fixed. `tensor` is 1 where tensor cores compute; `smooth` is None where computing
+    hides moving data everywhere."""
 
     compute_s: Floats
     dram_s: Floats
     l2_s: Floats
     fixed_s: Floats
+    tensor: Floats
     smooth: Floats | None
 
-    def parts(self, slower: Floats | float = 1.0) -> tuple[Floats, Floats, Floats]:
-        """Compute, memory and fixed seconds at a clock so many times lower: what computes follows
-        it, and L2; DRAM does not."""
-        compute, moved = self.compute_s * slower, self.dram_s + self.l2_s * slower
+    def parts(self, slower: Slower = AS_TIMED) -> tuple[Floats, Floats, Floats]:
+        """Compute, memory and fixed seconds at a lower clock: what computes follows it, and L2;
+        DRAM does not."""
+        each = slower.vector + self.tensor * (slower.tensor - slower.vector)
+        compute, moved = self.compute_s * each, self.dram_s + self.l2_s * slower.vector
         if self.smooth is None:
             return compute, moved, self.fixed_s
         together = slower_together(compute, moved) ** self.smooth
@@ -54,7 +68,7 @@ class Roofs:
     `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
     logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
     the work's own. `smooth` is 1 where computing and moving data hold each other up. `chip_j` are
-    joules at the highest clock, but for DRAM's; NaN where the card's are not known.
+    joules at the highest clock, but for DRAM's; `tensor` is 1 where tensor cores compute; NaN where the card's are not known.
     """
 
     compute_s: Floats
@@ -68,6 +82,7 @@ class Roofs:
     bytes: Floats
     write_bytes: Floats
     smooth: Floats
+    tensor: Floats
     chip_j: Floats
 
     def dirty(self, count: Floats | float = 1.0) -> Floats:
@@ -85,6 +100,7 @@ class Roofs:
             (self.cold_s + self.written_back_s * dirty) * (1 - hot) * over,
             self.hot_s * hot * over,
             (self.fixed_s + self.latency_s * (hot < ALL_HOT)) * over,
+            self.tensor,
             self.smooth if self.smooth.any() else None,
         )
 
@@ -134,7 +150,8 @@ def roofs_of(
         found[row, 8] = of.bytes
         found[row, 9] = stacked([work.write_bytes for work in works], many)
         found[row, 10] = smooth(name)
-        found[row, 11] = np.nan if known is None else chip_j(works, many, gpu, known)
+        found[row, 11] = stacked([work.engine == "tensor" for work in works], many)
+        found[row, 12] = np.nan if known is None else chip_j(works, many, times[:, 0], gpu, known)
         residual = profile.residuals.get(name)
         if residual and alike:
             some = None if warm is None else warm[row]

@@ -55,7 +55,7 @@ def simulate(
     host_s = float(launched.host_s.sum() + launched.tail_s)
     if card is not None and held is None:
         held = card.settled(load, host_s, found.lowered.op_of.size * np.asarray(clock.gap_s))
-    parts = load.parts(held.slower if held else 1.0)
+    parts = load.parts(held.slower) if held else load.parts()
     columns = Columns(found.lowered.work_of, found.lowered.op_of, *parts)
     if retime is not None:
         columns = retime(found.lowered.works, columns)
