@@ -40,6 +40,7 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     idle_w              drawn while a context is open and nothing runs
     busy_w              more of it while any kernel runs
     tensor_j_per_flop   by dtype, operands brought from L2 included
+    tensor_w            drawn beside that while a kernel computes on tensor cores, busy or not
     vector_j_per_flop   of products on the vector lanes, by dtype
     instruction_j       of a vector instruction on one lane; a kernel that is bound by its
                         instructions issues one on each lane and clock, whatever they are
@@ -61,6 +62,7 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     idle_w: float
     busy_w: float
     tensor_j_per_flop: dict[str, float]
+    tensor_w: float
     vector_j_per_flop: dict[str, float]
     instruction_j: float
     l2_j_per_byte: float
@@ -81,6 +83,11 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             return self.vector_j_per_flop.get(dtype, self.vector_j_per_flop["fp32"])
         return self.l2_j_per_byte if engine == "l2" else self.launch_j
 
+    def computing_w(self, work: Work, gpu: GPU) -> float:
+        """Watts of a kernel while it computes, beside its features."""
+        by = {"tensor": self.tensor_w, "instruction": self.instruction_j * lanes_per_s(gpu)}
+        return by.get(computing(work), 0.0)
+
 
 class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Energy of what a chip does, over that of the Hopper that was measured."""
@@ -90,12 +97,14 @@ class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cards that were not measured: processes by the beginning of an architecture's name, joules a
-    byte of a memory's type over that of HBM3e, and shares of the limit."""
+    """Cards that were not measured, `like` one that was: by the beginning of an architecture's name
+    how many times as much its chip takes, and of a memory's type DRAM. What a card draws without
+    work is the same share of its limit."""
 
     like: str
     processes: dict[str, Process]
     memories: dict[str, Process]
+    default_memory: float
     interval: Interval
     source: str
 
@@ -134,15 +143,17 @@ def _carried(
     if logic is None or not boost_hz:
         return None
     dram = _begins(others.memories, memory)
-    share = limit_w / (find_gpu(others.like).tdp_w or limit_w)
+    like = find_gpu(others.like)
+    share = limit_w / (like.tdp_w or limit_w)
     t = logic.times
     return msgspec.structs.replace(
         base, gpu=gpu_id, source=f"{logic.source}; {dram.source if dram else others.source}",
-        clock_hz=boost_hz, idle_w=base.idle_w * share, busy_w=base.busy_w * share,
+        clock_hz=base.clock_hz if architecture == like.architecture else boost_hz, idle_w=base.idle_w * share, busy_w=base.busy_w * share,
         tensor_j_per_flop={d: j * t for d, j in base.tensor_j_per_flop.items()},
         vector_j_per_flop={d: j * t for d, j in base.vector_j_per_flop.items()},
+        tensor_w=base.tensor_w * share,
         instruction_j=base.instruction_j * t, l2_j_per_byte=base.l2_j_per_byte * t,
-        dram_j_per_byte=base.dram_j_per_byte * (dram.times if dram else 2.0),
+        dram_j_per_byte=base.dram_j_per_byte * (dram.times if dram else others.default_memory),
         launch_j=base.launch_j * share, interval=others.interval,
     )  # fmt: skip
 
@@ -172,18 +183,21 @@ def chip_j(
     found = stacked(
         [sum(known.each(n) * a for n, a in features(w, gpu).items()) for w in works], counts
     )
-    issuing = stacked([is_issuing(work) for work in works], counts)
-    return found + known.instruction_j * lanes_per_s(gpu) * compute_s * issuing
-
-
-def is_issuing(work: Work) -> bool:
-    """Does it compute on vector lanes, other than a product?"""
-    return work.engine == "vector" and work.family not in _PRODUCTS
+    watts = stacked([known.computing_w(work, gpu) for work in works], counts)
+    return found + watts * compute_s
 
 
 def lanes_per_s(gpu: GPU) -> float:
     """Instructions that all vector lanes can issue in a second."""
     return peak_flops_per_s(gpu, "vector", "float32") / 2
+
+
+def computing(work: Work) -> str:
+    """What a kernel draws for as long as it computes: the power of "tensor" cores, of
+    "instruction"s on the vector lanes, or that of its FLOPs alone ("")."""
+    if work.engine == "tensor":
+        return "tensor"
+    return "" if work.family in _PRODUCTS else "instruction"
 
 
 def features(work: Work, gpu: GPU) -> dict[str, Any]:

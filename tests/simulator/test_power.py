@@ -1,0 +1,149 @@
+"""The clock that a card's power limit leaves a step, and the energy that it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from simulator.energies import Energies, energies
+from simulator.errors import InputError
+from simulator.hardware import gpu, gpus
+from simulator.many import COLUMNS
+from simulator.power import Load, Supply, supply
+from simulator.roofline import Roofs
+from simulator.scenario import Scenario, predict
+from simulator.sweep import sweep
+from simulator.whatif import apply, parse
+from tests.simulator.whatif.conftest import asked
+
+WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # products alone
+COPIES = Scenario("chain", sizes=dict(n=2, elements=1 << 26))  # DRAM alone
+
+MADE_UP = Energies(
+    gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, busy_w=0, tensor_j_per_flop={},
+    tensor_w=0, vector_j_per_flop={}, instruction_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
+    launch_j=0, volts=((0.0, 0.5), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), held=1.0,
+    interval=(0.9, 1.1),
+)  # fmt: skip
+
+
+def load(compute_s: float, memory_s: float, chip_j: float, dram_bytes: float) -> Load:
+    """One kernel on vector lanes."""
+    zero = np.zeros(1)
+    columns = dict.fromkeys(Roofs.__dataclass_fields__, zero) | {
+        "compute_s": np.array([compute_s]), "cold_s": np.array([memory_s]),
+        "chip_j": np.array([chip_j]), "bytes": np.array([dram_bytes]),
+    }  # fmt: skip
+    return Load(Roofs(**columns), zero, np.ones(1))
+
+
+def made_up(limit_w: float, measured: bool = True) -> Supply:
+    return Supply(MADE_UP, limit_w, 500.0, 1e9, measured)
+
+
+def test_the_sum_of_a_kernel_that_computes() -> None:
+    """1 s and 400 J at the highest clock: 100 + 400 = 500 W. At half of it V is 0.75, the kernel
+    takes 2 s, and draws 100 + 0.5625 · 400 / 2 = 212.5 W."""
+    kernel = load(1.0, 0.0, 400.0, 0.0)
+    free = made_up(500.0).settled(kernel, 0.0, 0.0)
+    assert float(free.clock) == 1.0 and not free.is_slower
+    held = made_up(212.5).settled(kernel, 0.0, 0.0)
+    assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
+    assert float(held.slower.vector) == pytest.approx(2.0, rel=1e-12)
+    power = made_up(212.5).power(kernel, held, 2.0, 2.0)
+    assert power.joules == pytest.approx(425) and power.watts == pytest.approx(212.5)
+    assert power.limited and power.clock_hz == pytest.approx(0.5e9)
+    assert power.joules_interval == (pytest.approx(0.9 * 425), pytest.approx(1.1 * 425))
+
+
+def test_a_host_that_is_slow_enough_keeps_the_clock() -> None:
+    """500 W while it runs, but it runs 1 s of 2: 100 + 400 / 2 = 300 W."""
+    kernel = load(1.0, 0.0, 400.0, 0.0)
+    assert float(made_up(300.0).settled(kernel, 2.0, 0.0).clock) == 1.0
+    assert float(made_up(299.0).settled(kernel, 2.0, 0.0).clock) < 1.0
+
+
+def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
+    """1e12 bytes take 100 J of DRAM, whatever the clock: 100 + V² · 100 + 100 in 1 s; at 256.25 W
+    V² is 0.5625, at half the clock, and the second stays."""
+    kernel = load(0.2, 1.0, 100.0, 1e12)
+    held = made_up(256.25).settled(kernel, 0.0, 0.0)
+    assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
+    assert float(kernel.busy_s(held.slower)) == 1.0
+
+
+def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone() -> None:
+    kernel = load(1.0, 0.0, 600.0, 0.0)  # 700 W at the highest clock
+    own = made_up(500.0, measured=False).settled(kernel, 0.0, 0.0)
+    assert float(own.clock) < 1.0 and not own.is_slower
+    lower = made_up(400.0, measured=False).settled(kernel, 0.0, 0.0)
+    assert float(lower.clock) < float(own.clock)
+    assert float(lower.slower.vector) == pytest.approx(float(own.clock / lower.clock))
+
+
+def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:
+    p = predict(WIDE)
+    assert p.power is not None and p.watts is not None and p.joules is not None
+    assert p.power_limited and p.clock_mhz is not None and 1200 < p.clock_mhz < 1800
+    assert p.watts == pytest.approx(700 * 0.985, rel=2e-3)  # what an H200 settles at
+    assert p.joules == pytest.approx(p.watts * p.period_s)
+    assert sum(p.shares.values()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_lower_limit_costs_time_and_saves_energy() -> None:
+    found = [predict(apply(WIDE, "power_limit", {"watts": w})) for w in (700, 600, 500, 400, 300)]
+    periods, joules = [p.period_s for p in found], [p.joules or 0 for p in found]
+    assert periods == sorted(periods) and joules == sorted(joules, reverse=True)
+    for p in found:
+        assert (p.watts or 0) <= 700 * (p.gpu.power_limit_w or 700) / 700 * (1 + 1e-9)
+    copies = [predict(apply(COPIES, "power_limit", {"watts": w})) for w in (700, 500)]
+    assert copies[1].period_s < 1.1 * copies[0].period_s
+    assert found[2].period_s > 1.2 * found[0].period_s
+
+
+@pytest.mark.parametrize("card", ["h200", "a100"])
+def test_many_points_at_once_are_each_alone_where_the_limit_holds(card: str) -> None:
+    base = apply(asked("bert-base", seq=16, dtype="fp16", gpu=card, batch=4096), "power_limit",
+                 {"watts": 250.0})  # fmt: skip
+    axes: dict[str, list[Any]] = {"batch": [1, 7, 512, 2048, 8192], "mode": ["eager", "cuda_graph"]}
+    together, alone = sweep(base, axes), sweep(base, axes, lambda s: predict(s))
+    for name in COLUMNS:
+        one, other = together.columns[name], alone.columns[name]
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-6)
+    clocks = together.columns["clock_hz"]
+    assert clocks.min() < clocks.max() == gpu(card).boost_hz
+
+
+def test_every_rate_twice_is_half_the_time_at_the_clock_that_is_held() -> None:
+    before, after = predict(WIDE), predict(apply(WIDE, "rate", {"of": "all", "times": 2.0}))
+    assert after.period_s == pytest.approx(before.period_s / 2, rel=1e-9)
+    assert after.clock_mhz == before.clock_mhz
+
+
+def test_nothing_is_said_of_cards_whose_kind_is_not_known() -> None:
+    p = predict(asked("mlp-tiny", gpu="gaudi3"))
+    assert (p.power, p.watts, p.joules, p.clock_mhz, p.power_limited) == (None,) * 4 + (False,)
+    known = [card.id for card in gpus() if supply(card) is not None]
+    assert all(card.id in known for card in gpus() if card.vendor == "NVIDIA" and card.tdp_w)
+    nameless = replace(gpu("a100"), id="mine", architecture=None)
+    assert energies(nameless) is None and supply(nameless) is None
+
+
+def test_a_limit_that_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError) as low:
+        apply(WIDE, *parse("+power_limit=60"))
+    assert str(low.value) == (
+        "the power limit of H200 SXM 141GB is 60 W, and it draws 123 W without work: expected "
+        "more than that, up to 700 W; raise the limit"
+    )
+    with pytest.raises(InputError) as high:
+        apply(WIDE, *parse("+power_limit=800"))
+    assert str(high.value) == (
+        "power_limit: watts is 800: H200 SXM 141GB is made for 700 W at most; choose a lower limit"
+    )
+    with pytest.raises(InputError, match="nothing is known of the power that Gaudi 3"):
+        apply(Scenario("mlp-wide", gpu="gaudi3"), *parse("+power_limit=500"))
+    assert apply(WIDE, *parse("+power_limit=700")) is WIDE
