@@ -186,6 +186,8 @@ PICOJOULES = {
     "vector_fp32": 11.0, "instruction": 8.0, "l2_byte": 30.0, "dram_byte": 80.0, "launch": 1e7,
 }  # fmt: skip
 """Where the search begins."""
+RANDOM = "random"
+"""How many times as much a product of independent random numbers takes as one of a network's."""
 WITH_STEPS = "h200_sxm"
 """Whose whole steps are in the fit; those of other cards are held out."""
 INTERVAL = (0.88, 1.14)
@@ -225,6 +227,8 @@ def fit(
     works = [work_of(case, card) for case in cases]
     names = list(PICOJOULES)
     amounts = np.array([[work.get(n, 0.0) for n in names] for work in works])
+    tensor = np.array([name.startswith("tensor") for name in names])
+    random = np.outer([not case.step for case in cases], tensor)
     seconds = np.array([case.seconds for case in cases])
     watts = np.array([case.watts for case in cases])
     at, volts = np.array(VOLTS).T
@@ -232,27 +236,31 @@ def fit(
     scaled = np.where(np.array(names) == "dram_byte", 1.0, squared[:, None])
 
     def drawn(logs: Floats) -> Floats:
-        busy_w, each = np.exp(logs[0]), np.exp(logs[1:]) * 1e-12
-        return rest_w + busy_w * squared + (amounts * scaled / seconds[:, None]) @ each
+        busy_w, each = np.exp(logs[0]), np.exp(logs[1:-1]) * 1e-12
+        toggling = 1 + (np.exp(logs[-1]) - 1) * random
+        return rest_w + busy_w * squared + (amounts * toggling * scaled / seconds[:, None]) @ each
 
     weight = np.array([_weight(case) for case in cases])
-    prior = np.array([0.03, *(0.03 if with_steps or n != "computing_s" else 1.0 for n in names)])
-    begin = np.log([5.0, *(start[name] for name in names)])
+    known = () if with_steps else ("computing_s", RANDOM)
+    begin = np.log([5.0, *(start[name] for name in (*names, RANDOM))])
+    prior = np.array([0.03, *(1.0 if name in known else 0.03 for name in (*names, RANDOM))])
 
     def off(logs: Floats) -> Floats:
         return np.append(weight * np.log(drawn(logs) / watts), prior * (logs - begin))
 
     found = least_squares(off, begin, loss="soft_l1", f_scale=0.05).x
-    each = dict(zip(names, (np.exp(found[1:]) * 1e-12).tolist(), strict=True))
+    each = dict(zip((*names, RANDOM), (np.exp(found[1:]) * 1e-12).tolist(), strict=True))
     limited = [case.watts for case in cases if case.limited]
     with gzip.open(MEASUREMENTS / card / "energy.jsonl.gz", "rt", encoding="utf-8") as file:
         machine = json.loads(file.readline())["machine"]
-    tensor = {n.removeprefix("tensor_"): j for n, j in each.items() if n.startswith("tensor_")}
+    by_dtype = {n.removeprefix("tensor_"): j for n, j in each.items() if n.startswith("tensor_")}
     result = Energies(
         gpu=card, source="calibration/measurements: kernels alone and mixtures, 2 s each",
         clock_hz=machine["highest_clock_hz"], idle_w=rest_w, busy_w=float(np.exp(found[0])),
         tensor_w=each["computing_s"],
-        tensor_j_per_flop={**tensor, "int8": tensor["fp8"], "fp64": 10 * tensor["tf32"]},
+        tensor_j_per_flop={
+            **by_dtype, "int8": by_dtype["fp8"], "fp64": 10 * by_dtype["tf32"],
+        },
         vector_j_per_flop={"fp32": each["vector_fp32"], "fp64": 2 * each["vector_fp32"]},
         instruction_j=each["instruction"], l2_j_per_byte=each["l2_byte"],
         dram_j_per_byte=each["dram_byte"], launch_j=each["launch"], volts=VOLTS, speeds=SPEEDS,
@@ -266,7 +274,7 @@ def fit(
 def main() -> None:
     """Fit the cards that are named, or all that were measured."""
     cards = sorted(p.parent.name for p in MEASUREMENTS.glob("*/energy.jsonl.gz"))
-    start: Mapping[str, float] = PICOJOULES
+    start: Mapping[str, float] = {**PICOJOULES, RANDOM: 1.0}
     for card in sorted(cards, key=lambda name: name != WITH_STEPS):
         result, rows, found = fit(card, card == WITH_STEPS, start)
         start = found
@@ -274,7 +282,10 @@ def main() -> None:
             print(f"{name:45} {was:6.0f} W measured, {said:6.0f} W fitted ({said / was - 1:+.0%})")
         text = msgspec.json.format(msgspec.json.encode(result), indent=1)
         (FOLDER / f"{card}.json").write_bytes(text + b"\n")
-        print({k: getattr(result, k) for k in result.__struct_fields__ if k != "source"})
+        print(
+            found["random"],
+            {k: getattr(result, k) for k in result.__struct_fields__ if k != "source"},
+        )
 
 
 if __name__ == "__main__":

@@ -20,12 +20,11 @@ from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import asked
 
 WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # products alone
-COPIES = Scenario("chain", sizes=dict(n=2, elements=1 << 26))  # DRAM alone
 
 MADE_UP = Energies(
     gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, busy_w=0, tensor_j_per_flop={},
     tensor_w=0, vector_j_per_flop={}, instruction_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
-    launch_j=0, volts=((0.0, 0.5), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), held=1.0,
+    launch_j=0, volts=((0.1, 0.55), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), held=1.0,
     interval=(0.9, 1.1),
 )  # fmt: skip
 
@@ -94,21 +93,22 @@ def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:
 
 
 def test_a_lower_limit_costs_time_and_saves_energy() -> None:
-    found = [predict(apply(WIDE, "power_limit", {"watts": w})) for w in (700, 600, 500, 400, 300)]
+    found = [predict(apply(WIDE, "power_limit", {"watts": w})) for w in (700, 600, 500)]
     periods, joules = [p.period_s for p in found], [p.joules or 0 for p in found]
     assert periods == sorted(periods) and joules == sorted(joules, reverse=True)
     for p in found:
-        assert (p.watts or 0) <= 700 * (p.gpu.power_limit_w or 700) / 700 * (1 + 1e-9)
-    copies = [predict(apply(COPIES, "power_limit", {"watts": w})) for w in (700, 500)]
-    assert copies[1].period_s < 1.1 * copies[0].period_s
+        assert (p.watts or 0) <= (p.gpu.power_limit_w or 700) * (1 + 1e-9)
     assert found[2].period_s > 1.2 * found[0].period_s
 
 
 @pytest.mark.parametrize("card", ["h200", "a100"])
 def test_many_points_at_once_are_each_alone_where_the_limit_holds(card: str) -> None:
     base = apply(asked("bert-base", seq=16, dtype="fp16", gpu=card, batch=4096), "power_limit",
-                 {"watts": 250.0})  # fmt: skip
-    axes: dict[str, list[Any]] = {"batch": [1, 7, 512, 2048, 8192], "mode": ["eager", "cuda_graph"]}
+                 {"watts": 200.0})  # fmt: skip
+    axes: dict[str, list[Any]] = {
+        "batch": [1, 7, 512, 8192, 32768],
+        "mode": ["eager", "cuda_graph"],
+    }
     together, alone = sweep(base, axes), sweep(base, axes, lambda s: predict(s))
     for name in COLUMNS:
         one, other = together.columns[name], alone.columns[name]
@@ -144,6 +144,6 @@ def test_a_limit_that_cannot_be_is_refused() -> None:
     assert str(high.value) == (
         "power_limit: watts is 800: H200 SXM 141GB is made for 700 W at most; choose a lower limit"
     )
-    with pytest.raises(InputError, match="nothing is known of the power that Gaudi 3"):
+    with pytest.raises(InputError, match="nothing is known of the power that Intel Gaudi 3"):
         apply(Scenario("mlp-wide", gpu="gaudi3"), *parse("+power_limit=500"))
     assert apply(WIDE, *parse("+power_limit=700")) is WIDE
