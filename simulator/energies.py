@@ -148,7 +148,8 @@ def _carried(
     t = logic.times
     return msgspec.structs.replace(
         base, gpu=gpu_id, source=f"{logic.source}; {dram.source if dram else others.source}",
-        clock_hz=base.clock_hz if architecture == like.architecture else boost_hz, idle_w=base.idle_w * share, busy_w=base.busy_w * share,
+        clock_hz=base.clock_hz if architecture == like.architecture else boost_hz,
+        idle_w=base.idle_w * share, busy_w=base.busy_w * share,
         tensor_j_per_flop={d: j * t for d, j in base.tensor_j_per_flop.items()},
         vector_j_per_flop={d: j * t for d, j in base.vector_j_per_flop.items()},
         tensor_w=base.tensor_w * share,

@@ -32,8 +32,8 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
     `tensor_hz` that of all other tensor peaks. `units` are SMs or CUs. `interconnect_bytes_per_s`
     adds both directions. `tdp_w` is the limit that the card was made for, `power_limit_w` a lower
     one that its owner set. Of `memory_bytes` 1 to 2% are not the program's. `sustained_*` are
-    shares of the peaks and of the bandwidth that last: what the power limit leaves large products, what
-    the best kernel moves; `l2_reach` is the share of L2 in which data just used is found again.
+    shares of the peaks and of the bandwidth that last: what `tdp_w` leaves large products, what the
+    best kernel moves; `l2_reach` is the share of L2 in which data just used is found again.
     `sources` gives a source by figure, `unsourced` the figures without one, both as the file's
     dotted keys ("tensor_tflops.bf16").
     """

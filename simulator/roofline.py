@@ -40,8 +40,8 @@ AS_TIMED = Slower(1.0, 1.0)
 @dataclass(frozen=True)
 class Held:
     """Seconds of kernels whose operands are where they are: of computing, of moving bytes from DRAM
-    and from L2, and fixed. `tensor` is 1 where tensor cores compute; `smooth` is None where computing
-    hides moving data everywhere."""
+    and from L2, and fixed. `tensor` is 1 where tensor cores compute; `smooth` is None where
+    computing hides moving data everywhere."""
 
     compute_s: Floats
     dram_s: Floats
@@ -67,8 +67,9 @@ class Roofs:
     `latency_s` comes on top of `fixed_s` where anything comes from DRAM, and `written_back_s` of
     `cold_s` where L2 is full of what other kernels wrote. `cold_log` and `hot_log` are the
     logarithms of what measured kernels of this shape take over that. `bytes` and `write_bytes` are
-    the work's own. `smooth` is 1 where computing and moving data hold each other up. `chip_j` are
-    joules at the highest clock, but for DRAM's; `tensor` is 1 where tensor cores compute; NaN where the card's are not known.
+    the work's own. `smooth` is 1 where computing and moving data hold each other up, `tensor` where
+    tensor cores compute. `chip_j` are joules at the highest clock, but for DRAM's; NaN where
+    nothing is known of them.
     """
 
     compute_s: Floats
