@@ -158,6 +158,8 @@ def work_of(case: Measured, card: str) -> dict[str, float]:
         return _lowered(card, lambda x: F.layer_norm(x, (1024,)), rows)
     if case.name == "softmax/bf16":
         return _lowered(card, lambda x: F.softmax(x, 1), rows)
+    if case.name == "sum/1024MiB":
+        return _lowered(card, torch.sum, _empty(2**18, 1024, dtype=torch.float32))
     if case.name == "gelu/bf16":
         return _lowered(card, F.gelu, rows)
     found: dict[str, float] = {"launch": case.work.get("launches", 0.0)}
@@ -186,6 +188,8 @@ PICOJOULES = {
     "vector_fp32": 11.0, "instruction": 8.0, "l2_byte": 30.0, "dram_byte": 80.0, "launch": 1e7,
 }  # fmt: skip
 """Where the search begins."""
+IDLE_W = 75.0
+"""Without a process: 74 to 76 W in public listings of nvidia-smi beside H200s, 64 beside an H100."""
 RANDOM = "random"
 """How many times as much a product of independent random numbers takes as one of a network's."""
 WITH_STEPS = "h200_sxm"
@@ -202,7 +206,7 @@ def _weight(case: Measured) -> float:
     of the driver's, which moves two thirds of what kernels do."""
     if case.step:
         return 2.0
-    return 0.3 if "copy" in case.name else 1.0
+    return 0.3 if "copy" in case.name and "8MiB" not in case.name else 1.0
 
 
 def clock_of(case: Measured) -> float:
@@ -232,13 +236,15 @@ def fit(
     seconds = np.array([case.seconds for case in cases])
     watts = np.array([case.watts for case in cases])
     at, volts = np.array(VOLTS).T
-    squared = np.interp([clock_of(case) for case in cases], at, volts) ** 2
+    clocks = np.array([clock_of(case) for case in cases])
+    squared = np.interp(clocks, at, volts) ** 2
     scaled = np.where(np.array(names) == "dram_byte", 1.0, squared[:, None])
 
     def drawn(logs: Floats) -> Floats:
         busy_w, each = np.exp(logs[0]), np.exp(logs[1:-1]) * 1e-12
         toggling = 1 + (np.exp(logs[-1]) - 1) * random
-        return rest_w + busy_w * squared + (amounts * toggling * scaled / seconds[:, None]) @ each
+        idle = IDLE_W + (rest_w - IDLE_W) * squared * clocks
+        return idle + busy_w * squared + (amounts * toggling * scaled / seconds[:, None]) @ each
 
     weight = np.array([_weight(case) for case in cases])
     known = () if with_steps else ("computing_s", RANDOM)
@@ -256,7 +262,7 @@ def fit(
     by_dtype = {n.removeprefix("tensor_"): j for n, j in each.items() if n.startswith("tensor_")}
     result = Energies(
         gpu=card, source="calibration/measurements: kernels alone and mixtures, 2 s each",
-        clock_hz=machine["highest_clock_hz"], idle_w=rest_w, busy_w=float(np.exp(found[0])),
+        clock_hz=machine["highest_clock_hz"], idle_w=IDLE_W, clocked_w=rest_w - IDLE_W, busy_w=float(np.exp(found[0])),
         tensor_w=each["computing_s"],
         tensor_j_per_flop={
             **by_dtype, "int8": by_dtype["fp8"], "fp64": 10 * by_dtype["tf32"],

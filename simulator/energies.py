@@ -37,8 +37,9 @@ _PRODUCTS = ("gemm", "gemv", "conv", "attention")
 class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Joules by unit of work on a card at its highest clock, `clock_hz`.
 
-    idle_w              drawn while a context is open and nothing runs
-    busy_w              more of it while any kernel runs
+    idle_w              drawn without a process
+    clocked_w           more of it while a context is open, which keeps the clock at its highest
+    busy_w              and while any kernel runs
     tensor_j_per_flop   by dtype, operands brought from L2 included
     tensor_w            drawn beside that while a kernel computes on tensor cores, busy or not
     vector_j_per_flop   of products on the vector lanes, by dtype
@@ -60,6 +61,7 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     source: str
     clock_hz: float
     idle_w: float
+    clocked_w: float
     busy_w: float
     tensor_j_per_flop: dict[str, float]
     tensor_w: float
@@ -149,7 +151,7 @@ def _carried(
     return msgspec.structs.replace(
         base, gpu=gpu_id, source=f"{logic.source}; {dram.source if dram else others.source}",
         clock_hz=base.clock_hz if architecture == like.architecture else boost_hz,
-        idle_w=base.idle_w * share, busy_w=base.busy_w * share,
+        idle_w=base.idle_w * share, clocked_w=base.clocked_w * share, busy_w=base.busy_w * share,
         tensor_j_per_flop={d: j * t for d, j in base.tensor_j_per_flop.items()},
         vector_j_per_flop={d: j * t for d, j in base.vector_j_per_flop.items()},
         tensor_w=base.tensor_w * share,

@@ -1,6 +1,6 @@
 """The power that a step draws, and the clock that the card's limit leaves it.
 
-    power(clock) = idle + (busy · clock · V² · busy time + V² · chip's joules + DRAM's) / period
+    power(clock) = idle + V² · (awake · clock + chip's joules / period) + DRAM's joules / period
 
 Voltage V falls with the clock, kernels that compute get longer with it, and those that wait for
 DRAM do not. The limit holds over tens of milliseconds, so that a step of light and heavy kernels is
@@ -124,7 +124,8 @@ class Supply:
     def joules(self, load: Load, clock: Floats, busy_s: Floats, period_s: Floats) -> Floats:
         """Of a step of that period at a clock [points]."""
         known = self.known
-        running = known.busy_w * self._highest * clock * busy_s + load.chip_j
+        awake = known.clocked_w * period_s + known.busy_w * busy_s
+        running = awake * self._highest * clock + load.chip_j
         return (
             known.idle_w * period_s
             + running * self.volts(clock)
