@@ -34,7 +34,7 @@ def test_a_step_takes_the_energy_that_was_measured(card: str, case: Measured) ->
     p = predicted(case, card)
     assert p.joules is not None and p.power is not None
     joules = case.seconds * case.watts
-    assert p.joules == pytest.approx(joules, rel=0.08)
+    assert p.joules == pytest.approx(joules, rel=0.12)
     assert p.period_s == pytest.approx(case.seconds, rel=0.07)
     assert p.power_limited == case.limited
     assert p.power.clock_hz == pytest.approx(case.clock_hz, rel=0.13)
