@@ -189,7 +189,7 @@ PICOJOULES = {
 }  # fmt: skip
 """Where the search begins."""
 IDLE_W = 75.0
-"""Without a process: 74 to 76 W in public listings of nvidia-smi for H200s, 64 for an H100."""
+"""Without a process: 74 to 76 W in public listings of nvidia-smi of H200s, 64 of an H100."""
 RANDOM = "random"
 """How many times as much a product of independent random numbers takes as one of a network's."""
 WITH_STEPS = "h200_sxm"
