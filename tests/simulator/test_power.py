@@ -23,7 +23,8 @@ WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # products alone
 
 MADE_UP = Energies(
     gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, clocked_w=0, busy_w=0,
-    tensor_j_per_flop={}, tensor_w=0, vector_j_per_flop={}, instruction_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
+    tensor_j_per_flop={}, tensor_w=0,
+    vector_j_per_flop={}, instruction_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
     launch_j=0, volts=((0.1, 0.55), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), held=1.0,
     interval=(0.9, 1.1),
 )  # fmt: skip
