@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from simulator.engines import dram_reach, l2_bytes_per_s, units_of
 from simulator.hardware import GPU, gpus
-from simulator.profiles import Profile, Tiles
+from simulator.profiles import Profile, Tiles, Traffic
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +40,12 @@ _COPYING = "gemm_tensor_half_4"
 _LEAST_SIDE = 64
 """Of a tile of cuBLAS's kernels for Volta to Ada, by their names: `s16816gemm_bf16_64x64` is the
 least. On an A100 and an L40S one row of a few hundred takes as long as 64 (AIConfigurator)."""
+
+
+_OF_BATCHES = {(7, 5): ((64, 64), (64, 128), (32, 128)), (8, 0): ((128, 128),)}
+"""Tiles that cuBLAS takes for batches of products in single precision, by compute capability: 4,404
+of 4,468 and 4,122 of 4,146 of sizes from 2 to 1,000, by the kernels' names (sitar-lab/NeuSight,
+MIT; CUDA 12.1)."""
 
 
 @lru_cache
@@ -59,10 +65,18 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
     # More FLOPs a clock come with kernels of their own, which keep up with them.
-    clocks = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
+    slower = np.minimum(clocks(gpu, measured), there / here)
     ideal = had / (engine * kept * here)
-    both = (ideal**_OVERLAP + (rest / there * clocks) ** _OVERLAP) ** (1 / _OVERLAP)
+    both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
     return both * here * share
+
+
+def clocks(gpu: GPU, measured: GPU | None) -> float:
+    """How many times as long as on the GPU measured what takes as many clocks of a unit takes,
+    spread over all of them."""
+    if measured is None or not _carries(gpu, measured):
+        return 1.0
+    return _clocks(measured) / _clocks(gpu)
 
 
 def issue(gpu: GPU, profile: Profile) -> float:
@@ -72,9 +86,16 @@ def issue(gpu: GPU, profile: Profile) -> float:
     measured, kept = measured_on(profile.gpu), gpu.sustained_vector or 1.0
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return kept
-    if (gpu.compute_capability or (0, 0)) < _VOLTA:
-        return kept
-    return kept * max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
+    return kept * _beside(gpu, measured)
+
+
+def issuing(gpu: GPU, profile: Profile) -> float:
+    """How many times as many clocks of a unit as on the GPU measured the same instructions take:
+    those of a row's block, of whom a part waits for FP32 lanes."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+        return 1.0
+    return max(1.0, 1 / (_lanes(gpu, measured) * _beside(gpu, measured)))
 
 
 def loaded_beside(gpu: GPU, profile: Profile) -> float:
@@ -84,6 +105,13 @@ def loaded_beside(gpu: GPU, profile: Profile) -> float:
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
     return min(1.0, _lanes(gpu, measured))
+
+
+def _beside(gpu: GPU, measured: GPU) -> float:
+    """Instructions that issue for each one on the FP32 lanes."""
+    if (gpu.compute_capability or (0, 0)) < _VOLTA:
+        return 1.0
+    return max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
 
 
 def _lanes(gpu: GPU, measured: GPU) -> float:
@@ -129,6 +157,20 @@ def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
     if found is None or curve not in _BULK:
         return found
     return _without_bulk_loads(found, gpu, profile)
+
+
+def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:
+    """The only tiles that the library takes for batches of a curve's products; none: any."""
+    return _OF_BATCHES.get(gpu.compute_capability or (0, 0), ()) if curve == "gemm_vector" else ()
+
+
+def traffic_of(curve: str, profile: Profile) -> Traffic:
+    """A curve's traffic, that of what it is a variant of where it was not measured, or that of
+    elementwise kernels."""
+    kind = curve
+    while kind not in profile.traffic and "_" in kind:
+        kind = kind.rpartition("_")[0]
+    return profile.traffic.get(kind) or profile.traffic["pointwise"]
 
 
 def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
