@@ -29,7 +29,7 @@ def interval(
     """The ends in seconds of periods [...] in which the GPU is busy and the host works so long. A
     host of the user's own is known."""
     low, high = profile.interval_on(gpu.id, mode)
-    if gpu.id == profile.gpu or driver.id != host().id:
+    if gpu.id == profile.of or driver.id != host().id:
         return period_s * low, period_s * high
     slower = next(times for since, times in _SLOWER if _capability(gpu) >= since)
     least = np.minimum(period_s, np.maximum(busy_s, host_s * _FASTER))

@@ -106,6 +106,7 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
         compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
     compute = compute * _last_wave(of.programs, gpu)
     fixed = traffic.fixed_s + traffic.step_s * of.steps
+    fixed = fixed + (profile.kernel_s if gpu.id == profile.card else 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)
         alone = np.where(limited, of.bytes / (of.rows * traffic.row), 0.0)
