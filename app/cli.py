@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -19,7 +21,9 @@ from app.commands.seek import seek
 from app.commands.sweep import sweep
 from app.commands.whatif import whatif
 from app.commands.whatifs import whatifs
+from app.printable import printable
 from simulator.errors import RidgepointError
+from simulator.networks.watching import WATCH
 
 
 class Commands(TyperGroup):
@@ -27,13 +31,18 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
+        before = WATCH.get()
         try:
             return super().invoke(ctx)
         except RidgepointError as error:
-            typer.echo(f"{typer.style('error:', fg='red', bold=True)} {error}", err=True)
+            typer.echo(
+                f"{typer.style('error:', fg='red', bold=True)} {printable(f'{error}')}", err=True
+            )
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
+        finally:
+            WATCH.set(before)
 
 
 app = typer.Typer(
@@ -123,7 +132,26 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
-    app()
+    if sys.stdout is None and os.name != "nt":  # pyright: ignore[reportUnnecessaryComparison]
+        _stop("standard output is closed: expected a terminal, a file or a pipe; open it")
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _WRITING:
+            raise
+        _stop(f"cannot write to standard output: {error.strerror}; write to another place")
+
+
+_WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)
+
+
+def _stop(message: str) -> NoReturn:
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr.write(f"error: {message}\n")
+    os._exit(2)  # no stream is left to flush
 
 
 if __name__ == "__main__":

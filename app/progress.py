@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from simulator.networks.watching import WATCH
 
 if TYPE_CHECKING:
     from simulator.prediction import Prediction
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 Step = Callable[[str], None]
 
@@ -24,15 +27,23 @@ def shown() -> Generator[Step]:
         with redirect_stdout(sys.stderr):
             yield lambda step: None
         return
-    from rich.console import Console
+    from app.terminal import Terminal
 
-    with Console(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
-        yield lambda step: status.update(f"{step} …")
+    with Terminal(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
+        yield _watching(lambda step: status.update(f"{step} …"))
+
+
+def _watching(step: Step) -> Step:
+    """The same function, told as well where a trace is that takes long."""
+    watch = WATCH.get()
+    if watch is not None:
+        WATCH.set(replace(watch, told=step))
+    return step
 
 
 def counted(step: Step, what: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
     """`predict` that counts its answers aloud: "predicting 12 of 64 points"."""
-    from simulator.scenario import predict
+    from simulator.scenario.scenario import predict
 
     done = 0
 

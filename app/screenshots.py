@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.examples import FIRST
-from app.state.places import FOLDER_VARIABLE
-from app.state.session import ThemeChoice
+from app.explorer.state.places import FOLDER_VARIABLE
+from app.explorer.state.session import ThemeChoice
 
 if TYPE_CHECKING:
+    from app.explorer.window.window import Window
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
-    from app.window.window import Window
 
 SIZES = ((1280, 800), (1920, 1080))
 THEMES: tuple[ThemeChoice, ...] = ("dark", "light")
@@ -42,8 +42,8 @@ def main(folder: Path, workspaces: list[str]) -> int:
 
 def taken(folder: Path, workspaces: list[str]) -> None:
     """Pictures at the scale of this process."""
-    from app.plots.drawing import application
-    from app.window.start import opened
+    from app.explorer.window.start import opened
+    from app.widgets.drawing import application
 
     folder.mkdir(parents=True, exist_ok=True)
     running = application(on_screen=True)

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING  # noqa: E402
 from simulator.errors import InputError, RidgepointError  # noqa: E402
 
 if TYPE_CHECKING:
-    from calibration.log import Log
-    from calibration.measure import Progress
+    from calibration.measure.log import Log
+    from calibration.measure.run import Progress
 
 LIMIT_S = {"quick": 88.0, "full": 595.0}
 FOLDER = Path("ridgepoint-measurements")
@@ -72,11 +72,11 @@ def measure(options: argparse.Namespace) -> None:
     if options.host_only:
         measure_host(options.folder)
         return
-    from calibration import host_index
-    from calibration.bench import GpuBench
-    from calibration.device import Watch, find, versions
-    from calibration.log import Log
-    from calibration.measure import Progress, Sweep, load, planned
+    from calibration.measure import host_index
+    from calibration.measure.bench import GpuBench
+    from calibration.measure.device import Watch, find, versions
+    from calibration.measure.log import Log
+    from calibration.measure.run import Progress, Sweep, load, planned
 
     limit_s = options.seconds or LIMIT_S["quick" if options.quick else "full"]
     device = find()
@@ -124,9 +124,9 @@ def _summarise(log: Log, progress: Progress, complete: bool) -> None:
 
 def measure_host(folder: Path) -> None:
     """Time this host's Python and dispatch into `FOLDER/host.jsonl`."""
-    from calibration import host_index
-    from calibration.device import versions
-    from calibration.log import Log
+    from calibration.measure import host_index
+    from calibration.measure.device import versions
+    from calibration.measure.log import Log
 
     with Log(folder / "host.jsonl", {"gpu": None, **versions()}) as log:
         say(f"{log.found.header['cpu']}: Python and dispatch, on CPU tensors of 256 numbers")

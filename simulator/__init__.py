@@ -15,8 +15,8 @@ from simulator.errors import InputError, RidgepointError
 if TYPE_CHECKING:
     from torch import nn
 
-    from simulator.hardware import GPU
-    from simulator.hosts import Host
+    from simulator.hardware.gpu import GPU
+    from simulator.hardware.host import Host
     from simulator.prediction import Prediction
     from simulator.records import Trace
 
@@ -58,7 +58,7 @@ def predict(
 
     Raises InputError, with what came, what was expected and what to do.
     """
-    from simulator.hardware import gpu as find_gpu
+    from simulator.hardware.gpu import gpu as find_gpu
 
     card = find_gpu(gpu) if isinstance(gpu, str) else gpu
     traced = trace(
@@ -72,11 +72,11 @@ def predict_trace(
     traced: Trace, *, gpu: str | GPU = "h200", host: str | Host | None = None, mode: str = "eager"
 ) -> Prediction:
     """The prediction of a trace made or loaded before; needs no torch."""
-    from simulator.hardware import gpu as find_gpu
-    from simulator.hosts import Host
-    from simulator.hosts import host as find_host
-    from simulator.profiles import learned
-    from simulator.simulate import simulate
+    from simulator.hardware.gpu import gpu as find_gpu
+    from simulator.hardware.host import Host
+    from simulator.hardware.host import host as find_host
+    from simulator.simulate.step import simulate
+    from simulator.timing.profile import learned
 
     card = find_gpu(gpu) if isinstance(gpu, str) else gpu
     driver = host if isinstance(host, Host) else find_host(host)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.hardware import GPU
-from simulator.hosts import Host
-from simulator.memory import Memory, memory
+from simulator.hardware.gpu import GPU
+from simulator.hardware.host import Host
 from simulator.records import Phase, Trace
-from simulator.timeline import Schedule
+from simulator.schedule.memory import Memory, memory
+from simulator.schedule.timeline import Schedule
 
 Regime = Literal["compute", "memory", "overhead"]
 REGIMES: tuple[Regime, ...] = ("compute", "memory", "overhead")

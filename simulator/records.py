@@ -22,7 +22,11 @@ ITEM_BYTES = {
     "float32": 4, "int32": 4, "uint32": 4,
     "float16": 2, "bfloat16": 2, "int16": 2, "uint16": 2,
     "int8": 1, "uint8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1,
-    "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
+    "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1,
+    "complex32": 4, "qint32": 4, "bits16": 2,
+    "qint8": 1, "quint8": 1, "quint4x2": 1, "quint2x4": 1,
+    "bits8": 1, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1,
+    **{f"{kind}{bits}": 1 for kind in ("int", "uint") for bits in range(1, 8)},
 }  # fmt: skip
 """Bytes of one element by dtype, named as torch names it without its `torch.`."""
 

@@ -11,8 +11,8 @@ from app.commands.options import Question, Top, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from simulator.advice import Advice, Advised
-    from simulator.scenario import Scenario
+    from simulator.analysis.advice import Advice, Advised
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-advice", 1
 
@@ -45,8 +45,8 @@ def advise(
 ) -> None:
     """What is worth doing: each what-if tried, ranked by its gain end to end."""
     from app import outputs, progress
-    from app.scenario import subject
-    from simulator.advice import advise as run
+    from app.answers.subject import subject
+    from simulator.analysis.advice import advise as run
 
     written.check()
     scenario = asked.scenario
@@ -54,7 +54,7 @@ def advise(
     with progress.shown() as step:
         found = subject(scenario, step)
         advised = run(scenario, by.value, progress.counted(step, "what-ifs"), prices=prices)
-    from app.report.figures import title
+    from app.answers.figures import title
 
     heading = title(advised.baseline, found)
     if written.json:
@@ -69,7 +69,7 @@ def advise(
         outputs.write("--csv", written.csv, csv_text(COLUMNS, rows))
     if written.png or written.svg:
         from app.plots.advice import AdvicePicture
-        from app.plots.drawing import draw
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: AdvicePicture(theme, advised, heading, top))
     if written.printed:
@@ -78,8 +78,8 @@ def advise(
 
 def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
     """USD an hour by a GPU's id, of "2.5" or "a100=1.8". InputError for what is no price."""
-    from simulator.hardware import gpu
-    from simulator.whatif.setting import setting
+    from simulator.hardware.gpu import gpu
+    from simulator.scenario.setting import setting
 
     found: dict[str, float] = {}
     for text in texts:
@@ -119,14 +119,14 @@ def document(advised: Advised) -> dict[str, Any]:
 
 
 def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from app.quantities import between, percent, seconds
     from app.report.tables import COLOURS
+    from app.terminal import Terminal
 
     base = advised.baseline
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     verdict = Text(
         f"{heading}: {seconds(base.period_s)} a step (80%: "
@@ -172,10 +172,10 @@ _TITLES = {
 def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     from rich.text import Text
 
+    from app.answers.subject import worded
     from app.quantities import between, number, percent, seconds
     from app.report.sides import BETTER
     from app.report.tables import numbers, table, words
-    from app.scenario import worded
 
     shown = table(_TITLES[what])
     words(shown, "what-if, and why")

@@ -43,7 +43,7 @@ def drawn(arguments: Sequence[str], png: Path | None, svg: Path | None, theme: s
     """Run the validation, and draw its outcomes."""
     from app.plots.accuracy import AccuracyPicture
     from app.theme import theme as themed
-    from simulator.hardware import gpu
+    from simulator.hardware.gpu import gpu
 
     look = themed(theme)
     with tempfile.TemporaryDirectory() as folder:

@@ -30,9 +30,9 @@ from app.commands.options import (
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.scenario import Subject
-    from simulator.compare import Comparison
-    from simulator.scenario import Scenario
+    from app.answers.subject import Subject
+    from simulator.analysis.compare import Comparison
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-comparison", 1
 
@@ -63,8 +63,8 @@ def compare(
 ) -> None:  # fmt: skip
     """Up to four scenarios: what each change does, what moved, which regimes flipped."""
     from app import outputs, progress
-    from app.scenario import relabelled, subject
-    from simulator.compare import compare as run
+    from app.answers.subject import relabelled, subject
+    from simulator.analysis.compare import compare as run
 
     written.check()
     given = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)
@@ -87,7 +87,7 @@ def compare(
         outputs.write("--csv", written.csv, csv_text(columns, rows_of(found)))
     if written.png or written.svg:
         from app.plots.compare import ComparePicture
-        from app.plots.drawing import draw
+        from app.widgets.drawing import draw
 
         names = tuple(side.name for side in sides)
         draw(written, lambda theme: ComparePicture(theme, found, names))
@@ -97,7 +97,7 @@ def compare(
 
 def sides_of(words: list[str], variants: list[str], given: Options) -> tuple[Side, ...]:
     """The scenarios that a command line names. InputError for fewer than two or over four."""
-    from simulator.compare import MOST
+    from simulator.analysis.compare import MOST
 
     found: list[Side] = []
     for word in words:
@@ -163,14 +163,15 @@ def retraced(found: Comparison, letters: str) -> str:
 
 
 def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], top: int) -> None:
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.text import Text
 
+    from app.answers.figures import title
     from app.report import sides as shown
     from app.report.compared import ratio
-    from app.report.figures import title
+    from app.terminal import Terminal
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     letters = shown.LETTERS[: len(sides)]
     console.print()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 import platformdirs
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from app import progress
 from app.quantities import seconds
+from app.terminal import Terminal
 from simulator.errors import RidgepointError
+from simulator.networks.extras import unusable
 
 PACKAGES = ("ridgepoint", "torch", "numpy", "msgspec", "typer", "rich", "platformdirs")
 EXTRAS = {
@@ -25,7 +28,7 @@ EXTRAS = {
 
 def examine() -> bool:
     """Print versions and a trial of every part; False where a prediction does not work."""
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
@@ -50,13 +53,29 @@ def examine() -> bool:
         missing = [package for package in packages if not _version(package)]
         remedy = f'{", ".join(missing)} not installed: pip install "ridgepoint[{extra}]"'
         text = remedy if missing else ", ".join(f"{p} {_version(p)}" for p in packages)
+        failure = "" if missing else _failure(extra)
         table.add_row(
-            _state("absent" if missing else "works"),
+            _state("absent" if missing else "does not work" if failure else "works"),
             f"{extra}: {'pictures' if extra == 'gui' else 'networks'}",
-            Text(text),
+            Text(failure or text),
         )
     console.print(table)
     return works
+
+
+_IMPORTED = {"hf": ("torchvision", "transformers"), "timm": ("torchvision", "timm")}
+"""What a network of an extra imports; transformers leaves torchvision to some of its networks."""
+
+
+def _failure(extra: str) -> str:
+    """Why the packages of an extra, all installed, cannot be imported; "" where they can."""
+    for package in _IMPORTED.get(extra, ()):
+        if find_spec(package) is not None:
+            try:
+                import_module(package)
+            except Exception as error:
+                return unusable(extra, package, error)
+    return ""
 
 
 def _state(state: str) -> Text:
@@ -85,26 +104,26 @@ def _trials() -> dict[str, tuple[bool, str]]:
 
 
 def _gpus() -> str:
-    from simulator.hardware import gpus
+    from simulator.hardware.gpu import gpus
 
     return f"{len(gpus())} known"
 
 
 def _profile() -> str:
-    from simulator.profiles import profile
+    from simulator.timing.profile import profile
 
     found = profile()
     return f"{found.id}: {found.source}"
 
 
 def _hosts() -> str:
-    from simulator.hosts import host, hosts
+    from simulator.hardware.host import host, hosts
 
     return ", ".join(host(name).id for name in hosts())
 
 
 def _prediction() -> str:
-    from app.scenario import Scenario, predict, subject
+    from app.answers.subject import Scenario, predict, subject
 
     asked = Scenario("mlp-tiny")
     p = predict(asked, subject(asked))

@@ -8,10 +8,15 @@ from typing import Annotated
 import typer
 
 from app.commands.options import Opening, Theme, expanded
-from app.display import INSTEAD, need_display
 from app.plots import QT, need_qt
+from app.widgets.display import INSTEAD, need_display
 
-_BEFORE_QT = ("app.examples", "app.background.answer", "app.formulas.step", "simulator.advice")
+_BEFORE_QT = (
+    "app.examples",
+    "app.answers.answer",
+    "app.formulas.step",
+    "simulator.analysis.advice",
+)
 """What needs no Qt comes first: Qt reads the source of each module that is imported after it, which
 took a sixteenth of the start."""
 
@@ -26,6 +31,6 @@ def explore(
         import_module(name)
     need_qt("the explorer needs", f", {INSTEAD}", QT)
     need_display()
-    from app.window.start import run
+    from app.explorer.window.start import run
 
     raise typer.Exit(run(wanted, theme.value if theme else None))

@@ -31,7 +31,7 @@ def export_kernel(
     from app.report import exported
     from simulator.errors import InputError
     from simulator.kernel_source import find
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     target = output or "kernel.py"
     if group is None and output is not None:
@@ -58,6 +58,6 @@ def export_kernel(
         if target != outputs.STDOUT:
             typer.echo(f"{target}: run it where there is a GPU, or with TRITON_INTERPRET=1 --check")
         return
-    from rich.console import Console
+    from app.terminal import Terminal
 
-    exported.show(Console(highlight=False), groups, top)
+    exported.show(Terminal(highlight=False), groups, top)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from app.quantities import data, number, scaled, seconds
-from simulator.hardware import GPU
+from app.terminal import Terminal
+from simulator.hardware.gpu import GPU
 
 
 def _table(*columns: str, **options: Any) -> Table:
@@ -22,13 +22,13 @@ def _table(*columns: str, **options: Any) -> Table:
     return table
 
 
-def _console() -> Console:
-    return Console(highlight=False)
+def _console() -> Terminal:
+    return Terminal(highlight=False)
 
 
 def all_gpus() -> None:
     """Every GPU in a row, with what decides between them."""
-    from simulator.hardware import gpus
+    from simulator.hardware.gpu import gpus
 
     table = _table("id")
     table.add_column("name", no_wrap=True, overflow="ellipsis")
@@ -63,7 +63,7 @@ _UNITS = (
 
 def one_gpu(name: str) -> None:
     """All figures of a GPU, each with its source."""
-    from simulator.hardware import gpu as find
+    from simulator.hardware.gpu import gpu as find
 
     gpu = find(name)
     sources = list(dict.fromkeys(gpu.sources.values()))
@@ -151,7 +151,7 @@ def _plain(value: Any) -> str:
 
 def all_hosts() -> None:
     """Every host with the seconds that its work takes."""
-    from simulator.hosts import host, hosts
+    from simulator.hardware.host import host, hosts
 
     console = _console()
     for name in hosts():

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simulator.errors import InputError
+from simulator.networks.watching import DEFAULT_LIMIT_S, WATCH, Watch
 
 if TYPE_CHECKING:
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 
 class Dtype(StrEnum):
@@ -119,6 +120,10 @@ DataSizes = Annotated[
         "--data-size", metavar="OP=N", help="What a data-dependent op gives: nonzero=640."
     ),
 ]
+TimeLimit = Annotated[
+    float,
+    typer.Option("--time-limit", min=0, metavar="SECONDS", help="How long one trace may take."),
+]
 With = Annotated[
     list[str] | None,
     typer.Option("--with", metavar='"+WHAT-IF…"', help="A variant: the same with these what-ifs."),
@@ -166,8 +171,10 @@ def question(
     gpu: Gpu = None, host: Host = None, batch: Batch = None, seq: Seq = None,
     dtype: Precision = None, train: Train = None, optimizer: OptimizerName = None,
     mode: Driven = None, size: Sizes = None, data_size: DataSizes = None,
+    time_limit: TimeLimit = DEFAULT_LIMIT_S,
 ) -> Question:  # fmt: skip
     """What the shared options ask."""
+    WATCH.set(Watch(time_limit))
     words = [word for word in (network, *(whatifs or [])) if word is not None]
     names = [word for word in words if not word.startswith("+")]
     given = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size)
@@ -222,13 +229,13 @@ class Options:
 
     def of(self, network: str) -> Scenario:
         """The scenario of a network."""
-        from simulator.scenario import Scenario
+        from simulator.scenario.scenario import Scenario
 
         return Scenario(network, **self.fields)
 
     def applied(self, path: str) -> Scenario:
         """The scenario of a file with these options in place of its own."""
-        from simulator.scenario import load
+        from simulator.scenario.scenario import load
 
         found = load(path)
         fields = dict(self.fields)
@@ -244,7 +251,7 @@ def options(
     data_size: list[str] | None,
 ) -> Options:  # fmt: skip
     """The options that were given, as fields of a scenario."""
-    from app.scenario import data_sizes, sizes
+    from app.answers.subject import data_sizes, sizes
 
     fields = {
         "gpu": gpu, "host": host, "batch": batch, "seq": seq, "dtype": dtype and dtype.value,

@@ -11,7 +11,7 @@ from app.commands.options import Question, SaveScenario, Top, expanded
 
 if TYPE_CHECKING:
     from simulator.records import Trace
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 
 @expanded
@@ -43,22 +43,24 @@ def predict(
     ] = False,
 ) -> None:
     """How long a step takes, why, and whether it fits."""
-    from app import outputs, progress, scenario
-    from simulator.overlay import overlay
-    from simulator.profiler_trace import read
+    from app import outputs, progress
+    from app.answers import subject
+    from simulator.measured.overlay import overlay
+    from simulator.measured.profiler_trace import read
 
     texts = {"--json": json, "--csv": csv, "--chrome-trace": chrome_trace,
              "--save-trace": save_trace, "--save-scenario": save_scenario,
              "--html": html}  # fmt: skip
     outputs.check_all(texts, {})
+    check_trace_name("--save-trace", save_trace)
     wanted = asked.scenario
     for option, given in (("--explain-fusion", explain_fusion), ("--exact", exact)):
         if given:
             _need_compiled(option, wanted)
     profiled = read(measured) if measured else None
     with progress.shown() as step:
-        found = scenario.subject(wanted, step)
-        p = (scenario.predict_exactly if exact else scenario.predict)(wanted, found, step)
+        found = subject.subject(wanted, step)
+        p = (subject.predict_exactly if exact else subject.predict)(wanted, found, step)
     laid = overlay(p, profiled) if profiled else None
     if json:
         from app.report.exports import as_json
@@ -73,7 +75,7 @@ def predict(
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, found))
     if html:
-        from app.commands.command_line import as_command
+        from app.answers.as_command import as_command
         from app.html.page import as_html
 
         outputs.write("--html", html, as_html(p, found, as_command(wanted)))
@@ -81,11 +83,10 @@ def predict(
         write_trace("--save-trace", save_trace, found.trace)
     write_scenario(save_scenario, wanted)
     if outputs.STDOUT not in texts.values():
-        from rich.console import Console
-
         from app.report.render import show
+        from app.terminal import Terminal
 
-        console = Console(highlight=False)
+        console = Terminal(highlight=False)
         show(console, p, found, top)
         if laid:
             from app.report.measured import show as show_measured
@@ -100,7 +101,7 @@ def predict(
 def _need_compiled(option: str, wanted: Scenario) -> None:
     from simulator.errors import InputError
     from simulator.modes import compiles
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     found = setting(wanted)
     if not compiles(found.mode) and not found.fusion:
@@ -118,16 +119,33 @@ def trace(
     ],
 ) -> None:
     """Write down a network's ops, to be predicted later without torch."""
-    from app import outputs, progress, scenario
+    from app import outputs, progress
+    from app.answers import subject
 
     outputs.check("--output", output)
+    check_trace_name("--output", output)
     wanted = asked.scenario
     with progress.shown() as step:
-        found = scenario.subject(wanted, step)
+        found = subject.subject(wanted, step)
     write_trace("--output", output, found.trace)
     if output != outputs.STDOUT:
         ops = len(found.trace.ops)
         typer.echo(f"{output}: {ops:,} ops of {found.name}, as on {found.trace.gpu}")
+
+
+_TRACES = (".json", ".rpt", ".msgpack")
+
+
+def check_trace_name(option: str, target: str | None) -> None:
+    """InputError for a name by which a saved trace would not be known again."""
+    from app import outputs
+    from simulator.errors import InputError
+
+    if target not in (None, outputs.STDOUT) and Path(target).suffix not in _TRACES:
+        raise InputError(
+            f"{option} {target}: ends in {Path(target).suffix or 'no suffix'!r}: expected "
+            ".rpt.json (text) or .rpt (msgpack); rename it"
+        )
 
 
 def write_trace(option: str, target: str, trace: Trace) -> None:
@@ -135,7 +153,7 @@ def write_trace(option: str, target: str, trace: Trace) -> None:
     from tempfile import TemporaryDirectory
 
     from app import outputs
-    from simulator.trace_file import save
+    from simulator.formats.trace_file import save
 
     if target != outputs.STDOUT:
         save(trace, target)
@@ -146,10 +164,10 @@ def write_trace(option: str, target: str, trace: Trace) -> None:
         outputs.write(option, target, path.read_text("utf-8") + "\n")
 
 
-def write_scenario(target: str | None, scenario: Scenario) -> None:
+def write_scenario(target: str | None, subject: Scenario) -> None:
     """A scenario as its TOML file, or to standard output."""
     if target:
         from app import outputs
-        from simulator.whatif.scenario_file import text
+        from simulator.scenario.scenario_file import text
 
-        outputs.write("--save-scenario", target, text(scenario))
+        outputs.write("--save-scenario", target, text(subject))

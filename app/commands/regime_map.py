@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.commands.axes import Line
-    from simulator.regimes import RegimeMap
-    from simulator.scenario import Scenario
-    from simulator.sweep import Sweep
+    from app.answers.axes import Line
+    from simulator.analysis.regimes import RegimeMap
+    from simulator.analysis.sweep import Sweep
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-map", 1
 _AXIS = "batch, seq=16:512, bandwidth=0.5:4, gpu=h100,h200, or any what-if or size."
@@ -51,8 +51,8 @@ def regime_map(
 ) -> None:  # fmt: skip
     """Which regime rules over two axes, with the boundaries between them."""
     from app import outputs, progress
-    from app.commands.axes import line
-    from app.scenario import heading_of, subject
+    from app.answers.axes import line
+    from app.answers.subject import heading_of, subject
 
     written.check()
     scenario = asked.scenario
@@ -74,8 +74,8 @@ def regime_map(
         rows = rows_of(mapped)
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
     if written.png or written.svg:
-        from app.plots.drawing import draw
         from app.plots.regime_map import MapPicture
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: MapPicture(theme, mapped, heading))
     if written.printed:
@@ -93,8 +93,8 @@ def mapped_over(
 ) -> Mapped:
     """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
     where nothing has an answer."""
-    from simulator.regimes import map_of
-    from simulator.sweep import sweep
+    from simulator.analysis.regimes import map_of
+    from simulator.analysis.sweep import sweep
 
     if x.name == y.name:
         raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
@@ -134,15 +134,15 @@ def document(mapped: Mapped, heading: str) -> dict[str, Any]:
 
 
 def _show(mapped: Mapped, heading: str) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from app.quantities import plain, seconds
     from app.report.tables import BLOCKS, COLOURS, legend
+    from app.terminal import Terminal
     from simulator.prediction import REGIMES
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     found = mapped.map
 

@@ -16,9 +16,9 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.progress import Step
-    from simulator.along import Figures, Watch
-    from simulator.scenario import Scenario
-    from simulator.seek import Sought
+    from simulator.analysis.along import Figures, Watch
+    from simulator.analysis.seek import Sought
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-seek", 1
 
@@ -74,9 +74,9 @@ def seek(
 ) -> None:  # fmt: skip
     """The batch that fits, leaves overhead or meets a goal; the rate that flips the regime."""
     from app import outputs, progress
-    from app.report.figures import title
-    from app.scenario import subject
-    from simulator.scenario import predict
+    from app.answers.figures import title
+    from app.answers.subject import subject
+    from simulator.scenario.scenario import predict
 
     written.check(save_scenario=save_scenario)
     scenario = asked.scenario
@@ -104,8 +104,8 @@ def seek(
         rows = [entry(search) for search in searches]
         outputs.write("--csv", written.csv, csv_text(list(rows[0]), rows))
     if written.png or written.svg:
-        from app.plots.drawing import draw
         from app.plots.seek import SeekPicture
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: SeekPicture(theme, searches, heading, base))
     if searches[0].sought:
@@ -123,8 +123,8 @@ def searches_of(
 ) -> list[Search]:  # fmt: skip
     """The goals of a command line; without one, those that need no figure."""
     from app.quantities import count_of, seconds
-    from simulator import seek as seeking
-    from simulator.sweep import axis as axis_of
+    from simulator.analysis import seek as seeking
+    from simulator.analysis.sweep import axis as axis_of
 
     found: list[Search] = []
     asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
@@ -236,7 +236,7 @@ def entry(search: Search) -> dict[str, Any]:
 
 def document(searches: list[Search], heading: str) -> dict[str, Any]:
     """The answers as data, each with the command that predicts it."""
-    from simulator.advice import command
+    from simulator.analysis.advice import command
 
     rows: list[dict[str, Any]] = []
     for search in searches:
@@ -261,13 +261,13 @@ def shown_value(search: Search) -> str:
 
 
 def _show(searches: list[Search], heading: str) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from app.quantities import between, seconds
     from app.report.tables import numbers, regime_text, table, words
+    from app.terminal import Terminal
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     console.print()
     console.print(Text(heading, "bold"), width=width)

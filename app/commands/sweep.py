@@ -14,12 +14,12 @@ from app.commands.options import Question, With, Written, changed, expanded, wha
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.commands.axes import Line
+    from app.answers.axes import Line
     from app.progress import Step
-    from simulator.along import Figures, Watch
-    from simulator.regimes import Shift
-    from simulator.scenario import Scenario
-    from simulator.sweep import Sweep
+    from simulator.analysis.along import Figures, Watch
+    from simulator.analysis.regimes import Shift
+    from simulator.analysis.sweep import Sweep
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-sweep", 1
 MOST_VARIANTS = 3
@@ -53,8 +53,8 @@ class Swept:
 def sweep(asked: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
     """Time, throughput and shares against batch, sequence or any axis."""
     from app import outputs, progress
-    from app.commands.axes import line
-    from app.scenario import heading_of, subject
+    from app.answers.axes import line
+    from app.answers.subject import heading_of, subject
 
     written.check()
     scenario = asked.scenario
@@ -78,8 +78,8 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
         columns = list(rows[0])
         outputs.write("--csv", written.csv, csv_text(columns, rows))
     if written.png or written.svg:
-        from app.plots.drawing import draw
         from app.plots.sweep import SweepPicture
+        from app.widgets.drawing import draw
 
         draw(written, lambda theme: SweepPicture(theme, found, heading))
     if written.printed:
@@ -88,7 +88,7 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
 
 def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
     """Predict it all. InputError where no point has an answer."""
-    from simulator.sweep import sweep as run
+    from simulator.analysis.sweep import sweep as run
 
     total = len(axis.values) * len(variants)
 
@@ -111,7 +111,7 @@ def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: N
 
 def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
     """Where the regime changes between neighbouring points; `watch` is told what was tried."""
-    from simulator.regimes import next_shift
+    from simulator.analysis.regimes import next_shift
 
     if not axis.numeric:
         return ()
@@ -152,13 +152,14 @@ def document(found: Swept, heading: str) -> dict[str, Any]:
 
 
 def _show(found: Swept, heading: str) -> None:
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.text import Text
 
     from app.report.tables import COLOURS, legend
+    from app.terminal import Terminal
     from simulator.prediction import REGIMES
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     console.print()
     console.print(Text(f"{heading}, over {found.line.name}", "bold"), width=width)
@@ -198,7 +199,7 @@ def _table(found: Swept, index: int) -> Any:
         if row["refused"]:
             shown.add_row(label, Text("–", "dim"), "", "", "", Text("no answer", "yellow"), "")
             continue
-        memory = Text(data(row["peak_memory_bytes"]), "" if row["fits"] else "bold red")
+        memory = Text(data(row["memory_bytes"]), "" if row["fits"] else "bold red")
         shares: Shares = {regime: row[regime] for regime in REGIMES}
         shown.add_row(
             label, seconds(row["period_s"]),

@@ -8,9 +8,9 @@ from app.commands.options import Question, SaveScenario, Top, Written, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.scenario import Subject
-    from simulator.compare import Waterfall
-    from simulator.scenario import Scenario
+    from app.answers.subject import Subject
+    from simulator.analysis.compare import Waterfall
+    from simulator.scenario.scenario import Scenario
 
 FORMAT, VERSION = "ridgepoint-whatif", 1
 
@@ -21,8 +21,8 @@ def whatif(
 ) -> None:
     """What changes would bring: before, after, each alone and all together."""
     from app import outputs, progress
-    from app.scenario import relabelled, subject
-    from simulator.compare import waterfall
+    from app.answers.subject import relabelled, subject
+    from simulator.analysis.compare import waterfall
 
     written.check(save_scenario=save_scenario)
     before, after, idle = sides_of(asked)
@@ -41,9 +41,9 @@ def whatif(
         rows = [step_row(fall, i) for i in range(len(fall.steps))]
         outputs.write("--csv", written.csv, csv_text(STEP_COLUMNS, rows))
     if written.png or written.svg:
-        from app.plots.drawing import draw
+        from app.answers.figures import title
         from app.plots.waterfall import WaterfallPicture
-        from app.report.figures import title
+        from app.widgets.drawing import draw
 
         heading = title(fall.a, subjects[0])
         draw(written, lambda theme: WaterfallPicture(theme, fall, heading, ("as asked", "changed")))
@@ -91,12 +91,12 @@ def document(fall: Waterfall, subjects: tuple[Subject, Subject]) -> dict[str, An
 def _show(
     fall: Waterfall, subjects: tuple[Subject, Subject], idle: tuple[str, ...], top: int
 ) -> None:
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.text import Text
 
+    from app.answers.figures import notes, title
     from app.quantities import seconds
     from app.report.compared import ratio
-    from app.report.figures import notes, title
     from app.report.render import note_list
     from app.report.sides import (
         BETTER,
@@ -107,8 +107,9 @@ def _show(
         steps_table,
     )
     from app.report.trade import trade_text
+    from app.terminal import Terminal
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     width = min(console.width, 120)
     verdict = Text(f"{title(fall.a, subjects[0])}: ", "bold")
     verdict.append(f"{seconds(fall.a.period_s)} → {seconds(fall.b.period_s)} a step, ")

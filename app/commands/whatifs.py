@@ -18,8 +18,8 @@ def whatifs(
 ) -> None:
     """The what-ifs: what can be changed, and within which bounds."""
     from app import outputs
+    from simulator.scenario.registry import named
     from simulator.whatif import whatifs as every
-    from simulator.whatif.registry import named
 
     outputs.check("--json", json)
     found = [named(name.removeprefix("+").replace("-", "_"))] if name else list(every())
@@ -76,11 +76,12 @@ def bound(value: float) -> str:
 
 
 def _show(found: list[WhatIf]) -> None:
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from app.terminal import Terminal
+
+    console = Terminal(highlight=False)
     width = min(console.width, 100)
     group = ""
     for each in found:

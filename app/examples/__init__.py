@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from simulator.errors import InputError
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario
-from simulator.whatif.lines import Line
-from simulator.whatif.seen import seen
-from simulator.whatif.setting import Ask, setting
-from simulator.whatif.tracing_ask import give
+from simulator.scenario.gpu_class import seen
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import Ask, setting
+from simulator.scenario.trace_families import Line
+from simulator.scenario.trace_source import give
 
 FOLDER = Path(__file__).parent
 FIRST = Scenario("bert-base", gpu="h200", batch=64, seq=128, dtype="bf16")
@@ -47,7 +47,7 @@ def _usual() -> Iterator[Scenario]:
 def _of_lessons() -> Iterator[Scenario]:
     """Every scenario that a packaged lesson asks of a network."""
     from app.lessons import packaged
-    from simulator.sweep import axis
+    from simulator.analysis.sweep import axis
 
     for lesson in packaged():
         yield from (side.scenario for side in lesson.sides)

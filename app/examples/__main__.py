@@ -7,7 +7,7 @@ import time
 from tempfile import TemporaryDirectory
 
 from app.examples import asks, file, line
-from simulator.whatif.tracing_ask import keep_on_disk, make, stored_families
+from simulator.scenario.trace_source import keep_on_disk, make, stored_families
 
 
 def main(names: list[str]) -> None:

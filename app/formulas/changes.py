@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.formulas.formula import Formula
 from app.quantities import change, data, number, percent, seconds, signed_seconds
-from simulator.compare import Step, Waterfall
+from simulator.analysis.compare import Step, Waterfall
 
 
 def from_a_to_b(fall: Waterfall) -> Formula:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from app.formulas.formula import Formula
 from app.quantities import data, percent, scaled, seconds
-from app.views.ops.launch_groups import Groups
+from app.scenes.op_table import Groups
 from simulator.prediction import REGIMES
 
 Row = Callable[[Groups, int], Formula]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
 from app.quantities import data, number, percent, scaled, seconds
-from app.views.factory.figures import Factory
+from app.scenes.factory import Factory
 
 
 def building(f: Factory, name: str) -> Formula:

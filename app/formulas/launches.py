@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.formulas.formula import Formula
 from app.quantities import data, number, percent, scaled, seconds
-from app.views.launches import Alike
+from app.scenes.launches import Alike
 from simulator.prediction import Prediction
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.answers.figures import memory_parts
 from app.formulas.formula import Formula
 from app.quantities import data, percent
-from app.report.figures import memory_parts
 from simulator.prediction import Prediction
 
 

@@ -10,7 +10,7 @@ from simulator.prediction import REGIMES
 
 
 def time_at(where: str, at: Mapping[str, float]) -> Formula:
-    """The time of a step, from the columns of `simulator.sweep` at a point."""
+    """The time of a step, from the columns of `simulator.analysis.sweep` at a point."""
     period, busy = at["period_s"], at["gpu_busy_s"]
     return Formula(
         f"Time at {where}", "time in which a kernel runs + waiting",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.background.answer import Along, Answer
+from app.answers.answer import Along, Answer
+from app.answers.figures import causes
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
 from app.quantities import between, number, percent, scaled, seconds
-from app.report.figures import causes
 from simulator.prediction import REGIMES
 
 _TIERS = {

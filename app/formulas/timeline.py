@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from app.answers.figures import causes
 from app.formulas.formula import Formula
 from app.quantities import data, percent, plain, scaled, seconds
-from app.report.figures import causes
-from simulator.hosts import COUNTS
-from simulator.issued import issued
+from simulator.hardware.host import COUNTS
 from simulator.prediction import Prediction
+from simulator.schedule.launch_plan import issued
 
 _MOST = 4
 

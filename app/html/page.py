@@ -7,9 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from app import quantities as q
-from app.html import roofline, timeline
-from app.report.exports import summary
-from app.report.figures import (
+from app.answers.figures import (
     causes,
     idle_sentence,
     memory_parts,
@@ -20,9 +18,11 @@ from app.report.figures import (
     unmodelled,
     verdict,
 )
-from app.report.groups import kernel_groups, module_groups
+from app.answers.groups import kernel_groups, module_groups
+from app.answers.subject import Subject
+from app.html import roofline, timeline
+from app.report.exports import summary
 from app.report.render import assumed
-from app.scenario import Subject
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import atan2, degrees, pi, sqrt
 
 from app.quantities import number, percent, scaled, seconds
-from app.views.launches import Alike, alike
-from app.views.roofline.scene import Roof, ends, roof
-from app.views.scale import Scale
+from app.scenes.launches import Alike, alike
+from app.scenes.pixel_scale import Scale
+from app.scenes.roofline import Roof, ends, roof
 from simulator.prediction import Prediction
 
 WIDTH, HEIGHT = 1080, 380

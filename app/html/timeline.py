@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.quantities import percent, seconds
-from app.views.scale import Scale
-from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, visible
+from app.scenes.pixel_scale import Scale
+from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Slices, lanes, visible
 from simulator.prediction import Prediction
 
 WIDTH = 1080

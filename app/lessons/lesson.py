@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 Choose = Literal["", "regime", "fastest"]
 

@@ -13,11 +13,11 @@ from app.lessons.lesson import Lesson, Line
 from app.lessons.placeholders import PLACE, SHIFT, place
 from app.lessons.words import NAMES, WORDS, Word
 from app.quantities import faster, number, plain, trimmed
+from simulator.analysis.regimes import next_shift
+from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.regimes import next_shift
-from simulator.scenario import Scenario, predict
-from simulator.sweep import axis, sweep
+from simulator.scenario.scenario import Scenario, predict
 
 Cancelled = Callable[[], bool]
 Floats = NDArray[np.float64]

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from app.answers.figures import PRODUCTS
+from app.answers.groups import short_dtype
 from app.quantities import count_of, data, number, percent, plain, scaled, seconds
-from app.report.figures import PRODUCTS
-from app.report.groups import short_dtype
-from simulator.engines import peak_flops_per_s
 from simulator.prediction import Prediction
+from simulator.timing.rates import peak_flops_per_s
 
 Figure = Callable[[Prediction], float]
 Follows = Literal[-1, 0, 1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from app.answers.subject import Scenario, predict, subject
 from app.progress import shown
 from app.report.render import show
-from app.scenario import Scenario, predict, subject
 
 TITLE = "ridgepoint predict llama3-1b --batch 1 --seq 1024 --dtype bf16 --train"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from app.plots.marks import Mark
 from app.plots.picture import Picture
-from app.plots.scale import decade_ticks, place
 from app.quantities import scaled, seconds, trimmed
+from app.scenes.ticks import decade_ticks, place
 from app.theme import CURVE_WIDTH, LABEL_PX, Theme
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.prediction import Regime
 
 Row = dict[str, Any]

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFontMetricsF
 
-from app.plots.faces import font
+from app.answers.subject import worded
 from app.plots.lines import Stroke, polyline
 from app.plots.marks import Area, rectangle
 from app.plots.picture import Picture
 from app.quantities import percent, seconds
-from app.scenario import worded
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.fonts import font
 
 if TYPE_CHECKING:
-    from simulator.advice import Advice, Advised
+    from simulator.analysis.advice import Advice, Advised
 
 WIDE_PX, _ROW_PX, _LINE_PX, _HEAD_PX = 1160, 46, 16, 96
 _TO = 1.9  # of the axis of shares: the bars end at 1, words stand to their right

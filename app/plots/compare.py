@@ -11,7 +11,7 @@ from app.report.sides import LETTERS
 from app.theme import BODY_PX, Theme
 
 if TYPE_CHECKING:
-    from simulator.compare import Comparison
+    from simulator.analysis.compare import Comparison
 
 
 class ComparePicture(Picture):

@@ -11,8 +11,8 @@ import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
-from app.plots.patterns import DOTS_PX, HATCH_PX, fill_pattern, mark_path, polygon
 from app.theme import Theme
+from app.widgets.patterns import DOTS_PX, HATCH_PX, fill_pattern, mark_path, polygon
 from simulator.prediction import Regime
 
 __all__ = [

@@ -11,9 +11,8 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPen
 from PySide6.QtSvg import QSvgGenerator
 
-from app.plots.faces import font
 from app.plots.lines import Rule, Stroke, polyline
-from app.plots.scale import Ticks
+from app.scenes.ticks import Ticks
 from app.theme import (
     FIGURE_PX,
     GRID_WIDTH,
@@ -21,6 +20,7 @@ from app.theme import (
     SUPPORT_PX,
     Theme,
 )
+from app.widgets.fonts import font
 
 PIXEL_RATIO = 2
 LEFT_PX = 66

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPainterPath
 
-from app.plots.field import Across, across, middle
 from app.plots.lines import Stroke, polyline
-from app.plots.map_field import map_field
 from app.plots.marks import Area, Mark, fill_pattern
 from app.plots.picture import Picture
-from app.plots.scale import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.quantities import data, seconds, trimmed
+from app.scenes.field import Across, across, middle
+from app.scenes.map_field import map_field
+from app.scenes.ticks import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.theme import BODY_PX, CASING_WIDTH, CEILING_WIDTH, LABEL_PX, Theme
 from simulator.prediction import REGIMES, Regime
-from simulator.whatif.setting import setting
+from simulator.scenario.setting import setting
 
 if TYPE_CHECKING:
     from app.commands.regime_map import Mapped

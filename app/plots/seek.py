@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from app.plots.lines import Rule
 from app.plots.marks import Mark
 from app.plots.picture import Picture
-from app.plots.scale import decade_ticks, factor_ticks, near_ticks, place
 from app.plots.shares import stacked
 from app.quantities import count_of, data, percent, scaled, seconds, trimmed
+from app.scenes.ticks import decade_ticks, factor_ticks, near_ticks, place
 from app.theme import BODY_PX, CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme
 from simulator.prediction import REGIMES, Prediction
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.plots.marks import Area, polygon, rectangle
-from app.plots.patterns import STACK
 from app.plots.picture import Picture
+from app.widgets.patterns import STACK
 from simulator.prediction import REGIMES
 
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from app.plots.lines import Rule
 from app.plots.marks import Area, Mark, polygon, rectangle
 from app.plots.picture import Picture
-from app.plots.scale import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.plots.shares import stacked
 from app.quantities import number, plain, seconds_unit
+from app.scenes.ticks import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.theme import CURVE_WIDTH, SECOND_WIDTH, SUPPORT_PX, Theme
 from simulator.prediction import REGIMES
 
 if TYPE_CHECKING:
     from app.commands.sweep import Swept
-    from simulator.sweep import Sweep
+    from simulator.analysis.sweep import Sweep
 
 
 _NO_SHIFT = "no regime shift in this range"

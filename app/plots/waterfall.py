@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from app.plots.lines import Stroke, polyline
 from app.plots.marks import Area, Mark, rectangle
-from app.plots.patterns import STACK
 from app.plots.picture import Picture
-from app.plots.scale import linear_ticks
-from app.plots.waterfall_words import broken, highest_s
 from app.quantities import between, change, number, plain, seconds, seconds_unit
+from app.scenes.ticks import linear_ticks
+from app.scenes.waterfall import broken, highest_s
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.patterns import STACK
 from simulator.prediction import Prediction
 
 if TYPE_CHECKING:
-    from simulator.compare import Step, Waterfall
+    from simulator.analysis.compare import Step, Waterfall
 
 WIDE = 0.4
 _ABOUT = "Each step after those to its left, re-simulated; they add up"

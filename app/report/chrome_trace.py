@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app.report.figures import title
-from app.scenario import Subject
+from app.answers.figures import title
+from app.answers.subject import Subject
 from simulator.prediction import Kernel, Prediction
 
 HOST, GPU = 1, 2

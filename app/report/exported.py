@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from app.answers.subject import Progress, Subject, heading_of, predict, subject
 from app.quantities import cut, seconds
 from app.report.tables import numbers, table
-from app.scenario import Progress, Subject, heading_of, predict, subject
 from simulator.errors import InputError
 from simulator.fusion import Fused
 from simulator.kernel_source import Candidate, Told, candidates, fused_group, kernel, source
@@ -19,7 +19,7 @@ from simulator.kernel_source.exportable import alone_s, compiled
 from simulator.prediction import Prediction
 
 if TYPE_CHECKING:
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 IRREGULAR = ((3, 13), (2, 37))
 """Batch and sequence of the cases that the kernel is checked on besides: no block divides them."""

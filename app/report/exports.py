@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from app.report.figures import totals
+from app.answers.figures import totals
+from app.answers.subject import Subject
 from app.report.measured import rows
-from app.scenario import Subject
-from simulator.overlay import Overlay
+from simulator.measured.overlay import Overlay
 from simulator.prediction import REGIMES, Kernel, Prediction
 
 FORMAT, VERSION = "ridgepoint-prediction", 1

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from app.quantities import cut, data, scaled, seconds
 from app.report.tables import numbers, table, words
-from app.views.launches import starred
-from simulator.fusion.explain import Again, Explanation, explain
+from app.scenes.launches import starred
+from simulator.analysis.fusion_report import Again, Explanation, explain
 from simulator.prediction import Prediction
 
 _WIDE = 110

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from app.answers.groups import shape_of
 from app.quantities import change, cut, number, percent, seconds
-from app.report.groups import shape_of
-from simulator.overlay import Overlay, Pair
+from simulator.measured.overlay import Overlay, Pair
 from simulator.prediction import Regime
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from app.quantities import count_of, cut, data, percent, scaled, seconds
-from app.report.figures import (
+from app.answers.figures import (
     Totals,
     idle_sentence,
     memory_parts,
@@ -18,9 +17,10 @@ from app.report.figures import (
     unmodelled,
     verdict,
 )
-from app.report.groups import kernel_groups, module_groups
+from app.answers.groups import kernel_groups, module_groups
+from app.answers.subject import Subject
+from app.quantities import count_of, cut, data, percent, scaled, seconds
 from app.report.tables import COLOURS, legend, numbers, shares_bar, table
-from app.scenario import Subject
 from simulator.prediction import Prediction
 
 _WIDE = 100

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from app.answers.figures import causes
 from app.quantities import (
     between,
     change,
@@ -20,9 +21,8 @@ from app.quantities import (
     signed_seconds,
 )
 from app.report.compared import dram_bytes, per_sample, sample_s
-from app.report.figures import causes
 from app.report.tables import COLOURS, numbers, regime_text, table, words
-from simulator.compare import Moved, Part, Waterfall
+from simulator.analysis.compare import Moved, Part, Waterfall
 from simulator.prediction import REGIMES, Prediction
 
 BETTER, WORSE = "green", "bold red"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from app.quantities import change, data, scaled, signed_seconds
-from simulator.compare import Waterfall
-from simulator.trade import trade
+from simulator.analysis.compare import Waterfall
+from simulator.analysis.trade import trade
 
 
 def trade_text(fall: Waterfall) -> str:

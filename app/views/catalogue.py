@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from app.views.view import View
+from app.widgets.view import View
 
 
 @dataclass(frozen=True)

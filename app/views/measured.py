@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,14 @@ from app.formulas.changes import against_measured
 from app.formulas.formula import Formula
 from app.quantities import seconds
 from app.report.measured import Alike, groups, ratio, sentence, unmatched
+from app.scenes.pixel_scale import Scale
 from app.theme import CURVE_WIDTH, Theme
-from app.views.canvas import Canvas, Card
-from app.views.labels import Labels
-from app.views.paint import Paint, pill_box
-from app.views.scale import Scale
-from app.views.view import Question, Side, View
-from simulator.overlay import Overlay, overlay
-from simulator.profiler_trace import read
+from app.widgets.canvas import Canvas, Card
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box
+from app.widgets.view import Question, Side, View
+from simulator.measured.overlay import Overlay, overlay
+from simulator.measured.profiler_trace import read
 
 _LEFT, _TOP, _BOTTOM, _NAMED = 76.0, 14.0, 44.0, 10
 _EMPTY = (
@@ -97,11 +99,12 @@ class MeasuredCanvas(Canvas):
             chosen = bool(g.ops & self.picked)
             paint.mark(g.regime, at.x(), at.y(), reach, theme.ink if chosen else "")
             labels.take(QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach))
-        for g in self.found[:_NAMED]:
-            at, size = self.place(g), pill_box(0, 0, g.op)
+        named = self.found[:_NAMED]
+        for g, words in zip(named, names(named), strict=True):
+            at, size = self.place(g), pill_box(0, 0, words)
             box = labels.beside(at.x(), at.y(), 6, size.width(), size.height())
             if box is not None:
-                paint.pill(box.center().x(), box.center().y(), g.op)
+                paint.pill(box.center().x(), box.center().y(), words)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
@@ -115,6 +118,12 @@ class MeasuredCanvas(Canvas):
             self.pressed_on.emit(self.over)
         else:
             super().keyPressEvent(event)
+
+
+def names(found: Sequence[Alike]) -> list[str]:
+    """What marks are called: by the op, and by the shape too where several have one op."""
+    several = {op for op, count in Counter(g.op for g in found).items() if count > 1}
+    return [f"{g.op} {g.shape}" if g.op in several else g.op for g in found]
 
 
 class MeasuredView(View):

@@ -7,23 +7,24 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainterPath, QPolygonF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.answers.figures import memory_parts
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
-from app.plots.scale import linear_ticks
 from app.quantities import data, percent, trimmed
-from app.report.figures import memory_parts
+from app.scenes.pixel_scale import Scale
+from app.scenes.ticks import linear_ticks
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
-from app.views.canvas import Canvas, Card
-from app.views.paint import Paint
-from app.views.scale import Scale
-from app.views.view import Side, View
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint
+from app.widgets.view import Side, View
 from simulator.prediction import Prediction
 
 _LEFT, _TOP, _BOTTOM, _STEP = 76.0, 66.0, 30.0, 20.0
 
 
 class MemoryCanvas(Canvas):
-    """Allocated bytes at each op; `over` is an op's place."""
+    """Allocated bytes at each op, above the workspace that the libraries hold throughout; `over`
+    is an op's place."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Memory over the step")
@@ -64,7 +65,8 @@ class MemoryCanvas(Canvas):
             begin = np.unique(np.linspace(0, held.size, pixels, endpoint=False).astype(np.int64))
             most = np.maximum.reduceat(held, begin)
             points = [
-                QPointF(x.at(float(b)), y.at(float(v))) for b, v in zip(begin, most, strict=True)
+                QPointF(x.at(float(b)), y.at(float(v + p.workspace_bytes)))
+                for b, v in zip(begin, most, strict=True)
             ]
             points.append(QPointF(area.right(), points[-1].y()))
             shape = QPainterPath()
@@ -76,14 +78,26 @@ class MemoryCanvas(Canvas):
         for op in sorted(self.picked)[:200]:
             at = x.at(op)
             paint.line([(at, area.bottom() - 8), (at, area.bottom())], theme.b, 2.0)
-        top = QPointF(x.at(p.memory.peak_op), y.at(p.peak_memory_bytes))
+        self._workspace(paint, p, y)
+        need = p.peak_memory_bytes + p.workspace_bytes
+        top = QPointF(x.at(p.memory.peak_op), y.at(need))
         paint.mark(None, top.x(), top.y(), 4.0, theme.ink, True)
         right = top.x() > area.center().x()
-        words = f"peak {data(p.peak_memory_bytes)}"
+        words = f"peak {data(need)}"
         paint.pill(top.x() + (-9 if right else 9), top.y() - 2, words, align=float(right))
         self._limit(paint, p, y)
         paint.text(area.center().x(), area.bottom() + 17, f"Op of the step, 1 to {held.size:,}",
                    theme.ink3, align=0.5)  # fmt: skip
+
+    def _workspace(self, paint: Paint, p: Prediction, y: Scale) -> None:
+        """What the libraries hold throughout, below the curve."""
+        theme, area, at = self.theme, self.plot, y.at(p.workspace_bytes)
+        if area.bottom() - at < 2:
+            return
+        paint.line([(area.left(), at), (area.right(), at)], theme.a, dotted=True, opacity=0.6)
+        if area.bottom() - at > 14:
+            words = f"workspace {data(p.workspace_bytes)}"
+            paint.text(area.left() + 8, (at + area.bottom()) / 2, words, theme.ink2, LABEL_PX)
 
     def _limit(self, paint: Paint, p: Prediction, y: Scale) -> None:
         """The capacity, and whether it holds everything."""
@@ -127,15 +141,21 @@ class MemoryCanvas(Canvas):
             return None
         op = p.trace.ops[self.over]
         rows = [("Module", op.module or "the network itself"), ("Phase", op.phase),
-                ("Allocated", data(int(p.memory.bytes_at[self.over])))]  # fmt: skip
+                ("Allocated", data(int(p.memory.bytes_at[self.over]))),
+                ("With workspace", data(self.held(p, self.over)))]  # fmt: skip
         return Card(op.name.removeprefix("aten."), tuple(rows), f"op {self.over + 1:,}")
+
+    @staticmethod
+    def held(p: Prediction, op: int) -> int:
+        """Bytes that are taken at an op, the workspace too."""
+        return int(p.memory.bytes_at[op]) + p.workspace_bytes
 
     def card_at(self) -> QPointF:
         p = self.prediction
         if p is None or self.over is None:
             return self.at
         x, y = self.scales(p)
-        return QPointF(x.at(self.over), y.at(float(p.memory.bytes_at[self.over])))
+        return QPointF(x.at(self.over), y.at(self.held(p, self.over)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}

@@ -79,7 +79,7 @@ def main() -> None:
     print(f"compiled after {time.perf_counter() - began_s:.0f} s", flush=True)
     if not options.skip_host:
         suite = ["--suite", "compiled_host", *limited]
-        timed("calibration.recording", options.folder, 0.25 * options.seconds, *suite)
+        timed("calibration.record.write", options.folder, 0.25 * options.seconds, *suite)
         print(f"the host timed after {time.perf_counter() - began_s:.0f} s", flush=True)
     for number in range(options.first, options.first + options.rounds):
         untune()

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
 
-from calibration.bench import GpuBench
-from calibration.device import Device, Watch
+from calibration.measure.bench import GpuBench
+from calibration.measure.device import Device, Watch
 from calibration.sweeps.registry import Point
 
 

@@ -10,15 +10,15 @@ from statistics import geometric_mean
 from msgspec.structs import replace
 
 from calibration.generated.compiled import Trained
-from calibration.kernels import Kernel
-from calibration.log import read
-from calibration.recordings import MEASUREMENTS
-from calibration.samples import Sample, dirty, merged
+from calibration.measure.kernels import Kernel
+from calibration.measure.log import read
+from calibration.record.library_samples import Swept, lowered
+from calibration.record.read import MEASUREMENTS
+from calibration.record.samples import Sample, dirty, merged
 from calibration.sweeps.registry import Call, Point, points
-from calibration.swept import Swept, lowered
 from simulator.costs import Work
 from simulator.fusion import fused
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.records import Trace
 from simulator.tracing import trace_call
 

@@ -10,11 +10,11 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from calibration import host_index
-from calibration.device import Watch, find, versions
 from calibration.generated.bench import GeneratedBench
-from calibration.log import Log
-from calibration.measure import Progress, Sweep, load, planned
+from calibration.measure import host_index
+from calibration.measure.device import Watch, find, versions
+from calibration.measure.log import Log
+from calibration.measure.run import Progress, Sweep, load, planned
 
 
 def measure(folder: Path, number: int, until_s: float, limit: int | None) -> None:

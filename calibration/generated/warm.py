@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 import torch
 import torch._dynamo
 
-from calibration.case import Step
-from calibration.compiled_cases import COMPILED_HOST
-from calibration.measure import load, planned
+from calibration.cases.case import Step
+from calibration.cases.compiled import COMPILED_HOST
+from calibration.measure.run import load, planned
 from calibration.sweeps.registry import Point
 
 

@@ -1,6 +1,6 @@
 """Convolutions of one, two and three dimensions, forward and backward, in both memory formats.
 
-Nine hundred of two dimensions were recorded before (`calibration.convolution_sweep`); these add
+Nine hundred of two dimensions were recorded before (`calibration.record.convolution_samples`); these add
 shapes near real networks', depthwise ones, and the other dimensions.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from simulator.by_identity import ByIdentity
+from simulator.caches.identity import ByIdentity
 from simulator.costs import Work, works
 from simulator.records import Signature
 

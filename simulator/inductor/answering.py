@@ -18,9 +18,9 @@ from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.inductor.survey import surveyed
-from simulator.profiles import learned
-from simulator.whatif.asked_module import AUTOCAST, loaded
-from simulator.whatif.setting import Ask
+from simulator.scenario.module import AUTOCAST, loaded
+from simulator.scenario.setting import Ask
+from simulator.timing.profile import learned
 
 
 def answered(question: Question, progress: Callable[[str], None]) -> Answer:

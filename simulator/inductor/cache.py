@@ -14,8 +14,8 @@ from platformdirs import user_cache_dir
 
 from simulator.inductor.answer import Answer
 from simulator.inductor.question import Question
-from simulator.profiles import learned
 from simulator.symbols.cache import key as trace_key
+from simulator.timing.profile import learned
 
 _PACKAGE = Path(__file__).parent
 _MOST = 200

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
-from simulator.fusion.padding import padded, timer
-from simulator.hardware import GPU
+from simulator.fusion.lowering.padding import padded, timer
+from simulator.hardware.gpu import GPU
 from simulator.inductor.device import FOREVER
 from simulator.inductor.tensors import signature, tensor
-from simulator.profiles import Profile
+from simulator.scenario.module import forced_attention
+from simulator.timing.profile import Profile
 from simulator.tracing.semantics.attention import attention
 from simulator.tracing.semantics.registry import Situation
-from simulator.whatif.asked_module import forced_attention
 
 aten = torch.ops.aten
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.inductor.refusal import RefusalError
 
 FOREVER = ExitStack()

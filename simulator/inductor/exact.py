@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from simulator.fusion import fused
-from simulator.fusion.fused_trace import Fused
+from simulator.fusion.scheduling.fused_trace import Fused
 from simulator.inductor.answer import Answer
 from simulator.inductor.cache import ScheduleCache, key
 from simulator.inductor.child import LIMIT_S, Child
@@ -22,9 +22,9 @@ from simulator.inductor.schedule import Schedule
 from simulator.inductor.stack import stack
 from simulator.modes import autotunes
 from simulator.records import Trace
-from simulator.whatif.answer import learned
-from simulator.whatif.setting import Setting
-from simulator.whatif.tracing_ask import FOLDER_VARIABLE
+from simulator.scenario.predict import learned
+from simulator.scenario.setting import Setting
+from simulator.scenario.trace_source import FOLDER_VARIABLE
 
 Progress = Callable[[str], None]
 

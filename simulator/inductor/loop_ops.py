@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from simulator.costs.pointwise import BINARY, COMPARISON, FUNCTIONAL, UNARY, Steps
-from simulator.fusion.arithmetic import SLOTS
+from simulator.fusion.lowering.arithmetic import SLOTS
 
-_PHILOX = (0, 80)  # ten rounds of a generator (simulator.fusion.arithmetic)
+_PHILOX = (0, 80)  # ten rounds of a generator (simulator.fusion.lowering.arithmetic)
 _OWN: dict[str, Steps] = {
     "truediv": (1, 8), "div_rn": (1, 8), "floordiv": (2, 14), "truncdiv": (2, 14), "mod": (3, 20),
     "pow": (1, 74), "fma": (2, 1), "mul_rn": (1, 1), "sigmoid": (3, 16), "where": (0, 1),

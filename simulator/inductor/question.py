@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One step of a network on a GPU; most fields are those of `simulator.whatif.setting.Ask`. Its
+    """One step of a network on a GPU; most fields are those of `simulator.scenario.setting.Ask`. Its
     module at `stack` holds as many equal `blocks`, 0 where that is not known."""
 
     network: str

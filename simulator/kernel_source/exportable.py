@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec.structs import replace as replaced
 
+from simulator.analysis.fusion_report import why_alone
 from simulator.errors import InputError
 from simulator.fusion import Fused
-from simulator.fusion.explain import why_alone
 from simulator.kernel_source.group import fused_group
 from simulator.kernel_source.kernel import kernel
 from simulator.prediction import Prediction
-from simulator.profiles import learned
 from simulator.records import Op, Trace
+from simulator.timing.profile import learned
 
 _NAMED = 5  # groups that an error names
 
@@ -118,7 +118,7 @@ def _key(fused: Fused, number: int) -> tuple[object, ...]:
 
 def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
     """Seconds of some ops' kernels with nothing of theirs in L2 before the first."""
-    from simulator.simulate import simulate
+    from simulator.simulate.step import simulate
 
     chosen = [trace.ops[i] for i in ops]
     made = {s for op in chosen for s in op.storages[len(op.inputs) :]}

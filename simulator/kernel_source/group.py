@@ -9,11 +9,11 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.fusion import Fused
-from simulator.fusion.access import value_of
 from simulator.fusion.dataflow import Value, dataflow
-from simulator.fusion.fused_trace import external
+from simulator.fusion.lowering.access import value_of
 from simulator.fusion.offsets import guessed, offsets
-from simulator.fusion.scheduling import Group
+from simulator.fusion.scheduling.fused_trace import external
+from simulator.fusion.scheduling.scheduling import Group
 from simulator.kernel_source.layouts import Layout, layout
 from simulator.kernel_source.sizes import Size
 from simulator.records import ITEM_BYTES, Trace

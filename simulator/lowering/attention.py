@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.costs.attention import Band, band
-from simulator.engines import units_of
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
+from simulator.timing.rates import units_of
 from simulator.varying import at_each
 
 _FLASH_WIDTHS = (32, 64, 96, 128, 192, 256)

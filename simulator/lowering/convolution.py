@@ -13,7 +13,7 @@ from math import ceil, prod
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.convolution_depthwise import depthwise
 from simulator.lowering.implicit_gemm import Product, product
 from simulator.lowering.layouts import (

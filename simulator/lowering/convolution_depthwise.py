@@ -12,11 +12,11 @@ from math import ceil, prod
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.engines import units_of
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.layouts import fill, summed
 from simulator.lowering.turns import threads_of_unit
 from simulator.records import Signature
+from simulator.timing.rates import units_of
 
 _WARP = 32
 _WARPS = 8  # of a block of ATen's weight gradient at most

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.costs.optimizers import multi_tensor_launches
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 

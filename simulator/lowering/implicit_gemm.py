@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from simulator.costs import Work
-from simulator.engines import UNITS_SEEN
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.layouts import images
 from simulator.records import Signature, Tensor, row_major
+from simulator.timing.rates import UNITS_SEEN
 
 _FEW = 8
 _LOAD_BYTES = 16

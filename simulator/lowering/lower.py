@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.by_identity import ByIdentity
+from simulator.caches.identity import ByIdentity
 from simulator.costs import Work, works
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import RULES
 from simulator.records import Signature, Trace
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
-from simulator.engines import UNITS_SEEN
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
+from simulator.timing.rates import UNITS_SEEN
 from simulator.varying import in_arrays
 
 _BLOCK = 64

@@ -6,11 +6,11 @@ from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.costs.fills import PHILOX
-from simulator.engines import units_of
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.lowering.turns import threads_of_unit
 from simulator.records import Signature
+from simulator.timing.rates import units_of
 
 _DRAWN = 4
 """Numbers that Philox draws at once, for elements a whole grid apart."""

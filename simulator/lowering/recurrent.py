@@ -12,12 +12,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.engines import UNITS_SEEN
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.layouts import fill
 from simulator.lowering.product import product
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
+from simulator.timing.rates import UNITS_SEEN
 
 _WIDEST, _WIDEST_BACK = 192, 128
 """Hidden states of the widest gated recurrence that is one kernel, forward and backward."""

@@ -12,11 +12,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.engines import units_of
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.lowering.turns import threads_of_unit
 from simulator.records import Signature
+from simulator.timing.rates import units_of
 
 _THREADS = 512
 _WARP = 32

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.costs import Work, works
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.records import Signature
 
 Rule = Callable[[Signature, Work, GPU], tuple[Work, ...]]

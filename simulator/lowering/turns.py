@@ -9,10 +9,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.engines import units_of
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
+from simulator.timing.rates import units_of
 
 
 def threads_of_unit(gpu: GPU) -> int:

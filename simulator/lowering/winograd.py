@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from simulator.costs import Work
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.implicit_gemm import Product
 
 _KERNEL = (3, 3)

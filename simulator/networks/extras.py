@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from simulator.errors import InputError
+from simulator.formats.limited import absence
 from simulator.networks.loaded import (
     DEFAULT_BATCH,
     DEFAULT_SEQ,
@@ -29,6 +33,40 @@ def _extra(kind: str, package: str) -> Any:
             f"{kind}: networks need {error.name}, which is not installed: "
             f'pip install "ridgepoint[{kind}]"'
         ) from error
+    except Exception as error:
+        raise InputError(unusable(kind, package, error)) from error
+
+
+def unusable(kind: str, package: str, error: BaseException) -> str:
+    """What to say of an installed package whose import fails; of torchvision's, which fails inside
+    torch where the two were built for different versions, by its own name."""
+    broken = "torchvision" if "torchvision" in f"{error}" + _files(error) else package
+    return (
+        f"{kind}: networks need {package}, whose import fails: {type(error).__name__}: {error}; "
+        f"the {broken} that is installed does not fit torch {_version('torch')}: "
+        f"install the release of {broken} that was built for it"
+    )
+
+
+def _check_torchvision(kind: str, package: str) -> None:
+    """transformers imports torchvision, where it is installed, only with some of its networks:
+    InputError with the cause, before a configuration is blamed."""
+    if find_spec("torchvision") is not None:
+        try:
+            import_module("torchvision")
+        except Exception as error:
+            raise InputError(unusable(kind, package, error)) from error
+
+
+def _files(error: BaseException) -> str:
+    return "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 def from_timm(wanted: Wanted) -> Loaded:
@@ -57,11 +95,12 @@ def from_transformers(wanted: Wanted) -> Loaded:
     path = Path(wanted.spec.removeprefix("hf:"))
     file = path / "config.json" if path.is_dir() else path
     if not file.is_file():
-        raise InputError(
-            f"no such file '{file}': expected hf:FOLDER with a config.json, or hf:FILE"
-        )
+        why = absence(file)
+        came = f"{why} '{file}'" if why == "no such file" else f"'{file}': {why}"
+        raise InputError(f"{came}: expected hf:FOLDER with a config.json, or hf:FILE")
     transformers = _extra("hf", "transformers")
     remedy = "check the configuration"
+    _check_torchvision("hf", "transformers")
     with blaming(str(file), remedy):
         config = transformers.AutoConfig.from_pretrained(str(file), local_files_only=True)
         for name, value in wanted.sizes.items():

@@ -48,9 +48,9 @@ def blaming(what: str, remedy: str, path: Path | None = None) -> Generator[None]
     """Turn what escapes from code that is not ours into an InputError, with the line in `path`."""
     try:
         yield
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [f.lineno for f in frames if path and f.filename == str(path)]
         if isinstance(error, SyntaxError) and path and error.filename == str(path):

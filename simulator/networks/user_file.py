@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+from simulator.formats.limited import absence
 from simulator.networks.loaded import DEFAULT_BATCH, DEFAULT_SEQ, Facts, Loaded, Wanted, blaming
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ def from_file(wanted: Wanted) -> Loaded:
     place, _, name = wanted.spec.rpartition(":") if ".py:" in wanted.spec else (wanted.spec, "", "")
     path = Path(place)
     if not path.is_file():
-        raise InputError(f"no such file {place!r}: expected FILE.py:FACTORY; check the path")
-    code = _imported(path)
+        why = absence(path)
+        came = f"{why} {place!r}" if why == "no such file" else f"{place!r}: {why}"
+        raise InputError(f"{came}: expected FILE.py:FACTORY; check the path")
+    code = imported(path)
     label = f"{path.name}:{name}"
     factory = _factory(code, path, name)
     _check_sizes(label, factory, wanted.sizes)
@@ -48,7 +51,8 @@ def from_file(wanted: Wanted) -> Loaded:
             f"example_inputs of {path.name} takes no module: expected "
             "example_inputs(module, batch, seq); add it, or make it a method of the network"
         )
-    batch, seq = wanted.batch or DEFAULT_BATCH, wanted.seq or DEFAULT_SEQ
+    batch = wanted.batch or _own(accepted, "batch") or DEFAULT_BATCH
+    seq = wanted.seq or _own(accepted, "seq") or DEFAULT_SEQ
     given: dict[str, Any] = dict(batch=batch, seq=seq, training=wanted.training)
     if all(p.kind is not p.VAR_KEYWORD for p in accepted.values()):
         given = {key: value for key, value in given.items() if key in accepted}
@@ -61,7 +65,13 @@ def from_file(wanted: Wanted) -> Loaded:
     return Loaded(module, args, kwargs, Facts(label, given.get("batch"), given.get("seq")))
 
 
-def _imported(path: Path) -> ModuleType:
+def _own(accepted: Mapping[str, inspect.Parameter], name: str) -> int | None:
+    """The size that `example_inputs` takes of itself; None where it has none."""
+    default = accepted[name].default if name in accepted else None
+    return default if type(default) is int and default > 0 else None
+
+
+def imported(path: Path) -> ModuleType:
     """The user's file as a module; files beside it can be imported, as when Python runs it."""
     found = spec_from_file_location(f"user_{path.stem}", path)
     assert found is not None and found.loader is not None
@@ -90,15 +100,20 @@ def _forget(code: ModuleType | None) -> None:
             value._destroy()
 
 
+def own_callables(code: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions and classes that a file defines, by name, without its `example_inputs`."""
+    return {
+        key: value for key, value in vars(code).items()
+        if callable(value) and getattr(value, "__module__", "") == code.__name__
+        and key != "example_inputs" and not key.startswith("_")
+    }  # fmt: skip
+
+
 def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:
     factory = getattr(code, name, None) if name else None
     if callable(factory):
         return factory
-    own = [
-        key for key, value in vars(code).items()
-        if callable(value) and getattr(value, "__module__", "") == code.__name__
-        and key != "example_inputs" and not key.startswith("_")
-    ]  # fmt: skip
+    own = own_callables(code)
     came = f"{path.name} has no {name!r}" if name else f"{path.name} alone names no network"
     if factory is not None:
         came = f"{path.name}:{name} is of type {type(factory).__name__}"

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_cache_dir
 
 from simulator.errors import InputError
-from simulator.hardware import GPU
+from simulator.formats.trace_file import load, save
+from simulator.hardware.gpu import GPU
 from simulator.records import Trace
-from simulator.trace_file import load, save
 
 if TYPE_CHECKING:
     from simulator.symbols.symbolic import Symbolic

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.lowering.lower import _costed, _launches
-from simulator.profiles import Profile
-from simulator.roofline import Roofs, Ruled, curve, roofs_of
 from simulator.symbols.family import Family
+from simulator.timing.profile import Profile
+from simulator.timing.roofline import Roofs, Ruled, curve, roofs_of
 from simulator.varying import Walked, walked
 
 Ints = NDArray[np.int64]

@@ -1,12 +1,12 @@
 """The peak of memory of a family at many points at once: how many storages of each size live
-together is the same at every point (`simulator.memory` has the peak of one trace)."""
+together is the same at every point (`simulator.schedule.memory` has the peak of one trace)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.memory import BLOCK_BYTES
+from simulator.schedule.memory import BLOCK_BYTES
 from simulator.symbols.family import Family
 
 Ints = NDArray[np.int64]

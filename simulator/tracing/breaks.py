@@ -26,13 +26,14 @@ from typing import Any
 
 import torch
 
-from simulator.hosts import SYNCING
+from simulator.hardware.host import SYNCING
 from simulator.records import Break, Signature
 
 _SIMULATOR = Path(__file__).parents[1].as_posix()
 _NOT_THEIRS = (
     Path(torch.__file__).parent.as_posix(), sysconfig.get_paths()["stdlib"],
-    sysconfig.get_paths()["platstdlib"], _SIMULATOR, "<",
+    sysconfig.get_paths()["platstdlib"], _SIMULATOR, Path(_SIMULATOR).with_name("app").as_posix(),
+    "<",
 )  # fmt: skip
 _THEIRS = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
 _NO_THEIRS = (_NOT_THEIRS[0], f"{_SIMULATOR}/networks/loading.py")
@@ -287,8 +288,14 @@ def breaking(signature: Signature) -> str:
 
 def _line(frame: FrameType | None) -> str:
     """The innermost line that is not torch's own, as "nets.py, line 31"."""
+    place = place_of(frame).rpartition(":")
+    return f"{place[0]}, line {place[2]}" if place[0] else "an unknown line"
+
+
+def place_of(frame: FrameType | None) -> str:
+    """The innermost line that is not torch's own, as "nets.py:31"; "" where there is none."""
     while frame is not None:
         if theirs(frame.f_code):
-            return f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}"
+            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         frame = frame.f_back
-    return "an unknown line"
+    return ""

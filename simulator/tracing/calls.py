@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from simulator.errors import InputError
-from simulator.hardware import GPU
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.records import Trace
 from simulator.tracing.device import META
 from simulator.tracing.recorder import Recorder

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import torch
 from torch.overrides import TorchFunctionMode
 
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 
 META = torch.device("meta")
 CUDA = torch.device("cuda", 0)

@@ -14,8 +14,9 @@ import torch
 
 aten = torch.ops.aten
 
-_CHOICES = {aten.topk: 2, aten.sort: 1, aten.argsort: 1, aten.argmax: 1, aten.argmin: 1}
-"""Ops that return indices along a dimension, and where in the call that dimension stands."""
+_CHOICES = {aten.topk: -1, aten.sort: -1, aten.argsort: -1, aten.argmax: None, aten.argmin: None}
+"""Ops that return indices along a dimension, and the one where the call names none; without any
+the index is one among all elements."""
 _SAME = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
 """Ops whose result is as full as their first tensor."""
 
@@ -34,13 +35,16 @@ class Masks:
         """Of a tensor's elements that are not zero, in [0, 1]; None where nothing tells."""
         return _read(self._shares, tensor)
 
-    def learn(self, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """What `result = op(*args, **kwargs)` tells."""
+    def learn(
+        self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
+    ) -> None:
+        """What `result = func(*args, **kwargs)` tells; `func` is an overload."""
+        op = func.overloadpacket
         if op in _CHOICES:
-            place = _CHOICES[op]
-            axis = args[place] if len(args) > place else kwargs.get("dim", -1)
+            axis = _argument(func, args, kwargs, "dim", _CHOICES[op])
             indices = result[1] if isinstance(result, tuple) else result
-            among = args[0].numel() if axis is None else args[0].shape[axis]
+            x = args[0]
+            among = x.numel() if axis is None or x.dim() == 0 else x.shape[axis]
             _write(self._chosen, indices, 1.0 / max(1, among))
         elif op in (aten.scatter_, aten.scatter) and isinstance(args[3], int | float):
             if args[3]:  # one_hot: ones among zeros
@@ -72,6 +76,15 @@ _OF_MASKS: dict[Any, Callable[[float, int], float]] = {
     aten.sum: lambda share, summed: 1 - (1 - share) ** summed,  # that any of them is one
     aten.any: lambda share, summed: 1 - (1 - share) ** summed,
 }
+
+
+def _argument(
+    func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str, default: Any
+) -> Any:
+    """What a call gives for an argument of its schema. Overloads place theirs differently:
+    `sort.stable(self, *, stable, dim=-1)`."""
+    place = next((i for i, a in enumerate(func._schema.arguments) if a.name == name), len(args))
+    return args[place] if place < len(args) else kwargs.get(name, default)
 
 
 def _integers(indices: list[torch.Tensor | None]) -> bool:

@@ -7,15 +7,19 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from simulator.errors import InputError
+from simulator.tracing.layout import not_dense
 
 
 def weightless(module: nn.Module) -> nn.Module:
     """A deep copy that shares nothing with `module`, holds no data and keeps ties and strides."""
     memo: dict[int, Any] = {}
-    for tensor in (*module.parameters(), *module.buffers()):
+    tensors = (*module.parameters(), *module.buffers())
+    if wrong := not_dense(tensors, f"{type(module).__name__} holds a"):
+        raise InputError(wrong)
+    for tensor in tensors:
         memo[id(tensor)] = _empty(tensor)
     try:
         return copy.deepcopy(module, memo)
@@ -28,6 +32,9 @@ def weightless(module: nn.Module) -> nn.Module:
 
 def weightless_inputs(values: Any) -> Any:
     """The same nest of arguments with every tensor on `meta`."""
+    tensors = (v for v in tree_leaves(values) if isinstance(v, torch.Tensor))
+    if wrong := not_dense(tensors, "an input is a"):
+        raise InputError(wrong)
     return tree_map(lambda v: _empty(v) if isinstance(v, torch.Tensor) else v, values)
 
 

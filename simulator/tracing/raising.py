@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,25 +19,30 @@ _TORCHS = Path(torch.__file__).resolve().parent
 
 
 @contextmanager
-def blaming(module: nn.Module, what: str, remedy: str, given: Any = None) -> Generator[None]:
+def blaming(
+    module: nn.Module, what: str, remedy: str, given: Any = None,
+    assumed: Callable[[], str] = lambda: "",
+) -> Generator[None]:  # fmt: skip
     """Turn whatever `module`'s own code raises in `what` ("forward", "backward" …) into an
-    InputError with the tensors among `given`, the line of that code, and the remedy."""
+    InputError with the tensors among `given`, the line of that code, the remedy and, by then, what
+    had been assumed."""
     name = type(module).__name__
     try:
         yield
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         raise
     except NotImplementedError as error:
         raise InputError(
             f"{name} uses an op that cannot be traced without data: {error}{_line(error)}; "
             "compute it outside of the network, or another way"
         ) from error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         tensors = [t for t in tree_leaves(given) if isinstance(t, torch.Tensor)]
         shown = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors)
         inputs = f" on inputs ({shown})" if given is not None else ""
         raise InputError(
             f"{name}.{what} failed{inputs}: {type(error).__name__}: {error}{_line(error)}; {remedy}"
+            f"{assumed()}"
         ) from error
 
 

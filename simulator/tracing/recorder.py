@@ -21,6 +21,7 @@ from torch.utils._pytree import tree_leaves
 from simulator.records import Assumption, Op, Phase, Role, Signature, Storage, Tensor
 from simulator.tracing.breaks import Breaks
 from simulator.tracing.call_arguments import by_name
+from simulator.tracing.layout import not_dense
 from simulator.tracing.masks import Masks
 from simulator.tracing.sizes import DATA_DEPENDENT, Known, host_copy
 
@@ -91,7 +92,7 @@ class Recorder(TorchDispatchMode):
                     result, taken = assume(self.known, func, *args, **kwargs)
                     if taken:
                         self.assumptions.append(Assumption(len(self.ops), str(func), taken))
-            self.known.masks.learn(func.overloadpacket, args, kwargs, result)
+            self.known.masks.learn(func, args, kwargs, result)
             self._record(str(func), *by_name(func, args, kwargs), result)
             return result
         finally:
@@ -209,6 +210,8 @@ class Recorder(TorchDispatchMode):
         result: Any,
     ) -> None:
         outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+        if wrong := not_dense((*inputs, *outputs), f"{name} takes or makes a"):
+            raise NotImplementedError(wrong)
         here = len(self.ops)
         storages = tuple(
             [self._number(t, born=-1) for t in inputs]

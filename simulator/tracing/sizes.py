@@ -6,11 +6,14 @@ took; the answer lists them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
+from simulator.tracing.breaks import place_of
 from simulator.tracing.masks import Masks
 
 aten = torch.ops.aten
@@ -33,17 +36,47 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
     return register
 
 
-class Known(NamedTuple):
-    """What the user gave, by an op's name, and what the ops before tell of masks."""
+@dataclass
+class Known:
+    """What the user gave, by an op's name ("item", or "item@nets.py:31" for those of one line), and
+    what the ops before tell of masks. `assumed` is what was taken for others, by name and place."""
 
     sizes: Mapping[str, int]
     masks: Masks
+    assumed: dict[str, str] = field(default_factory=dict[str, str])
+
+    def given(self, name: str) -> tuple[int, str] | None:
+        """The user's value for the op that runs now, and how it was given; None without one."""
+        place = place_of(sys._getframe(1))
+        for key, how in ((f"{name}@{place}", f"as given for {place}"), (name, "as given")):
+            if key in self.sizes:
+                return self.sizes[key], how
+        return None
+
+    def assume(self, name: str, taken: str) -> str:
+        """Keep what is taken for the op that runs now, by its place; returns it."""
+        self.assumed[f"{name}@{place_of(sys._getframe(1))}"] = taken
+        return taken
+
+    def remedy(self) -> str:
+        """How to give other values than those that were assumed; "" where none were."""
+        if not self.assumed:
+            return ""
+        shown = [f"{key} as {taken}" for key, taken in [*self.assumed.items()][-_SHOWN:]]
+        key = next(reversed(self.assumed))
+        return (
+            f", so this was assumed: {'; '.join(shown)}. Where that contradicts the network give "
+            f"another: --data-size {key}=N, or sizes={{{key!r}: N}} in Python"
+        )
+
+
+_SHOWN = 3  # assumptions, the last ones before an error
 
 
 def _rows(known: Known, name: str, default: int, why: str) -> tuple[int, str]:
-    if name in known.sizes:
-        return known.sizes[name], f"{known.sizes[name]} rows, as given"
-    return default, f"{default} rows: {why}"
+    if found := known.given(name):
+        return found[0], f"{found[0]} rows, {found[1]}"
+    return default, known.assume(name, f"{default} rows: {why}")
 
 
 def _kept(known: Known, name: str, mask: torch.Tensor) -> tuple[int, str]:
@@ -64,10 +97,12 @@ def item(known: Known, func: Any, x: torch.Tensor) -> Assumed:
     """`.item()`, `bool(t)`, `int(t)`: 1 unless told otherwise; a real value on the CPU."""
     if _on_host(x):
         return func(x), None
-    value = known.sizes.get("item", 1)
+    found = known.given("item")
+    value = found[0] if found else 1
     result = float(value) if x.dtype.is_floating_point else value
     result = bool(value) if x.dtype == torch.bool else result
-    return result, f"the value {result}" + (", as given" if "item" in known.sizes else "")
+    text = f"the value {result}"
+    return result, f"{text}, {found[1]}" if found else known.assume("item", text)
 
 
 @_assume(aten.nonzero)
@@ -156,6 +191,14 @@ def equal(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
     if _on_host(x):
         return func(x, y), None
     return x.shape == y.shape, "tensors of equal shape taken as equal"
+
+
+@_assume(aten.allclose)
+def allclose(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor, *args: Any) -> Assumed:
+    """`torch.allclose`: true, as of two ways to the same values."""
+    if _on_host(x):
+        return func(x, y, *args), None
+    return True, "tensors taken as close"
 
 
 def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Assume | None:

@@ -17,9 +17,9 @@ from torch.nn.modules import module as hooks
 from torch.utils._pytree import tree_leaves
 
 from simulator.errors import InputError
-from simulator.hardware import GPU
-from simulator.hardware import gpu as find_gpu
-from simulator.records import Trace
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.records import Storage, Trace
 from simulator.tracing.breaks import theirs
 from simulator.tracing.device import OnGpu, believing
 from simulator.tracing.meta import weightless, weightless_inputs
@@ -90,6 +90,8 @@ def trace(
         else:
             _inference_step(copy, args, keywords, autocast, recorder)
     python_calls, module_calls = recorder.tail()
+    storages = recorder.storages()
+    _check_bytes(storages)
     batch = [t for t in tensors if t.dim() > 0]
     samples = batch[0].shape[0] if batch else 1
     tokens = next((t.numel() for t in batch if t.dim() == 2 and not t.is_floating_point()), None)
@@ -97,7 +99,7 @@ def trace(
     forward = sum(op.phase == "forward" for op in recorder.ops)
     return Trace(
         ops=recorder.ops,
-        storages=recorder.storages(),
+        storages=storages,
         phase="training" if training else "inference",
         optimizer=optimizer if training else None,
         samples=samples,
@@ -112,6 +114,19 @@ def trace(
         breaks=recorder.breaks.found(forward),
         code=_code(copy),
     )
+
+
+_MOST_BYTES = 2**60
+"""Of all tensors of a step: sums of bytes keep to 64 bits."""
+
+
+def _check_bytes(storages: list[Storage]) -> None:
+    total = sum(storage.nbytes for storage in storages)
+    if total > _MOST_BYTES:
+        raise InputError(
+            f"the tensors of the step have {total:.3g} bytes together: expected 2**60 (1 EiB) at "
+            "most; give smaller sizes, or a smaller batch"
+        )
 
 
 def _code(module: nn.Module) -> dict[str, str]:
@@ -167,8 +182,10 @@ def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
         after.remove()
 
 
-def _forward(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    with blaming(module, "forward", _NO_DATA, (args, kwargs)):
+def _forward(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder
+) -> Any:
+    with blaming(module, "forward", _NO_DATA, (args, kwargs), recorder.known.remedy):
         return module(*args, **kwargs)
 
 
@@ -188,10 +205,10 @@ def _inference_step(
 ) -> None:
     with torch.no_grad(), recorder, recorder.counting_python():
         if autocast is None:
-            output = _forward(module, args, kwargs)
+            output = _forward(module, args, kwargs, recorder)
         else:
             with _autocast(autocast):
-                output = _forward(module, args, kwargs)
+                output = _forward(module, args, kwargs, recorder)
     _ = output  # alive until the step ends, as in a loop that reads it
 
 
@@ -207,10 +224,10 @@ def _training_step(
     weights = [w for w in module.parameters() if w.requires_grad]
     with torch.enable_grad(), recorder, recorder.counting_python():
         if autocast is None:
-            value = _loss(module, loss, _forward(module, args, kwargs))
+            value = _loss(module, loss, _forward(module, args, kwargs, recorder))
         else:
             with _autocast(autocast):
-                value = _loss(module, loss, _forward(module, args, kwargs))
+                value = _loss(module, loss, _forward(module, args, kwargs, recorder))
         _check_scalar(value, module)
         if not value.requires_grad:
             raise InputError(

@@ -3,8 +3,7 @@
 Importing this package registers every group.
 """
 
-from simulator.whatif import hardware, kernels, launch, precision, shape, training
-from simulator.whatif.registry import (
+from simulator.scenario.registry import (
     GROUPS,
     Parameter,
     WhatIf,
@@ -14,6 +13,7 @@ from simulator.whatif.registry import (
     whatif,
     whatifs,
 )
+from simulator.whatif import hardware, kernels, launch, precision, shape, training
 
 _MODULES = (precision, shape, kernels, launch, hardware, training)
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from simulator.errors import InputError
-from simulator.hardware import DTYPES, GPU
-from simulator.hardware import gpu as find_gpu
-from simulator.whatif.parameters import Names, Range, Unit
-from simulator.whatif.registry import whatif
-from simulator.whatif.setting import Setting
+from simulator.hardware.gpu import DTYPES, GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.scenario.parameters import Names, Range, Unit
+from simulator.scenario.registry import whatif
+from simulator.scenario.setting import Setting
 
 Times = Annotated[float, Range(0.1, 10, log=True), Unit("×")]
 _CHANGED = "the GPU's figures were changed: kernels keep the utilisation measured on the real one"

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 from simulator.errors import InputError
 from simulator.fusion.rules import LIKE
 from simulator.modes import autotunes, compiles, replays
-from simulator.whatif.fusing import Choice, FusedOps
-from simulator.whatif.module_pattern import ALL
-from simulator.whatif.parameters import Modules, Range, Unit
-from simulator.whatif.registry import whatif
-from simulator.whatif.removing import Removed
-from simulator.whatif.setting import Setting, Speed
+from simulator.scenario.module_pattern import ALL
+from simulator.scenario.parameters import Modules, Range, Unit
+from simulator.scenario.registry import whatif
+from simulator.scenario.setting import Setting, Speed
+from simulator.whatif.edits.fusing import Choice, FusedOps
+from simulator.whatif.edits.removing import Removed
 
 
 @whatif("kernels")

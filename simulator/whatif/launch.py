@@ -8,13 +8,13 @@ from typing import Annotated
 import msgspec
 
 from simulator.fusion.rules import level_of
-from simulator.hosts import host as find_host
-from simulator.hosts import hosts
+from simulator.hardware.host import host as find_host
+from simulator.hardware.host import hosts
 from simulator.modes import Mode, compiles
-from simulator.whatif.parameters import Names, Range, Unit
-from simulator.whatif.registry import whatif
-from simulator.whatif.setting import Setting, faster_host
-from simulator.whatif.waiting import Unwaited
+from simulator.scenario.parameters import Names, Range, Unit
+from simulator.scenario.registry import whatif
+from simulator.scenario.setting import Setting, faster_host
+from simulator.whatif.edits.waiting import Unwaited
 
 _PYTHON = ("python_call", "module_call")
 

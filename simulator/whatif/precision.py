@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Literal
 
 from simulator.errors import InputError
-from simulator.whatif.eight_bits import Float8
-from simulator.whatif.key_value_cache import CacheDtype
-from simulator.whatif.module_pattern import ALL
-from simulator.whatif.parameters import Modules
-from simulator.whatif.registry import whatif
-from simulator.whatif.setting import Setting
-from simulator.whatif.small_weights import SmallWeights
-from simulator.whatif.tensor_float import TensorFloat
+from simulator.scenario.module_pattern import ALL
+from simulator.scenario.parameters import Modules
+from simulator.scenario.registry import whatif
+from simulator.scenario.setting import Setting
+from simulator.whatif.edits.float8 import Float8
+from simulator.whatif.edits.key_value_cache import CacheDtype
+from simulator.whatif.edits.tensor_float import TensorFloat
+from simulator.whatif.edits.weight_only_int import SmallWeights
 
 Dtype = Literal["fp32", "tf32", "bf16", "fp16", "autocast", "autocast-fp16"]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from simulator.errors import InputError
-from simulator.scenario import Value
-from simulator.whatif.parameters import Range, Unit
-from simulator.whatif.registry import whatif
-from simulator.whatif.setting import Setting
+from simulator.scenario.parameters import Range, Unit
+from simulator.scenario.registry import whatif
+from simulator.scenario.scenario import Value
+from simulator.scenario.setting import Setting
 
 _LARGEST = 2**31 - 1
 
@@ -93,7 +93,7 @@ def _with(
 @whatif("shape")
 def network(setting: Setting, to: str) -> Setting:
     """Another network in its place, with sizes, batch and sequence of its own."""
-    from simulator.whatif.setting import _check_name
+    from simulator.scenario.setting import _check_name
 
     _check_name(to)
     if to == setting.ask.network:

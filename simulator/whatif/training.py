@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from simulator.errors import InputError
-from simulator.whatif.accumulating import Accumulated
-from simulator.whatif.compiled_update import CompiledUpdate
-from simulator.whatif.cutting import Cut
-from simulator.whatif.parameters import Modules, Range, Unit
-from simulator.whatif.recomputing import Recomputed
-from simulator.whatif.registry import whatif
-from simulator.whatif.setting import Setting
+from simulator.scenario.parameters import Modules, Range, Unit
+from simulator.scenario.registry import whatif
+from simulator.scenario.setting import Setting
+from simulator.whatif.edits.accumulating import Accumulated
+from simulator.whatif.edits.compiled_update import CompiledUpdate
+from simulator.whatif.edits.cutting import Cut
+from simulator.whatif.edits.recomputing import Recomputed
 
 MINCUT = "mincut"
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from app.answers.subject import Scenario, Subject, predict, subject
 from app.cli import app
-from app.scenario import Scenario, Subject, predict, subject
+from simulator.formats.trace_file import save
 from simulator.prediction import Prediction
-from simulator.trace_file import save
-from simulator.whatif import tracing_ask
+from simulator.scenario import trace_source
 
 Run = Callable[..., Any]
 
@@ -20,7 +20,7 @@ Run = Callable[..., Any]
 def _traced_here() -> Iterator[None]:
     """A worker leaves tracing to its child process; whatever test comes next traces by itself."""
     yield
-    tracing_ask.trace_elsewhere(False)
+    trace_source.trace_elsewhere(False)
 
 
 @pytest.fixture

@@ -23,11 +23,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.shelf import card_widget
-from app.state.session import LETTERS
+from app.explorer.shelf import card_widget
+from app.explorer.shelf.card_widget import NEW
+from app.explorer.state.session import LETTERS
+from app.explorer.window import panel, side_cards
+from app.explorer.window.window import Window
 from app.views.modules import part_menu
-from app.window import panel, side_cards
-from app.window.window import Window
 
 TYPED = ("", "7", "64", "0", "3000", "99999999", "bert", "zz", "1.5", "−3", "two words")
 KEYS = (
@@ -142,8 +143,10 @@ class User:
 
     def _drop(self) -> str:
         card = self.chance.choice(self.window.shelf.widgets).card
-        place = self.chance.randrange(-1, len(self.window.session.state.sides))
-        offer = self.window.dropping.offered(card.key, place)
+        place = self.chance.randrange(NEW, len(self.window.session.state.sides))
+        dropping = self.window.dropping
+        offer = dropping.offered_new(card.key) if place == NEW else (
+            dropping.offered(card.key, place))  # fmt: skip
         if offer.done is not None:
             offer.done()
         return f"{card.key} on {place}: {offer.words}"

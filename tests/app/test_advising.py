@@ -5,17 +5,17 @@ import time
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.background.advising import Advising, Found
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.inspector.advice_panel import AdvicePanel, moved, title
-from app.inspector.goals import Goals
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
+from app.explorer.background.advising import Advising, Found
+from app.explorer.background.worker import Worker
+from app.explorer.inspector.advice_panel import AdvicePanel, moved, title
+from app.explorer.inspector.goals import Goals
+from app.explorer.state.session import Named, Session, State
 from app.theme import DARK
-from simulator.scenario import predict
-from simulator.seek import batch_out_of_overhead
-from simulator.whatif import tracing_ask
+from app.widgets.drawing import application
+from simulator.analysis.seek import batch_out_of_overhead
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import predict
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def advising(tmp_path_factory: pytest.TempPathFactory):
     made = Advising(worker)
     yield made
     worker.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     patch.undo()
 
 

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from app.answers.changes import with_arguments
 from app.examples import FIRST
-from app.inspector.applied import AppliedList
-from app.inspector.parameter_controls import Controls, RangeSlider
-from app.plots.drawing import application
-from app.state.changes import with_arguments
-from app.state.session import Named, Session, State
+from app.explorer.inspector.applied import AppliedList
+from app.explorer.state.session import Named, Session, State
 from app.theme import DARK
+from app.widgets.drawing import application
+from app.widgets.parameter_controls import Controls, RangeSlider
 from simulator.errors import InputError
+from simulator.scenario.parameters import Parameter
 from simulator.whatif import apply, whatifs
-from simulator.whatif.parameters import Parameter
 
 TWICE = apply(apply(FIRST, "bandwidth", {"times": 2.0}), "no_python")
 

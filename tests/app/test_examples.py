@@ -7,19 +7,19 @@ import pytest
 
 from app import examples
 from simulator.errors import UntracedError
-from simulator.scenario import Scenario, predict
-from simulator.whatif import tracing_ask
-from simulator.whatif.setting import setting
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path):
-    tracing_ask.forget()
-    tracing_ask.keep_on_disk(str(tmp_path), even_if_off=True)
-    tracing_ask.trace_elsewhere()
+    trace_source.forget()
+    trace_source.keep_on_disk(str(tmp_path), even_if_off=True)
+    trace_source.trace_elsewhere()
     yield
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
 
 
 @pytest.mark.parametrize("scenario", [
@@ -33,10 +33,10 @@ def test_a_packaged_family_gives_what_a_fresh_trace_gives(elsewhere: None, scena
         predict(scenario)
     assert examples.load(found.ask, found.gpu)
     packaged = predict(scenario)
-    tracing_ask.forget()
+    trace_source.forget()
     with pytest.raises(UntracedError):
         predict(scenario)
-    tracing_ask.trace_elsewhere(False)
+    trace_source.trace_elsewhere(False)
     fresh = predict(scenario)
     assert packaged.trace is not fresh.trace
     assert packaged.kernel_count == fresh.kernel_count

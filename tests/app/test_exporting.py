@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.background.answer import Answer, answered
-from app.window.exporting import FORMS, export
+from app.answers.answer import Answer, answered
+from app.explorer.window.exporting import FORMS, export
 from simulator.errors import InputError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app import outputs
+from app.answers.subject import Scenario, Subject, predict
 from app.report import chrome_trace
 from app.report.exports import COLUMNS, as_csv, as_json, row
-from app.scenario import Scenario, Subject, predict
 from simulator.errors import InputError
 from simulator.prediction import Prediction
 

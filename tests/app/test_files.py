@@ -11,21 +11,21 @@ from pathlib import Path
 import pytest
 
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state import places
-from app.state.files import Files
-from app.state.places import Remembered
-from app.state.session import Named, Session, State
+from app.explorer.state import places
+from app.explorer.state.files import Files
+from app.explorer.state.places import Remembered
+from app.explorer.state.session import Named, Session, State
+from app.widgets.drawing import application
 from simulator.errors import InputError
 
 KILLED = """
 import os, signal
 from dataclasses import replace
 from app.examples import FIRST
-from app.state.files import Files
-from app.state.places import Remembered
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
+from app.explorer.state.files import Files
+from app.explorer.state.places import Remembered
+from app.widgets.drawing import application
+from app.explorer.state.session import Named, Session, State
 running = application()
 session = Session(State((Named("Today", FIRST),)))
 files = Files(session, Remembered(), lambda: {"Explore": "AAEC"}, lambda docks: None)
@@ -94,6 +94,25 @@ def test_what_a_killed_process_left_is_recovered_once(files: Files):
     assert files.edited and files.left() is None
     files._wait()
     assert places.autosave().exists()  # it is on no other disk
+
+
+def test_a_recovered_session_knows_its_file(files: Files, tmp_path: Path):
+    files.save(tmp_path / "mine")
+    files.session.ask(replace(FIRST, batch=9), "batch 9")
+    files.autosave()
+    files._wait()
+    left = places.autosave().rename(places.folder() / "autosave-999999999.ridge")
+    other = Files(Session(State((Named("Today", FIRST),))), Remembered(), dict, lambda _: None)
+    other.recover(left)
+    assert other.path == tmp_path / "mine.ridge" and other.said == "mine.ridge, edited"
+    other.save(tmp_path / "mine.ridge")
+    assert "saved_as" not in (tmp_path / "mine.ridge").read_text("utf-8")
+    other._wait()
+
+
+def test_a_theme_is_remembered_at_once(files: Files):
+    files.session.paint("light")
+    assert Remembered.read().theme == "light"
 
 
 def test_a_torn_file_is_refused_and_not_offered_again(files: Files):

@@ -10,21 +10,21 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolTip
 
-from app.background.answer import Answer, along_batch, answered
+from app.answers.answer import Answer, along_batch, answered
+from app.explorer.window.explaining import Explanation
+from app.explorer.window.verdict import VerdictBar
 from app.formulas.columns import COLUMN_FORMULAS
 from app.formulas.formula import Formula, title_of
 from app.formulas.launches import achieved, intensity
 from app.formulas.step import metrics
 from app.lessons import packaged
-from app.plots.drawing import application
 from app.quantities import scaled
+from app.scenes.launches import Alike, alike
+from app.scenes.op_table import groups
 from app.theme import DARK
-from app.views.launches import Alike, alike
-from app.views.ops.launch_groups import groups
 from app.views.ops.model import COLUMNS, OpModel
-from app.window.explaining import Explanation
-from app.window.verdict import VerdictBar
-from simulator.scenario import Scenario
+from app.widgets.drawing import application
+from simulator.scenario.scenario import Scenario
 
 
 @pytest.fixture(scope="module")

@@ -9,20 +9,20 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.gpu_editor.editor import Editor, begun
-from app.gpu_editor.sheet import Entry, Sheet, check_words, label, names
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
+from app.explorer.background.worker import Worker
+from app.explorer.gpu_editor.editor import Editor, begun
+from app.explorer.gpu_editor.sheet import Entry, Sheet, check_words, label, names
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.window import Window
 from app.theme import DARK
-from app.window.window import Window
+from app.widgets.drawing import application
 from simulator.errors import InputError
-from simulator.gpu_sheet import table
-from simulator.hardware import gpu
-from simulator.scenario import predict
-from simulator.whatif import tracing_ask
-from simulator.whatif.setting import gpu_of
+from simulator.hardware.gpu import gpu
+from simulator.hardware.gpu_keys import table
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import predict
+from simulator.scenario.setting import gpu_of
 from tests.app.waiting import wait
 
 
@@ -184,8 +184,8 @@ def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
     yield made
     made.close()
     made.worker.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
 
 
 def opened(window: Window) -> Editor:

@@ -2,8 +2,8 @@
 
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from app.plots.drawing import application
-from app.window.history_button import HistoryButton
+from app.explorer.window.history_button import HistoryButton
+from app.widgets.drawing import application
 
 
 def test_an_arrow_follows_the_history() -> None:

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from app.answers.groups import kernel_groups, module_groups
+from app.answers.subject import Scenario, Subject, predict, subject
 from app.html import roofline, timeline
 from app.html.page import as_html
 from app.quantities import percent, seconds
-from app.report.groups import kernel_groups, module_groups
-from app.scenario import Scenario, Subject, predict, subject
 from simulator.prediction import REGIMES, Prediction
 
 

@@ -15,8 +15,8 @@ from app.lessons.outcome import Outcome, answered, begun
 from app.lessons.words import WORDS
 from simulator.errors import InputError, UntracedError
 from simulator.prediction import Prediction
-from simulator.scenario import Applied, Scenario, predict
-from simulator.whatif import tracing_ask
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Applied, Scenario, predict
 
 Answer = TypeVar("Answer")
 PACKAGED = lessons.packaged()
@@ -34,10 +34,10 @@ b = { mode = "cuda_graph" }
 @pytest.fixture
 def from_files():
     """Answers without a trace made here: a process without torch gives the same."""
-    tracing_ask.forget()
-    tracing_ask.trace_elsewhere()
+    trace_source.forget()
+    trace_source.trace_elsewhere()
     yield
-    tracing_ask.trace_elsewhere(False)
+    trace_source.trace_elsewhere(False)
 
 
 def packaged_or_not(ask: Callable[[], Answer]) -> Answer:

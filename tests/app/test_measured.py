@@ -38,7 +38,7 @@ def test_a_trace_of_another_network(run: Any) -> None:
 def test_a_file_that_is_none_is_refused_before_anything_is_traced(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.scenario.subject", lambda *_: pytest.fail("traced"))
+    monkeypatch.setattr("app.answers.subject.subject", lambda *_: pytest.fail("traced"))
     shown = run("predict", "mlp-tiny", "--measured", tmp_path / "none.json")
     assert shown.exit_code == 2
     assert "cannot read the profiler trace" in " ".join(shown.output.split())

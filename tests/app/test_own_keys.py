@@ -8,10 +8,10 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
-from app.plots.drawing import application
-from app.state.places import FOLDER_VARIABLE, Remembered
-from app.window.keys import KeysDialog
-from app.window.own_keys import OwnKeys, tell_key
+from app.explorer.state.places import FOLDER_VARIABLE, Remembered
+from app.explorer.window.keys import KeysDialog
+from app.explorer.window.own_keys import OwnKeys, tell_key
+from app.widgets.drawing import application
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from app.plots.drawing import application
-from app.window.palette import Command, CommandPalette, keys_said, of_actions, score
+from app.explorer.window.palette import Command, CommandPalette, keys_said, of_actions, score
+from app.widgets.drawing import application
 
 
 def test_letters_in_their_order_tell_words():

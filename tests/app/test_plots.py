@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets")
 
-from app.plots.field import _depth, across, fine, middle
 from app.plots.marks import mark_path
-from app.plots.scale import choice_ticks, decade_ticks, factor_ticks, linear_ticks, value_ticks
+from app.scenes.field import _depth, across, fine, middle
+from app.scenes.ticks import choice_ticks, decade_ticks, factor_ticks, linear_ticks, value_ticks
 from app.theme import THEMES
 
 Run = Callable[..., Any]
@@ -70,8 +70,8 @@ def test_rings_stand_beside_the_labels_of_their_bars() -> None:
     from app.plots.marks import Mark
     from app.plots.picture import Pill
     from app.plots.waterfall import WaterfallPicture
-    from simulator.compare import waterfall
-    from simulator.scenario import Scenario
+    from simulator.analysis.compare import waterfall
+    from simulator.scenario.scenario import Scenario
     from simulator.whatif import apply
 
     pg.mkQApp()
@@ -127,8 +127,8 @@ def test_ticks() -> None:
 def test_a_field_between_its_points() -> None:
     import numpy as np
 
-    from app.commands.axes import line
-    from simulator.scenario import Scenario
+    from app.answers.axes import line
+    from simulator.scenario.scenario import Scenario
 
     tiny = Scenario("mlp-tiny")
     x, y = across(line(tiny, "batch=1,4")), across(line(tiny, "gpu=h200,l4"))

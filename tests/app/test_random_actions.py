@@ -11,13 +11,13 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, qInstallMessageHandler
 from random_user import User
 
-from app.background.tracing import Tracing
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
-from app.window.window import Window
-from simulator.whatif import tracing_ask
+from app.explorer.background.tracing import Tracing
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.window import Window
+from app.widgets.drawing import application
+from simulator.scenario import trace_source
 
 START = State((Named("Today", FIRST),))
 OF_NO_SCREEN = ("This plugin does not support", "propagateSizeHints")
@@ -63,8 +63,8 @@ def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     made.worker.close()
     made.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     del running
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.report.figures import (
+from app.answers.figures import (
     causes,
     gpu_name,
     memory_parts,
@@ -15,8 +15,8 @@ from app.report.figures import (
     unmodelled,
     verdict,
 )
-from app.report.groups import kernel_groups, module_groups, short_dtype
-from app.scenario import Scenario, Subject, predict, subject
+from app.answers.groups import kernel_groups, module_groups, short_dtype
+from app.answers.subject import NO_EXACT_ANSWER, Scenario, Subject, predict, subject
 from simulator.prediction import Prediction
 from simulator.whatif import apply
 
@@ -156,3 +156,13 @@ def test_products_without_a_tensor_core_say_where_they_run() -> None:
     )
     asked = replace(asked, gpu="a100")
     assert totals(predict(asked, subject(asked)), subject(asked)).engine == "bf16 on tensor units"
+
+
+def test_the_verdict_tells_that_rules_answered_where_exact_was_asked(
+    tiny: Subject, tiny_prediction: Prediction
+) -> None:
+    assert "--exact" not in verdict(tiny_prediction, tiny)
+    asked = replace(tiny_prediction, notes=(f"{NO_EXACT_ANSWER}: it runs on Linux",))
+    assert verdict(asked, tiny).endswith(
+        "; fused by rules, not by the real compiler (--exact): see the notes"
+    )

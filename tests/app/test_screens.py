@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from app.state.places import FOLDER_VARIABLE
+from app.explorer.state.places import FOLDER_VARIABLE
 
 _PROGRAM = """
 import json, sys
 from PySide6.QtCore import QCoreApplication
-from app.plots.drawing import application
-from app.window.start import opened
-from simulator.scenario import Scenario
+from app.widgets.drawing import application
+from app.explorer.window.start import opened
+from simulator.scenario.scenario import Scenario
 
 running = application(on_screen=True)
 window = opened(Scenario("mlp-tiny"))

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from app.state.changes import with_field
-from app.state.session import Named, Session, State
-from app.state.session_file import load, save, text
+from app.answers.changes import with_field
+from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session_file import load, save, text
 from simulator.errors import InputError
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
 START = State((Named("Today", Scenario("bert-base", batch=64, seq=128, dtype="bf16")),))

@@ -8,21 +8,21 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.answers.cards import SECTIONS, Card, cards
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.shelf.ask_card import AskCard
-from app.shelf.cards import SECTIONS, Card, cards
-from app.shelf.drops import Offer, Target
-from app.shelf.shelf import Shelf
+from app.explorer.shelf.ask_card import AskCard
+from app.explorer.shelf.shelf import Shelf
 from app.theme import DARK
+from app.widgets.drawing import application
+from app.widgets.drops import Offer, Target
 from simulator.errors import InputError
-from simulator.hardware import gpus
-from simulator.hosts import hosts
+from simulator.hardware.gpu import gpus
+from simulator.hardware.host import hosts
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario import Scenario
+from simulator.scenario.registry import _WHATIFS, whatif
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import Setting
 from simulator.whatif import apply, whatifs
-from simulator.whatif.registry import _WHATIFS, whatif
-from simulator.whatif.setting import Setting
 
 
 @pytest.fixture

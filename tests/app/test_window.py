@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
+    QApplication,
     QComboBox,
+    QFileDialog,
     QLabel,
     QLineEdit,
     QMenuBar,
@@ -19,23 +23,31 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.background.worker import Worker
-from app.commands.command_line import as_command
+from app.answers.as_command import as_command
 from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
-from app.state.session_file import load
-from app.views.canvas import Canvas
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.state.session_file import load
+from app.explorer.window.exporting import FORMS
+from app.explorer.window.leaving import Leaving
+from app.explorer.window.panel import Panel, export
+from app.explorer.window.verdict import GRACE_MS
+from app.explorer.window.window import Window
+from app.quantities import data
 from app.views.lessons.view import Lessons
+from app.views.memory import MemoryCanvas, MemoryView
+from app.views.regime_map.view import RegimeMap
+from app.views.sweep.view import Sweep
 from app.views.timeline.view import Timeline
-from app.views.view import View
-from app.window.leaving import Leaving
-from app.window.panel import export
-from app.window.window import Window
+from app.widgets.canvas import Canvas
+from app.widgets.drawing import application
+from app.widgets.paint import Paint
+from app.widgets.view import View
 from simulator.modes import MODES
-from simulator.scenario import Scenario, predict
-from simulator.whatif import apply, tracing_ask
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
+from simulator.whatif import apply
 from tests.app.waiting import wait
 
 
@@ -53,8 +65,8 @@ def window(tmp_path_factory: pytest.TempPathFactory):
     yield made
     made.close()
     made.worker.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     patch.undo()
     del running
 
@@ -79,6 +91,14 @@ def in_front(window: Window) -> Iterator[View]:
         assert isinstance(view, View) and view.title == offered.title
         assert view.workspace == offered.workspace and isinstance(view, offered.kind())
         yield view
+
+
+def in_view(window: Window) -> list[Panel]:
+    """The panels in front; those behind a tab are visible to Qt too."""
+    found = [panel for panel in window.panels.panels.values()
+             if panel.isVisible() and not panel.visibleRegion().isEmpty()]  # fmt: skip
+    assert found
+    return found
 
 
 def test_what_is_shown_is_what_the_simulator_says(window: Window):
@@ -108,6 +128,91 @@ def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
     assert window.verdict.answer == before
     assert window.inspector.batch.slider.value() == 64
     assert window.inspector.batch.box.text() == "64"
+
+
+def test_what_has_not_caught_up_is_dimmed_at_once(window: Window, monkeypatch: pytest.MonkeyPatch):
+    verdict, status = window.verdict, window.status
+    seen = [panel for panel in window.panels.panels.values() if panel.inside is not None]
+    veils = [panel.veil for panel in seen if panel.inside.follows]  # pyright: ignore
+    before = verdict.grab().toImage()
+    assert veils and not any(panel.veil.isVisible() for panel in in_view(window))
+    with monkeypatch.context() as held:
+        held.setattr(window.worker, "ask", lambda *_, **__: None)  # no answer comes
+        window.session.ask(replace(FIRST, gpu="v100_sxm2_16"), "another GPU")
+        assert verdict.stale
+        clock = QElapsedTimer()
+        clock.start()
+        while clock.elapsed() < 2 * GRACE_MS:
+            QCoreApplication.processEvents()
+        assert not any(veil.isHidden() for veil in veils)
+        for label in (status.counted, status.sources, window.head.asked):
+            assert not label.isEnabled()
+        assert all(not panel.subtitle.isEnabled() for panel in seen if panel.inside.follows)  # pyright: ignore
+        assert window.inspector.advice.found is None
+        assert window.inspector.batch.slider.shift is None
+        assert verdict.answer is not None and verdict.answer.scenario == FIRST
+        lit = [max(image.pixelColor(x, 21).lightness() for x in range(image.width()))
+               for image in (before, verdict.grab().toImage())]  # fmt: skip
+        assert lit[1] < 0.8 * lit[0]
+    window.session.history.undo()
+    wait(window.worker)
+    assert not verdict.stale and status.counted.isEnabled() and window.head.asked.isEnabled()
+    assert not any(panel.veil.isVisible() for panel in in_view(window))
+
+
+def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    verdict = window.verdict
+    window.answering._look_along()
+    wait(window.worker)
+    assert verdict.along is not None and verdict.searched_for is verdict.answer
+    assert any("from" in f.sum or "up to" in f.sum for f in verdict.formulas())
+    monkeypatch.setattr(window.answering, "_look_along", lambda: None)
+    window.session.ask(replace(FIRST, mode="cuda_graph"), "another mode")
+    assert not window.worker.busy("along")
+    wait(window.worker)
+    assert verdict.answer is not None and verdict.answer.scenario.mode == "cuda_graph"
+    assert not verdict.stale and verdict.searched_for is not verdict.answer
+    told: list[tuple[object, float]] = []
+
+    def figure(paint: Paint, x: float, wide: float, answer: object) -> None:
+        told.append((answer, paint.painter.opacity()))
+
+    monkeypatch.setattr("app.explorer.window.verdict.figures", lambda *_: (figure,) * 7)
+    verdict.grab()
+    assert [opacity for _, opacity in told] == [1.0] * 5 + [pytest.approx(0.6), 1.0]
+    assert told[5][0] is verdict.searched_for and told[0][0] is verdict.answer
+
+
+def test_memory_and_shifts_are_the_same_figures_everywhere(window: Window):
+    window.answering._look_along()
+    sweep = memory = regime_map = None
+    for view in in_front(window):
+        sweep = view if isinstance(view, Sweep) else sweep
+        memory = view if isinstance(view, MemoryView) else memory
+        regime_map = view if isinstance(view, RegimeMap) else regime_map
+    answer, along = window.verdict.answer, window.verdict.along
+    assert answer is not None and along is not None and sweep and memory and regime_map
+    p = answer.prediction
+    need = p.peak_memory_bytes + p.workspace_bytes
+    assert p.workspace_bytes > 0
+    first, chart = sweep.canvas.first, regime_map.chart
+    assert first is not None and chart is not None and regime_map.map.home is not None
+    assert first.columns["memory_bytes"][first.row(first.here)] == need
+    assert chart.figures(regime_map.map.home)["memory_bytes"] == need
+    assert MemoryCanvas.held(p, p.memory.peak_op) == need
+    pills: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Paint, "pill", lambda _, x, y, words, *rest, **more: pills.append(words))
+        memory.canvas.grab()
+    assert f"peak {data(need)}" in pills
+    shifts = {each.first for each in (along.shift, along.below) if each and each.first}
+    found = regime_map.through.slices[0].found
+    assert found is not None and not found.about and shifts
+    of_map = {value for s in found.shifts for value in (s.first, s.last)}
+    of_sweep = {value for s in sweep.canvas.found.shifts for value in (s.first, s.last)}  # pyright: ignore
+    assert shifts <= of_sweep and shifts <= of_map
 
 
 def test_a_typed_number_beyond_the_slider_is_asked(window: Window):
@@ -261,6 +366,88 @@ def test_a_card_dropped_on_a_scenario_changes_that_one_alone(window: Window):
     assert window.session.state.current == 1
     refused = window.dropping.offered("gpu:h200_sxm", 1)
     assert refused.done is None and refused.words == "H200 SXM 141GB is in scenario B already"
+    wait(window.worker)
+
+
+def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
+    offered = next(o for o in window.panels.panels if o.workspace == "Lessons")
+    window.session.show("Lessons")
+    window.session.history.clear()
+    asked = replace(FIRST, mode="cuda_graph")
+    window.panels.view(offered).asked.emit(asked)
+    state = window.session.state
+    assert [side.scenario for side in state.sides] == [FIRST, asked]
+    assert state.current == 1 and state.workspace == "Explore"
+    assert window.session.history.count() == 1
+    wait(window.worker)
+    for _ in range(5):
+        QCoreApplication.processEvents()
+        time.sleep(0.01)
+    wait(window.worker)
+    assert not any(panel.veil.isVisible() for panel in in_view(window))
+    window.session.history.undo()
+    assert window.session.state.workspace == "Lessons" and len(window.session.state.sides) == 1
+    window.session.show("Explore")
+    wait(window.worker)
+
+
+def test_an_export_says_where_the_file_is(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "p.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    window.export(next(form for form in FORMS if form.name == "Prediction"))
+    assert path.is_file() and window.banner.isVisible()
+    assert window.banner.label.text() == f"Wrote {path}"
+    offered = next(iter(window.panels.panels))
+    window.panels._export(offered, "csv")
+    assert window.banner.label.text() == f"Wrote {path.with_suffix('.csv')}"
+    window.session.rename(0, "Another name")
+    assert not window.banner.isVisible()
+
+
+def test_a_key_of_the_window_works_while_a_formula_stands_there(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[bool] = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: asked.append(True) or ("", ""))
+    sheet = window.explaining.show(window.verdict.formulas()[0], window.pos())
+    QTest.keyClick(sheet, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+    assert asked == [True] and not sheet.isVisible()
+
+
+def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Window):
+    plus, session = window.strip.more, window.session
+    assert plus.acceptDrops()
+    widget = next(w for w in window.shelf.widgets if w.card.key == "whatif:cuda_graph")
+    drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    middle = plus.rect().center()
+    QApplication.sendEvent(plus, QDragEnterEvent(middle, Qt.DropAction.CopyAction, *drag))
+    outline = window.dropping.targets[-1].outline
+    assert outline.isVisible() and not outline.refused
+    assert outline.words == "New scenario B with CUDA graph"
+    assert outline.geometry().contains(plus.geometry()) and outline.width() > 400
+    QApplication.sendEvent(plus, QDropEvent(QPointF(middle), Qt.DropAction.CopyAction, *drag))
+    assert not outline.isVisible() and session.history.count() == 1
+    assert [side.name for side in session.state.sides] == ["Today", "CUDA graph"]
+    assert session.state.current == 1 and session.state.scenario == apply(FIRST, "cuda_graph")
+    assert session.state.sides[0].scenario == FIRST
+    for key, words in (
+        ("gpu:h200_sxm", "H200 SXM 141GB is in scenario B already, as in its copy"),
+        ("whatif:recompute", "expected"),
+    ):
+        refused = window.dropping.offered_new(key)
+        assert refused.done is None and words in refused.words
+    session.history.undo()
+    assert len(session.state.sides) == 1
+    widget.keyPressEvent(QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return,
+                                   Qt.KeyboardModifier.ControlModifier))  # fmt: skip
+    assert session.state.scenario == apply(FIRST, "cuda_graph") and session.state.current == 1
+    for _ in range(2):
+        window.strip.copy(0)
+    assert window.dropping.offered_new("gpu:l40s").words == (
+        "There are 4 scenarios already: remove one first"
+    )
     wait(window.worker)
 
 

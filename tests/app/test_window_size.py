@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.background.worker import Worker
 from app.examples import FIRST
-from app.plots.drawing import application
-from app.state.session import Named, Session, State
-from app.window.window import Window
-from app.window.workspaces import ORDER
-from simulator.whatif import tracing_ask
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.window import Window
+from app.explorer.window.workspaces import ORDER
+from app.widgets.drawing import application
+from simulator.scenario import trace_source
 
 
 def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -32,7 +32,7 @@ def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tm
     window.close()
     window.worker.close()
     window.deleteLater()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     assert {name: size for name, size in needed.items() if size[0] > 1280 or size[1] > 704} == {}
     del running

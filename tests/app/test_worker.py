@@ -9,14 +9,14 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer
 from shiboken6 import delete
 
 from app import examples
-from app.background.answer import along_batch, answered
-from app.background.tracing import Tracing, key_of
-from app.background.worker import Worker
-from app.plots.drawing import application
+from app.answers.answer import along_batch, answered
+from app.explorer.background.tracing import Tracing, key_of
+from app.explorer.background.worker import Worker
+from app.widgets.drawing import application
 from simulator.errors import UntracedError
-from simulator.scenario import Scenario
-from simulator.whatif import tracing_ask
-from simulator.whatif.setting import setting
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 from tests.app.waiting import wait
 
 
@@ -27,8 +27,8 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made = Worker()
     yield made
     made.close()
-    tracing_ask.trace_elsewhere(False)
-    tracing_ask.forget()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
     del running
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.plots.drawing import application
+from app.explorer.window.panel import Panel
+from app.explorer.window.workspaces import Workspaces
 from app.theme import DARK
-from app.views.view import View
-from app.window.panel import Panel
-from app.window.workspaces import Workspaces
+from app.widgets.drawing import application
+from app.widgets.view import View
 
 
 class _Plain(View):

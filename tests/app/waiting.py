@@ -4,7 +4,7 @@ import time
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer
 
-from app.background.worker import Worker
+from app.explorer.background.worker import Worker
 
 
 def wait(worker: Worker) -> None:

@@ -17,9 +17,9 @@ from simulator.inductor.exact import question_of
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.stack import stack
-from simulator.scenario import Scenario
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
 from tests.benchmarks.timing import Row
 
 ASKED = (

@@ -19,7 +19,7 @@ def start(began: str) -> None:
     """From the command to a prediction on the screen."""
     from PySide6.QtCore import QTimer
 
-    import app.window.start as starting
+    import app.explorer.window.start as starting
     from app.cli import main
 
     opened = starting.opened
@@ -61,8 +61,8 @@ def painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> 
 
 def opened(scenario: Any) -> Any:
     """A window as big as a usual screen, its first answers in."""
-    from app.plots.drawing import application
-    from app.window.start import opened
+    from app.explorer.window.start import opened
+    from app.widgets.drawing import application
 
     global _running
     _running = application()
@@ -202,8 +202,8 @@ def cancel() -> None:
     from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QApplication
 
-    from app.background.worker import SLOW
     from app.examples import FIRST
+    from app.explorer.background.worker import SLOW
 
     window = opened(FIRST)
     taken, idle_runs = list[float](), 0
@@ -232,8 +232,8 @@ def memory(kind: str, count: str = "200") -> None:
     from pathlib import Path
 
     from app.examples import FIRST
-    from app.state.session_file import save
-    from app.window.start import opened as made
+    from app.explorer.state.session_file import save
+    from app.explorer.window.start import opened as made
 
     window = opened(FIRST)
     folder = tempfile.TemporaryDirectory()

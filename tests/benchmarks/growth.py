@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from math import log10
 from typing import Any
 
-from simulator.scenario import Scenario, predict
-from simulator.sweep import sweep
-from simulator.whatif import tracing_ask
+from simulator.analysis.sweep import sweep
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
 from tests.benchmarks.timing import Row, timed
 
 NETWORK = Scenario("gpt2", batch=8, seq=128, sizes={"layers": 50})
@@ -31,7 +31,7 @@ def axes(scenarios: int) -> dict[str, Any]:
 def growth(most: int = 100_000) -> Iterator[Row]:
     """Time and memory; the families of traces are fitted before, in a row of their own. Each size
     is asked of families that know none of its points, then again."""
-    tracing_ask.forget()
+    trace_source.forget()
     name = f"{NETWORK.network} of {predict(NETWORK).kernel_count} kernels"
     yield timed(f"{name}: families of traces fitted", lambda _: _swept(axes(400)), 1)
     scenarios = 100

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
-from simulator.advice import advise
-from simulator.regimes import next_shift, regime_map
-from simulator.scenario import Scenario, predict
-from simulator.seek import largest_batch
-from simulator.sweep import sweep
-from simulator.whatif import apply, tracing_ask
+from simulator.analysis.advice import advise
+from simulator.analysis.regimes import next_shift, regime_map
+from simulator.analysis.seek import largest_batch
+from simulator.analysis.sweep import sweep
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario, predict
+from simulator.whatif import apply
 from tests.benchmarks.timing import Row, timed
 
 BERT = Scenario("bert-base", batch=8, seq=128, dtype="fp16")
@@ -50,14 +51,14 @@ def advice() -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             for source in ("all traced", "traces from disk", "again"):
                 if source != "again":
-                    tracing_ask.forget()
-                    tracing_ask.keep_on_disk(folder)
+                    trace_source.forget()
+                    trace_source.keep_on_disk(folder)
                 yield timed(
                     f"{base.network}: advice, {source}",
                     lambda _, b=base: f"{len(advise(b).advice)} gain",
                     5 if source == "again" else 1, 2.0,
                 )  # fmt: skip
-            tracing_ask.forget()
+            trace_source.forget()
 
 
 def searches() -> Iterator[Row]:
@@ -67,7 +68,7 @@ def searches() -> Iterator[Row]:
         "next shift along seq": lambda: next_shift(BERT, "seq").sentence,
         "largest batch": lambda: largest_batch(BERT).sentence,
     }.items():
-        tracing_ask.forget()
+        trace_source.forget()
         yield timed(f"bert-base: {name}, nothing traced", lambda _, r=run: r(), 1)
         yield timed(f"bert-base: {name}, again", lambda _, r=run: r(), 5)
 
@@ -75,7 +76,7 @@ def searches() -> Iterator[Row]:
 def maps() -> Iterator[Row]:
     """A regime map over batch and sequence: family to fit, then other points of it, then these
     again on this card, and on another clock."""
-    tracing_ask.forget()
+    trace_source.forget()
     yield timed("bert-base: family over batch and sequence fitted", lambda _: _map(BERT, 33, 2), 1)
     yield timed("bert-base: regime map of 32 × 32, new points", lambda _: _map(BERT, 1, 0), 1, 0.1)
     yield timed("bert-base: regime map of 32 × 32, again", lambda _: _map(BERT, 1, 0), 9, 0.1)
@@ -93,7 +94,7 @@ def _map(base: Scenario, first: int, shift: int) -> str:
 
 def points() -> Iterator[Row]:
     """1,000 batches and sequences of a training step: schedule, memory and shares of each."""
-    tracing_ask.forget()
+    trace_source.forget()
     axes = {"batch": range(1, 26), "seq": range(128, 40 * 128 + 1, 128)}
     few = {"batch": range(1, 14), "seq": (100, 200)}
     yield timed("llama3-8b: family over batch and sequence fitted", lambda _: _swept(few), 1)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, NamedTuple
 
-from simulator.whatif import tracing_ask
+from simulator.scenario import trace_source
 
 
 class Row(NamedTuple):
@@ -38,7 +38,7 @@ _made = [0]
 
 
 def _count_traces() -> None:
-    run: Any = tracing_ask._run
+    run: Any = trace_source._run
     if getattr(run, "counted", False):
         return
 
@@ -47,7 +47,7 @@ def _count_traces() -> None:
         return run(*asked)
 
     counted.counted = True  # pyright: ignore[reportFunctionMemberAccess]
-    tracing_ask._run = counted
+    trace_source._run = counted
 
 
 def timed(

@@ -20,9 +20,9 @@ pytest.importorskip("triton", reason="Triton is made for Linux alone")
 from calibration.fused import VARIANTS, dropout_add, tile
 from calibration.fused.check import LIMIT
 from calibration.fused.variant import Variant, variant
-from calibration.log import read
+from calibration.measure.log import read
 from calibration.sweeps.registry import OPERATIONS
-from simulator.fusion import by_hand
+from simulator.fusion.scheduling import by_hand
 
 ROOT = Path(__file__).parents[2]
 NAMES = list(VARIANTS)

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from calibration.fit_compiled_host import COSTS, fit
+from calibration.fit.compiled_host import COSTS, fit
 from calibration.generated.bench import configurations
 from calibration.generated.kernels import averaged, matched, otherwise, traced
-from calibration.log import read
-from calibration.measure import load
-from calibration.recordings import MEASUREMENTS
+from calibration.measure.log import read
+from calibration.measure.run import load
+from calibration.record.library_samples import kept, lowered
+from calibration.record.read import MEASUREMENTS
 from calibration.sweeps.registry import OPERATIONS, Point
-from calibration.swept import kept, lowered
 from simulator.fusion import fused
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 
 CARD = gpu("h200")
 load("generated", print)

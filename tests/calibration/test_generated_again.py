@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from calibration.fit import base, fit
+from calibration.fit.gpu import base, fit
 from calibration.generated.kernels import averaged, samples, traced
-from calibration.log import read
-from calibration.recordings import MEASUREMENTS
+from calibration.measure.log import read
+from calibration.record.library_samples import lowered
+from calibration.record.read import MEASUREMENTS
 from calibration.sweeps.registry import points
-from calibration.swept import lowered
 from simulator.fusion import fused
-from simulator.hardware import gpu
-from simulator.profiles import profile
-from simulator.roofline import curve
+from simulator.hardware.gpu import gpu
+from simulator.timing.profile import profile
+from simulator.timing.roofline import curve
 
 CURVE = "generated_across"
 FUNCTIONS = ("generated_train_batch_norm", "generated_pooled", "generated_column_sums")

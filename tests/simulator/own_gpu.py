@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import InputError
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 
 MINE = """
 name = "Mine"

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from simulator import predict_trace
 from simulator.costs import Work
-from simulator.hardware import gpu as find_gpu
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import lower
 from simulator.networks.catalogue import build
-from simulator.profiles import Profile, Tiles, Traffic, profile
 from simulator.records import Trace
-from simulator.roofline import roofs
+from simulator.timing.profile import Profile, Tiles, Traffic, profile
+from simulator.timing.roofline import roofs
 from simulator.tracing import trace
 
 A100 = replace(find_gpu("a100-40gb"), bandwidth_bytes_per_s=1.5e12, sustained_memory=None)

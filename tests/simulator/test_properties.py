@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.engines import l2_kept_bytes, peak_flops_per_s
 from simulator.errors import InputError
-from simulator.issued import issued
-from simulator.profiles import learned
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+from simulator.schedule.launch_plan import issued
+from simulator.timing.profile import learned
+from simulator.timing.rates import l2_kept_bytes, peak_flops_per_s
 from simulator.whatif import apply
-from simulator.whatif.setting import setting
 from tests.simulator.whatif.conftest import asked
 
 BASES = [

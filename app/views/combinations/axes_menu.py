@@ -8,11 +8,11 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from app.views.combinations.axes import values
-from app.views.combinations.table import FIGURES
-from app.views.strip import Strip
-from app.views.sweep.curves import axis_name
-from app.views.view import Side
+from app.scenes.combinations import FIGURES
+from app.scenes.combinations_axes import values
+from app.scenes.sweep_curves import axis_name
+from app.widgets.strip import Strip
+from app.widgets.view import Side
 
 _LEAST = 2
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QRectF
 
+from app.scenes.combinations import Column
+from app.scenes.pixel_scale import Scale
 from app.theme import LABEL_PX, SUPPORT_PX, mixed
-from app.views.combinations.table import Column
-from app.views.paint import Paint, elided, width
-from app.views.scale import Scale
+from app.widgets.paint import Paint, elided, width
 
 TOP, FOOT = 48.0, 18.0
 TITLE_GAP = 8.0

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 
+from app.scenes.combinations import Column, Table
+from app.scenes.pixel_scale import Floats, Scale
 from app.theme import Theme
-from app.views.canvas import CARD_LINE, Canvas, Card
 from app.views.combinations.axis import FOOT, TOP, Brush, draw_axis, scale_of, staggered
 from app.views.combinations.lines import Lines
-from app.views.combinations.table import Column, Table
-from app.views.paint import Paint
-from app.views.scale import Floats, Scale
+from app.widgets.canvas import CARD_LINE, Canvas, Card
+from app.widgets.paint import Paint
 
 _LEFT, _RIGHT, _REACH, _NEAR = 74.0, 74.0, 14.0, 6.0
 
@@ -269,8 +269,10 @@ class LinesCanvas(Canvas):
             self.brush(self.axis, at - 0.4, at + 0.4)
             return
         scale = self.scale(column)
-        spaced = np.geomspace if scale.log else np.linspace
-        ends: Floats = spaced(scale.low, scale.high, 11)
+        ends: Floats = np.linspace(scale.low, scale.high, 11)
+        if scale.log:  # from the least value to the most: the axis goes on beyond both
+            some = column.values[column.values > 0]
+            ends = np.geomspace(some.min(), some.max(), 11) if some.size else ends
         low = self.brushes.get(self.axis, (ends[0] if step > 0 else ends[9], 0.0))[0]
         place = int(np.argmin(np.abs(ends - low)))
         place = min(max(place + (step if self.axis in self.brushes else 0), 0), 9)

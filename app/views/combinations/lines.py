@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QSize, Qt
 from PySide6.QtGui import QPainter, QPen, QPixmap
 
+from app.scenes.pixel_scale import Floats
 from app.theme import Theme, mixed
-from app.views.paint import Paint, faint
-from app.views.scale import Floats
+from app.widgets.paint import Paint, faint
 from simulator.prediction import REGIMES
 
 _DASHED, _MANY = 250, 2000

@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QWidget
 from app.formulas.formula import Formula
 from app.formulas.points import rate_at
 from app.quantities import plain
+from app.scenes.combinations import FIGURES, USUAL_FIGURES, Table, combined
+from app.scenes.combinations_axes import axes_of, usual, values
+from app.scenes.sweep_curves import CancelledError, axis_name
 from app.theme import Theme
-from app.views.combinations.axes import axes_of, usual, values
 from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas
-from app.views.combinations.table import FIGURES, USUAL_FIGURES, Table, combined
-from app.views.strip_view import StripView
-from app.views.sweep.curves import CancelledError, axis_name
-from app.views.view import Question, Side
+from app.widgets.strip_view import StripView
+from app.widgets.view import Question, Side
 from simulator.prediction import REGIMES
 
 

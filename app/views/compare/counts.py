@@ -9,9 +9,9 @@ from PySide6.QtCore import QRectF
 
 from app.quantities import change, data, scaled, seconds
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
-from app.views.canvas import Card
-from app.views.paint import Paint
-from app.views.titled import Listed
+from app.widgets.canvas import Card
+from app.widgets.paint import Paint
+from app.widgets.titled import Listed
 from simulator.prediction import Prediction
 
 _FIGURE_PX, _CHANGE_PX, _NAME_PX = 84.0, 64.0, 96.0
@@ -31,8 +31,8 @@ class Count:
 
 def counts(a: Prediction, b: Prediction) -> list[Count]:
     """What is counted in a step."""
+    from app.answers.figures import causes
     from app.report.compared import dram_bytes
-    from app.report.figures import causes
 
     def both(of: Callable[[Prediction], float]) -> tuple[float, float]:
         return float(of(a)), float(of(b))

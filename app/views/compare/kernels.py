@@ -7,12 +7,12 @@ from collections import Counter
 from PySide6.QtCore import QRectF
 
 from app.quantities import change, seconds, signed_seconds
+from app.scenes.pixel_scale import Scale
 from app.theme import LABEL_PX, Theme
-from app.views.canvas import Card
-from app.views.paint import Paint, width
-from app.views.scale import Scale
-from app.views.titled import Listed
-from simulator.compare import Moved
+from app.widgets.canvas import Card
+from app.widgets.paint import Paint, width
+from app.widgets.titled import Listed
+from simulator.analysis.compare import Moved
 
 _CHANGE_PX, _LEAST_S = 74.0, 1e-7
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.plots.faces import font
 from app.theme import BODY_PX, FIGURE_PX, SUPPORT_PX, Theme
-from app.views.view import Side
+from app.widgets.fonts import font
+from app.widgets.view import Side
 from simulator.errors import InputError
-from simulator.scenario import Scenario, Value
+from simulator.scenario.scenario import Scenario, Value
 
 _ABOUT = (
     "A comparison takes two scenarios. It shows what each change between them does to the time, "

@@ -6,11 +6,11 @@ from PySide6.QtCore import QRectF
 
 from app.quantities import change, number, seconds, signed_seconds
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
-from app.views.canvas import Card
-from app.views.paint import Paint, width
-from app.views.titled import Listed
-from app.views.view import Side
-from simulator.compare import Part
+from app.widgets.canvas import Card
+from app.widgets.paint import Paint, width
+from app.widgets.titled import Listed
+from app.widgets.view import Side
+from simulator.analysis.compare import Part
 from simulator.prediction import Regime
 
 _FIGURE_PX = 62.0

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QSizePolicy
 
 from app.quantities import between, number, percent, seconds_unit, signed_seconds
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
-from app.views.canvas import Canvas
-from app.views.paint import Paint, width
 from app.views.regime_map.cursor import share_bar
-from app.views.view import Side
+from app.widgets.canvas import Canvas
+from app.widgets.paint import Paint, width
+from app.widgets.view import Side
 from simulator.prediction import REGIMES
 
 HEIGHT_PX, _TIME_PX, _MIDDLE = 92, 26, 0.22
@@ -30,7 +30,7 @@ class Verdicts(Canvas):
 
     def show_pair(self, a: Side, b: Side) -> None:
         """Compare these."""
-        from app.background.answer import subject_of
+        from app.answers.answer import subject_of
 
         self.pair = a, b
         found = [subject_of(side.scenario, side.prediction) for side in self.pair]

@@ -11,19 +11,19 @@ from PySide6.QtWidgets import QGridLayout, QStackedLayout, QVBoxLayout, QWidget
 from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
+from app.scenes.sweep_curves import CancelledError
 from app.theme import Theme
-from app.views.canvas import Canvas
 from app.views.compare.counts import Counts, counts
 from app.views.compare.kernels import MovedKernels
 from app.views.compare.nothing_to_compare import NothingToCompare
 from app.views.compare.parts import Regimes, bought, part_name
 from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
-from app.views.sweep.curves import CancelledError
-from app.views.view import Question, Side, View
-from simulator.compare import Moved, Waterfall
+from app.widgets.canvas import Canvas
+from app.widgets.view import Question, Side, View
+from simulator.analysis.compare import Moved, Waterfall
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 _HEADS = ["What", "Name", "A", "B", "Change", "80% interval", "Alone"]
 
@@ -205,9 +205,9 @@ def _key(pair: tuple[Side, Side]) -> str:
 
 
 def _fall(a: Side, b: Side, cancelled: Callable[[], bool]) -> Waterfall:
-    from app.scenario import relabelled
-    from simulator.compare import waterfall
-    from simulator.scenario import predict
+    from app.answers.subject import relabelled
+    from simulator.analysis.compare import waterfall
+    from simulator.scenario.scenario import predict
 
     def answer(scenario: Scenario) -> Prediction:
         if cancelled():

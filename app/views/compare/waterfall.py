@@ -5,18 +5,18 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 
-from app.plots.patterns import STACK
-from app.plots.scale import linear_ticks
-from app.plots.waterfall_words import broken, highest_s
 from app.quantities import between, change, number, plain, seconds, seconds_unit, signed_seconds
+from app.scenes.pixel_scale import Scale
+from app.scenes.ticks import linear_ticks
+from app.scenes.waterfall import broken, highest_s
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
-from app.views.canvas import Card
 from app.views.compare.verdicts import letter_badge
-from app.views.paint import Paint, elided, width
-from app.views.scale import Scale
-from app.views.titled import Titled
-from app.views.view import Side
-from simulator.compare import Step, Waterfall
+from app.widgets.canvas import Card
+from app.widgets.paint import Paint, elided, width
+from app.widgets.patterns import STACK
+from app.widgets.titled import Titled
+from app.widgets.view import Side
+from simulator.analysis.compare import Step, Waterfall
 
 _LEFT, _TOP, _BOTTOM = 46.0, 28.0, 58.0
 _ABOUT = "each step after those before it, re-simulated; they add up"

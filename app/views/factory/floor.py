@@ -11,13 +11,13 @@ from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QPainter, QPixmap, QRes
 from PySide6.QtWidgets import QStyle
 
 from app.quantities import data, percent, scaled, seconds
+from app.scenes.factory import MARKS, Factory
 from app.theme import Theme
-from app.views.canvas import Canvas, Card
-from app.views.factory.figures import MARKS, Factory
 from app.views.factory.motion import Moment, average, moving
 from app.views.factory.paint import caption, still
 from app.views.factory.plan import Plan, plan
-from app.views.paint import Paint
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint
 
 FRAME_MS, RUN_S = 40, 14.0
 """A frame, and how long a step takes to be shown."""

@@ -18,12 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.quantities import faster, number, seconds
+from app.scenes.factory import MARKS, Factory, Wait
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
-from app.views.factory.figures import MARKS, Factory, Wait
-from app.views.paint import Paint
+from app.widgets.paint import Paint
 from simulator.errors import InputError
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply, parse
 
 WIDE = 286
@@ -57,7 +57,7 @@ class Help:
 
 def helps(scenario: Scenario, now: Prediction, cancelled: Callable[[], bool]) -> tuple[Help, ...]:
     """What each change to the factory brings, the best first; what does not apply is left out."""
-    from app.background.answer import batch_and_seq
+    from app.answers.answer import batch_and_seq
 
     batch, _ = batch_and_seq(scenario)
     trials = list(_TRIALS)

@@ -9,12 +9,12 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPixmap, QResizeEvent
 
 from app.quantities import number, percent, plain, seconds, seconds_unit
+from app.scenes.factory import MARKS, Factory
+from app.scenes.pixel_scale import Floats, Scale
+from app.scenes.timeline import WAITS, Ints, lanes
 from app.theme import BODY_PX, LABEL_PX, Theme
-from app.views.canvas import Canvas, Card
-from app.views.factory.figures import MARKS, Factory
-from app.views.paint import Paint
-from app.views.scale import Floats, Scale
-from app.views.timeline.lanes import WAITS, Ints, lanes
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 118.0, 20.0, 22.0, 8.0
 _LEVELS = 8

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainterPath, QPen
 
-from app.plots.patterns import mark_path
+from app.scenes.factory import Factory
 from app.theme import mixed
-from app.views.factory.figures import Factory
 from app.views.factory.plan import Plan, cells
-from app.views.paint import Paint, faint
+from app.widgets.paint import Paint, faint
+from app.widgets.patterns import mark_path
 
 TRUCKS, SHEETS = 10, 20
 """How many trucks are the whole bandwidth, how many sheets the fullest in-tray."""

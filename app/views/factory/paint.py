@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 
 from app.quantities import data, number, percent, scaled, seconds, trimmed
+from app.scenes.factory import Factory
 from app.theme import BODY_PX, FIGURE_PX, LABEL_PX, SUPPORT_PX
-from app.views.factory.figures import Factory
 from app.views.factory.motion import a_sheet
 from app.views.factory.plan import Plan, cells
-from app.views.paint import Paint, elided, faint, width
+from app.widgets.paint import Paint, elided, faint, width
 from simulator.prediction import Regime
 
 BOXES = 60

@@ -8,18 +8,18 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.background.answer import subject_of
+from app.answers.answer import subject_of
 from app.formulas.factory import building
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
+from app.scenes.factory import factory
 from app.theme import Theme
-from app.views.factory.figures import factory
 from app.views.factory.floor import FactoryFloor, cards
 from app.views.factory.help import HelpPanel, helps
 from app.views.factory.lanes import FactoryLanes, lanes_of
 from app.views.lessons.pieces import Rule
-from app.views.view import Question, Side, View
-from app.window.labels import Elided
+from app.widgets.elided_label import Elided
+from app.widgets.view import Question, Side, View
 
 
 class Factory(View):

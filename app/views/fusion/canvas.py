@@ -6,12 +6,12 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainterPath, QPen
 
 from app.quantities import data, seconds
+from app.scenes.fusion import BARS_PX, BLOCK_H, EDGE, GAP, Scene, stays
 from app.theme import LABEL_PX, Theme, mixed
-from app.views.canvas import Canvas, Card
 from app.views.fusion.edges import arc_top, name_flows, over_others
-from app.views.fusion.scene import BARS_PX, BLOCK_H, EDGE, GAP, Scene, stays
-from app.views.paint import Paint, faint, width
-from simulator.whatif.joining import OUTSIDE, Block, Flow, Set
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint, faint, width
+from simulator.analysis.block_diagram import OUTSIDE, Block, Flow, Set
 
 _LIFT_PX = 8.0
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from PySide6.QtCore import QRectF
 
 from app.quantities import data
+from app.scenes.fusion import Scene, stays
 from app.theme import LABEL_PX
-from app.views.fusion.scene import Scene, stays
-from app.views.labels import Labels
-from app.views.paint import Paint, width
-from simulator.whatif.joining import OUTSIDE, Flow
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, width
+from simulator.analysis.block_diagram import OUTSIDE, Flow
 
 _HIGH = 14.0
 

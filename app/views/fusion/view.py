@@ -18,15 +18,15 @@ from PySide6.QtWidgets import (
 from app.formulas.changes import moved_bytes
 from app.formulas.formula import Formula
 from app.quantities import change, data, seconds
+from app.scenes.fusion import Scene, parts, scene
 from app.theme import Theme
 from app.views.fusion.canvas import FusionCanvas
-from app.views.fusion.scene import Scene, parts, scene
 from app.views.lessons.pieces import Rule
-from app.views.strip import Strip
-from app.views.view import Question, Side, View
+from app.widgets.strip import Strip
+from app.widgets.view import Question, Side, View
+from simulator.analysis.block_diagram import Joining, Set, Trial
 from simulator.prediction import Prediction
-from simulator.whatif.joining import Joining, Set, Trial
-from simulator.whatif.registry import apply
+from simulator.scenario.registry import apply
 
 _PANEL_PX = 292
 _HOW = (
@@ -40,6 +40,7 @@ class FusionView(View):
 
     title = "Fusion"
     workspace = "Fusion"
+    waits = True
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)

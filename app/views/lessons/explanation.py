@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLay
 from app.lessons.outcome import Outcome
 from app.theme import BODY_PX, FIGURE_PX, Theme
 from app.views.lessons.pieces import Cards, Sign
-from app.window.columns import empty
-from app.window.style import face
+from app.widgets.columns import empty
+from app.widgets.style import face
 
 
 def sentence(px: int = FIGURE_PX, weight: int = 400) -> QLabel:

@@ -8,10 +8,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPolygonF
 
 from app.lessons.lesson import Shown
+from app.scenes.lesson_attempt import Attempt, Key
 from app.theme import SUPPORT_PX, Theme
-from app.views.lessons.attempt import Attempt, Key
 from app.views.lessons.plot import LessonPlot
-from app.views.paint import Paint, faint, pill_box, width
+from app.widgets.paint import Paint, faint, pill_box, width
 from simulator.prediction import Regime
 
 _NUDGE, _COARSE = 1.02, 1.2

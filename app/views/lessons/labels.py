@@ -9,10 +9,10 @@ from PySide6.QtCore import QRectF
 
 from app.lessons.outcome import Curve, Outcome
 from app.lessons.words import Word
+from app.scenes.pixel_scale import Scale
 from app.theme import SUPPORT_PX
-from app.views.labels import Labels
-from app.views.paint import Paint, pill_box, width
-from app.views.scale import Scale
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box, width
 from simulator.prediction import Regime
 
 STRIP = 12.0

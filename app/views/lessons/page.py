@@ -17,14 +17,14 @@ from PySide6.QtWidgets import (
 
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
+from app.scenes.lesson_attempt import Attempt, Step
 from app.theme import BODY_PX, SUPPORT_PX, Theme
-from app.views.lessons.attempt import Attempt, Step
 from app.views.lessons.explanation import Explanation, sentence
 from app.views.lessons.guess import GuessCanvas
 from app.views.lessons.labels import spanned
 from app.views.lessons.pieces import Option, Rule, Steps
 from app.views.lessons.reveal import RevealCanvas
-from app.window.labels import Elided
+from app.widgets.elided_label import Elided
 from simulator.prediction import Regime
 
 _NEXT: dict[Step, str] = {

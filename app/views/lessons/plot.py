@@ -8,11 +8,11 @@ from PySide6.QtCore import QRectF
 
 from app.lessons.lesson import Shown
 from app.quantities import number, plain, seconds_unit
+from app.scenes.lesson_attempt import Attempt, Key
+from app.scenes.pixel_scale import Scale
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
-from app.views.canvas import Canvas
-from app.views.lessons.attempt import Attempt, Key
-from app.views.paint import Paint, elided, width
-from app.views.scale import Scale
+from app.widgets.canvas import Canvas
+from app.widgets.paint import Paint, elided, width
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 22.0, 26.0, 44.0
 _NAMES = {"batch": "Batch", "seq": "Sequence length"}

@@ -9,13 +9,13 @@ from PySide6.QtGui import QKeyEvent, QPainterPath
 
 from app.lessons.outcome import Curve, Outcome
 from app.quantities import percent, plain
+from app.scenes.lesson_attempt import Key
 from app.theme import BODY_PX, CURVE_WIDTH, SUPPORT_PX, Theme, mixed
-from app.views.canvas import Card
-from app.views.labels import Labels
-from app.views.lessons.attempt import Key
 from app.views.lessons.labels import STRIP, label, regime_strip, spanned
 from app.views.lessons.plot import LessonPlot
-from app.views.paint import Paint, elided, width
+from app.widgets.canvas import Card
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Regime
 
 

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from app.lessons import lessons, own
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome, answered, begun
+from app.scenes.lesson_attempt import Attempt, Key, Step
 from app.theme import Theme
-from app.views.lessons.attempt import Attempt, Key, Step
 from app.views.lessons.labels import spanned
 from app.views.lessons.page import LessonPage
-from app.views.view import Question, Side, View
+from app.widgets.view import Question, Side, View
 from simulator.errors import InputError
 
 _ORDER: tuple[Step, ...] = ("predict", "reveal", "explain", "try")
@@ -27,6 +27,7 @@ class Lessons(View):
 
     title: ClassVar[str] = "Lessons"
     workspace: ClassVar[str] = "Lessons"
+    follows = False
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)

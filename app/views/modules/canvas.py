@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 
+from app.answers.figures import causes
 from app.quantities import percent, seconds
-from app.report.figures import causes
+from app.scenes.module_tree import Part
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
-from app.views.canvas import Canvas, Card
-from app.views.modules.tree import Part
-from app.views.paint import Paint, width
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint, width
 from simulator.prediction import REGIMES, Prediction
 
 _SIDE, _TOP, _GAP = 12.0, 6.0, 2.0

@@ -5,20 +5,20 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.answers.figures import causes
 from app.formulas.changes import of_step
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
-from app.report.figures import causes
-from app.shelf.drops import Offer, PlaceTarget
+from app.scenes.module_tree import Part, module_tree
+from app.scenes.part_what_ifs import Change, choices, dropped, pattern
 from app.theme import Theme
 from app.views.modules.canvas import IcicleCanvas
-from app.views.modules.on_part import Change, choices, dropped, pattern
 from app.views.modules.part_menu import part_menu
-from app.views.modules.tree import Part, module_tree
-from app.views.strip_view import StripView
-from app.views.view import Side
+from app.widgets.drops import Offer, PlaceTarget
+from app.widgets.strip_view import StripView
+from app.widgets.view import Side
 from simulator.prediction import REGIMES
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 
 class WhereTimeGoes(StripView):

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOp
 
 from app.theme import LABEL_PX, Theme, mixed
 from app.views.ops.model import COLUMNS, NAMES, REGIME, SHARE, OpModel
-from app.views.paint import Paint
+from app.widgets.paint import Paint
 from simulator.prediction import REGIMES
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from app.formulas.columns import COLUMN_FORMULAS
 from app.formulas.formula import Formula
 from app.quantities import data, percent, scaled, seconds
-from app.views.ops.launch_groups import KEYS, Floats, Groups, Ints
+from app.scenes.op_table import KEYS, Floats, Groups, Ints
 from simulator.prediction import REGIMES, Regime
 
 Index = QModelIndex | QPersistentModelIndex

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QMenu
 
-from app.shelf.drops import Offer, PlaceTarget
-from app.views.modules.on_part import Change
+from app.scenes.part_what_ifs import Change
+from app.scenes.row_what_ifs import on_row, parts_of, row_choices
 from app.views.modules.part_menu import part_menu
-from app.views.ops.on_row import on_row, parts_of, row_choices
+from app.widgets.drops import Offer, PlaceTarget
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from app.views.ops.view import OpTable

@@ -31,14 +31,14 @@ from PySide6.QtWidgets import (
 
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
+from app.scenes.op_table import KEYS, By, groups
 from app.theme import LABEL_PX, Theme
 from app.views.ops.cells import OpCells, OpHeads, sheet
-from app.views.ops.launch_groups import KEYS, By, groups
 from app.views.ops.model import COLUMNS, NAMES, OpModel
 from app.views.ops.row_what_ifs import RowWhatIfs
-from app.views.paint import width
-from app.views.strip import Strip
-from app.views.view import Side, View
+from app.widgets.paint import width
+from app.widgets.strip import Strip
+from app.widgets.view import Side, View
 from simulator.prediction import REGIMES, Prediction
 
 _ROW_PX = 24

@@ -9,15 +9,15 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent
 
 from app.quantities import between, data, seconds, trimmed
+from app.scenes.regime_map import Chart, Spot
 from app.theme import SUPPORT_PX, Theme
-from app.views.canvas import Canvas, Card
-from app.views.labels import Labels
-from app.views.paint import Paint, elided, face, pill_box, width
 from app.views.regime_map import cursor as map_cursor
 from app.views.regime_map import frame as map_frame
 from app.views.regime_map import lines as map_lines
-from app.views.regime_map.chart import Chart, Spot
 from app.views.regime_map.ground import ground
+from app.widgets.canvas import Canvas, Card
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, elided, face, pill_box, width
 from simulator.prediction import REGIMES
 
 _LEFT, _TOP, _RIGHT, _BOTTOM, LEGEND = 64.0, 30.0, 18.0, 44.0, 26.0
@@ -208,7 +208,7 @@ class MapCanvas(Canvas):
         regime = REGIMES[int(found["regime"])]
         interval = between(found["low_s"], found["high_s"], found["period_s"])
         rows = (("Time, 80%", f"{seconds(found['period_s'])}, {interval}"), ("Shares", shares),
-                ("Memory", data(found["peak_memory_bytes"])))  # fmt: skip
+                ("Memory", data(found["memory_bytes"])))  # fmt: skip
         return Card(map_cursor.spot_words(chart, spot), rows, f"{regime}-bound", regime)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -265,7 +265,7 @@ def _some(count: int, most: int) -> range:
 
 def _memory(chart: Chart) -> str:
     """What the GPU of every point has."""
-    from simulator.whatif.setting import setting
+    from simulator.scenario.setting import setting
 
     assert chart.field is not None
     return trimmed(data(setting(chart.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF
 
-from app.plots.patterns import STACK
 from app.quantities import between, percent, seconds
 from app.theme import LABEL_PX, Theme
-from app.views.canvas import Card
-from app.views.paint import Paint, width
-from app.views.titled import Listed
+from app.widgets.canvas import Card
+from app.widgets.paint import Paint, width
+from app.widgets.patterns import STACK
+from app.widgets.titled import Listed
 from simulator.prediction import REGIMES
 
 _TIME_PX, _ROW_PX = 112.0, 17.0
@@ -20,7 +20,7 @@ _TIME_PX, _ROW_PX = 112.0, 17.0
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice with the columns of simulator.sweep, or why it has none; its place on the axis."""
+    """A choice with the columns of simulator.analysis.sweep, or why it has none; its place on the axis."""
 
     name: str
     place: int

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from PySide6.QtCore import QPointF, QRectF
 
 from app.quantities import between, count_of, data, number, percent, seconds, seconds_unit
+from app.scenes.regime_map import Chart, Spot
+from app.scenes.sweep_curves import axis_name, value_words, within_words
 from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
-from app.views.labels import Labels
-from app.views.paint import Paint, elided, width
-from app.views.regime_map.chart import Chart, Spot
-from app.views.sweep.curves import axis_name, value_words, within_words
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Regime
 
 _RATES = (("compute", "peaks"), ("memory", "bandwidths"), ("overhead", "the host and launches"))
@@ -120,7 +120,7 @@ def verdict_words(chart: Chart, spot: Spot, home: Spot | None) -> tuple[str, str
     if home is not None and not chart.why(home):
         now = chart.figures(home)["samples_per_s"]
         rate += f", {number(at['samples_per_s'] / now, 2)}× now" if now else ""
-    held = data(at["peak_memory_bytes"])
+    held = data(at["memory_bytes"])
     return rate, f"{held}, {'fits' if at['fits'] else 'does not fit'}"
 
 

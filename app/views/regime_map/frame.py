@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
-from app.plots.field import Across
-from app.plots.scale import Ticks, choice_ticks, factor_ticks, place
-from app.views.paint import Paint, elided, pill_box, width
-from app.views.regime_map.chart import Chart, Spot
+from app.scenes.field import Across
+from app.scenes.regime_map import Chart, Spot
+from app.scenes.sweep_curves import axis_title, value_words
+from app.scenes.ticks import Ticks, choice_ticks, factor_ticks, place
 from app.views.regime_map.cursor import axis_chip
-from app.views.sweep.curves import axis_title, value_words
+from app.widgets.paint import Paint, elided, pill_box, width
 
 _HINT = "drag or arrows move, Enter asks"
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidget
 
-from app.plots.faces import font
 from app.quantities import between, plain, seconds, trimmed
+from app.scenes.sweep_curves import CancelledError
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
-from app.views.strip import sheet
-from app.views.sweep.curves import CancelledError
-from app.views.view import Side
-from simulator.along import Figures
+from app.widgets.fonts import font
+from app.widgets.strip import sheet
+from app.widgets.view import Side
+from simulator.analysis.along import Figures
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from app.commands.seek import Search
-    from simulator.scenario import Scenario
+    from simulator.scenario.scenario import Scenario
 
 ROWS = ("Largest batch that fits", "Smallest batch out of overhead", "Largest batch within")
 

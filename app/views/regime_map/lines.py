@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
-from app.plots.field import Floats
-from app.plots.scale import place
 from app.quantities import seconds, trimmed
+from app.scenes.field import Floats
+from app.scenes.regime_map import Chart
+from app.scenes.ticks import place
 from app.theme import BODY_PX, CEILING_WIDTH, SUPPORT_PX
-from app.views.labels import Labels
-from app.views.paint import Paint, pill_box, width
-from app.views.regime_map.chart import Chart
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box, width
 from simulator.prediction import Regime
 
 At = Callable[[float, float], QPointF]

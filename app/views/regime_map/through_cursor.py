@@ -7,13 +7,13 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.scenes.regime_map import Chart, Spot
+from app.scenes.sweep_curves import axis_name, value_words, within_words
 from app.theme import Theme
-from app.views.regime_map.chart import Chart, Spot
 from app.views.regime_map.choice_bars import Choice, ChoiceBars
 from app.views.sweep.canvas import SweepCanvas
-from app.views.sweep.curves import axis_name, value_words, within_words
-from app.views.view import Side
-from simulator.regimes import Shift
+from app.widgets.view import Side
+from simulator.analysis.regimes import Shift
 
 
 class ThroughCursor(QWidget):
@@ -57,9 +57,9 @@ class ThroughCursor(QWidget):
             canvas.update()
 
     def show_spot(self, chart: Chart, side: Side, spot: Spot,
-                  shifts: tuple[tuple[Shift, ...], ...] | None) -> None:  # fmt: skip
-        """The row and the column through a point, with the shifts along both where they are known
-        better than the points tell."""
+                  shifts: tuple[tuple[Shift, ...] | None, ...]) -> None:  # fmt: skip
+        """The row and the column through a point, with the exact shifts along each; None where the
+        points alone tell about where they are."""
         self.chart = chart
         lines = chart.x, chart.y
         for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):
@@ -72,7 +72,8 @@ class ThroughCursor(QWidget):
                 bars.show_choices(chart.choices(spot, bool(upright)), spot[upright], *head)
                 continue
             found = chart.slice(side, spot, bool(upright))
-            found = replace(found, shifts=shifts[upright]) if shifts else found
+            exact = shifts[upright]
+            found = replace(found, about=True) if exact is None else replace(found, shifts=exact)
             canvas.head = head
             canvas.show_curves(found)
             canvas.setAccessibleName(f"Sweep {' '.join(head).lower()}")

@@ -9,18 +9,18 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.formulas.formula import Formula
 from app.formulas.points import regime_at
+from app.scenes.regime_map import Chart, Exact, Spot, charted, exact
+from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual
+from app.scenes.regime_map_table import table
+from app.scenes.sweep_curves import CancelledError, axis_name, moved, within_words
 from app.theme import Theme
-from app.views.regime_map.axes import elsewhere, offered, place_on, usual
 from app.views.regime_map.canvas import MapCanvas
-from app.views.regime_map.chart import Chart, Exact, Spot, charted, exact
 from app.views.regime_map.cursor import in_words, spot_words, what_is_bought
 from app.views.regime_map.goal_seek import Found, GoalSeek, sought
-from app.views.regime_map.table import table
 from app.views.regime_map.through_cursor import ThroughCursor
-from app.views.strip import Strip
-from app.views.sweep.curves import CancelledError, axis_name, moved, within_words
-from app.views.view import Question, Side, View
-from simulator.scenario import Value
+from app.widgets.strip import Strip
+from app.widgets.view import Question, Side, View
+from simulator.scenario.scenario import Value
 
 _COLOUR = "colour: the largest share"
 
@@ -240,7 +240,11 @@ class RegimeMap(View):
             self.through.clear()
             return
         known = self.exact is not None and self.exact.key == side.scenario.key
-        shifts = self.exact.shifts if self.exact and known and spot == self.map.home else None
+        found = self.exact.shifts if self.exact and known else None
+        home, shifts = self.map.home, (None, None)
+        if found and home:  # along an axis they hold wherever on it the cursor is
+            shifts = (found[0] if spot[1] == home[1] else None,
+                      found[1] if spot[0] == home[0] else None)  # fmt: skip
         self.through.show_spot(chart, side, spot, shifts)
         where, said = in_words(chart, spot)
         self.map.setAccessibleDescription(f"{where}: {said}; {self.boundaries}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF
 
-from app.plots.scale import decade_ticks
 from app.quantities import scaled
-from app.views.paint import Paint
-from app.views.scale import Scale
+from app.scenes.pixel_scale import Scale
+from app.scenes.ticks import decade_ticks
+from app.widgets.paint import Paint
 
 
 def axes(paint: Paint, area: QRectF, x: Scale, y: Scale, gutter: float, flat: bool) -> None:

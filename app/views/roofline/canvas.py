@@ -7,21 +7,21 @@ from dataclasses import replace
 from math import sqrt
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from app.formulas.launches import achieved, intensity_sum, ridge
 from app.quantities import number, percent, seconds
+from app.scenes.launches import Alike
+from app.scenes.pixel_scale import Scale
+from app.scenes.roofline import Ends, Roof, ends, roof
 from app.theme import Theme
-from app.views.canvas import Canvas, Card
-from app.views.labels import Labels
-from app.views.launches import Alike
-from app.views.paint import Paint, pill_box
 from app.views.roofline.axes import axes
 from app.views.roofline.ceilings import Frame, arrow, ceilings
-from app.views.roofline.scene import Ends, Roof, ends, roof
 from app.views.roofline.strip import overhead_strip
-from app.views.scale import Scale
+from app.widgets.canvas import Canvas, Card
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box
 from simulator.prediction import Prediction
 
 _LEFT, _TOP, _BOTTOM, _STRIP, _GUTTER = 52.0, 22.0, 38.0, 114.0, 30.0
@@ -37,7 +37,9 @@ Mark = tuple[Alike, QPointF, float]
 
 class RooflineCanvas(Canvas):
     """`found` are all launches alike, `shown` how many of the heaviest are drawn, `before` those
-    of the baseline."""
+    of the baseline. `fitted` says whether the axes show everything."""
+
+    fitted = Signal(bool)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Roofline: intensity against achieved FLOP/s")
@@ -54,9 +56,10 @@ class RooflineCanvas(Canvas):
 
     def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
         """Draw these."""
+        other = self.prediction is None or self.prediction.gpu != p.gpu  # has other ceilings
         self.prediction, self.found, self.before, self.over = p, found, before, None
         self.roof = roof(p, found)
-        if not self.zoomed:
+        if other or not self.zoomed:
             self.fit()
         self.update()
 
@@ -65,6 +68,7 @@ class RooflineCanvas(Canvas):
         self.zoomed = False
         if self.roof:
             self.ends = ends([*self.found, *self.before], self.roof)
+        self.fitted.emit(True)
         self.update()
 
     # where things stand
@@ -227,6 +231,7 @@ class RooflineCanvas(Canvas):
             assert self.ends is not None
             self.ends = replace(self.ends, x=(x.low, x.high), y=(y.low, y.high))
             self.zoomed = True
+            self.fitted.emit(False)
             self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -10,12 +10,12 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainterPath, QPolygonF
 
 from app.quantities import number
+from app.scenes.pixel_scale import Scale
+from app.scenes.roofline import Ceiling, Roof
 from app.theme import CEILING_WIDTH, LABEL_PX, SECOND_WIDTH, mixed
-from app.views.labels import Labels
-from app.views.paint import Paint, pill_box, width
-from app.views.roofline.scene import Ceiling, Roof
-from app.views.scale import Scale
-from simulator.ceilings import Rate
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box, width
+from simulator.timing.ceilings import Rate
 
 _PARTS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 

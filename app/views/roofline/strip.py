@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 
 from app.quantities import seconds
+from app.scenes.roofline import overhead_parts
 from app.theme import LABEL_PX, SUPPORT_PX
-from app.views.paint import Paint
-from app.views.roofline.scene import overhead_parts
+from app.widgets.paint import Paint
 from simulator.prediction import Prediction
 
 

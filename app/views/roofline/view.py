@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QWidget
 from app.formulas.formula import Formula
 from app.formulas.launches import intensity
 from app.quantities import data, number, percent, scaled, seconds
+from app.scenes.launches import Alike, alike
+from app.scenes.roofline import overhead_parts
 from app.theme import Theme
-from app.views.launches import Alike, alike
 from app.views.roofline.canvas import RooflineCanvas
-from app.views.roofline.scene import overhead_parts
-from app.views.strip_view import StripView
-from app.views.view import Side
+from app.widgets.strip_view import StripView
+from app.widgets.view import Side
 
 _USUAL = 40
 _HEADS = ["Launches", "Op", "Shape", "Dtype", "Count", "Time in all", "Share of busy", "Regime",
@@ -37,6 +37,9 @@ class Roofline(StripView):
         self.said = self.strip.label()
         self.heaviest = self.strip.slider("How many of the heaviest launches are shown", self._cut)
         self.canvas = self.below(RooflineCanvas(theme), self._pressed)
+        self.fit = self.strip.button("F fit", "Show everything", self.canvas.fit)
+        self.fit.hide()
+        self.canvas.fitted.connect(self.fit.setHidden)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction

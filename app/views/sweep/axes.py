@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF
 
-from app.plots.scale import factor_ticks
 from app.quantities import seconds_unit
+from app.scenes.pixel_scale import Scale
+from app.scenes.sweep_curves import value_words
+from app.scenes.ticks import factor_ticks
 from app.theme import LABEL_PX
-from app.views.paint import Paint, width
-from app.views.scale import Scale
-from app.views.sweep.curves import value_words
+from app.widgets.paint import Paint, width
 
 Halves = tuple[QRectF, QRectF]
 """The area of time, and that of shares below it."""

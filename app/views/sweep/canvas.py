@@ -6,18 +6,18 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent
 
-from app.plots.patterns import STACK
 from app.quantities import between, plain, seconds
+from app.scenes.pixel_scale import Scale
+from app.scenes.sweep_curves import Curve, Curves, axis_name, axis_title, within_words
 from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX, Theme
-from app.views.canvas import Canvas, Card
-from app.views.labels import Labels
-from app.views.paint import Paint, Points, face, pill_box, width
-from app.views.scale import Scale
 from app.views.sweep import axes, shifts
 from app.views.sweep.axes import Halves
 from app.views.sweep.cards import card
-from app.views.sweep.curves import Curve, Curves, axis_name, axis_title, within_words
 from app.views.sweep.lines import at_line, crosses, points, ring, take
+from app.widgets.canvas import Canvas, Card
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, Points, face, pill_box, width
+from app.widgets.patterns import STACK
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM, _FLAT_BOTTOM = 52.0, 18.0, 22.0, 30.0, 44.0, 24.0
 _FLAT = 190.0
@@ -121,7 +121,7 @@ class SweepCanvas(Canvas):
             curve = found.curves[index]
             crosses(paint, curve.measured, self._colour(index, curve), x, y, labels)
         self._here(paint, found, x, y, labels)
-        shifts.names(paint, self.halves, x, found.shifts)
+        shifts.names(paint, self.halves, x, found.shifts, found.about)
         for index in reversed(range(len(found.curves))):
             self._name(paint, found.curves[index], index, x, y, labels)
         self._busy_name(paint, first, x, y, labels)

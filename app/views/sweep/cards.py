@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.quantities import between, count_of, data, percent, seconds
-from app.views.canvas import Card
-from app.views.sweep.curves import Curve, Curves, axis_name, value_words
+from app.scenes.sweep_curves import Curve, Curves, axis_name, value_words
+from app.widgets.canvas import Card
 from simulator.prediction import REGIMES
 
 
@@ -26,7 +26,7 @@ def card(found: Curves, first: Curve, row: int) -> Card:
     rows += [
         ("GPU busy", seconds(figure["gpu_busy_s"])),
         ("Throughput", count_of(figure["samples_per_s"], "samples/s")),
-        ("Shares", shares), ("Memory", data(figure["peak_memory_bytes"]) + fits),
+        ("Shares", shares), ("Memory", data(figure["memory_bytes"]) + fits),
     ]  # fmt: skip
     regime = first.regime(row)
     return Card(

@@ -8,10 +8,10 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainterPath, QPolygonF
 
-from app.views.labels import Labels
-from app.views.paint import Paint, pill_box
-from app.views.scale import Floats, Scale
-from app.views.sweep.measured import Point
+from app.scenes.pixel_scale import Floats, Scale
+from app.scenes.sweep_measured import Point
+from app.widgets.label_layout import Labels
+from app.widgets.paint import Paint, pill_box
 
 
 def points(xs: Floats, ys: Floats) -> list[tuple[float, float]]:

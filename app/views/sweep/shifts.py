@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from PySide6.QtCore import QRectF
 
-from app.views.paint import Paint, pill_box
-from app.views.scale import Scale
+from app.scenes.pixel_scale import Scale
+from app.scenes.sweep_curves import value_words
 from app.views.sweep.axes import Halves
-from app.views.sweep.curves import value_words
+from app.widgets.paint import Paint, pill_box
+from simulator.analysis.regimes import Shift
 from simulator.prediction import Regime
-from simulator.regimes import Shift
 
 
 def lines(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:
@@ -28,13 +28,14 @@ def places(x: Scale, shifts: Iterable[Shift]) -> list[float]:
     return [x.at(first) for first, _ in _known(shifts)]
 
 
-def names(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:
-    """The regime that begins and its first value, between the halves."""
+def names(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift], about: bool) -> None:
+    """The regime that begins and its first value, or `about` which one, between the halves."""
     top, below = halves
     middle = (top.bottom() + below.top()) / 2
     taken: list[QRectF] = []
     for first, after in _known(shifts):
-        for words in (f"{after}-bound from {value_words(first)}", value_words(first)):
+        value = f"about {value_words(first)}" if about else value_words(first)
+        for words in (f"{after}-bound from {value}", value):
             wide = pill_box(0, 0, words, weight=600).width()
             centre = min(max(x.at(first), top.left() + wide / 2), top.right() - wide / 2)
             box = pill_box(centre, middle, words, weight=600)

@@ -10,10 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.formulas.formula import Formula
 from app.formulas.points import time_at
 from app.quantities import between, count_of, data, percent, plain, seconds
-from app.theme import Theme
-from app.views.strip_view import StripView
-from app.views.sweep.canvas import SweepCanvas
-from app.views.sweep.curves import (
+from app.scenes.sweep_curves import (
     NAMES,
     CancelledError,
     Curves,
@@ -22,7 +19,10 @@ from app.views.sweep.curves import (
     moved,
     within_words,
 )
-from app.views.view import Question, Side
+from app.theme import Theme
+from app.views.sweep.canvas import SweepCanvas
+from app.widgets.strip_view import StripView
+from app.widgets.view import Question, Side
 from simulator.prediction import REGIMES
 
 _BAND = "band: 80% interval"
@@ -102,7 +102,7 @@ class Sweep(StripView):
                     curve.side.letter, plain(float(value)), seconds(at["period_s"]),
                     between(at["low_s"], at["high_s"], at["period_s"]), seconds(at["gpu_busy_s"]),
                     count_of(at["samples_per_s"], "samples/s"), *(percent(at[r]) for r in REGIMES),
-                    curve.regime(row), data(at["peak_memory_bytes"]),
+                    curve.regime(row), data(at["memory_bytes"]),
                     "yes" if at["fits"] else "no",
                 ])  # fmt: skip
         said = [["shift", s.sentence] for s in found.shifts]

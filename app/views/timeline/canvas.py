@@ -8,12 +8,10 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
+from app.scenes.pixel_scale import Scale
+from app.scenes.timeline import GPU_KINDS, HOST_KINDS, LAUNCHES, Lanes, Slices
 from app.theme import SUPPORT_PX, Theme
-from app.views.canvas import Canvas, Card
-from app.views.paint import Paint
-from app.views.scale import Scale
 from app.views.timeline.cards import area_card, gpu_card, host_card
-from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, LAUNCHES, Lanes, Slices
 from app.views.timeline.paint import (
     IDLE,
     Rows,
@@ -27,8 +25,11 @@ from app.views.timeline.paint import (
     overview,
     spread,
 )
+from app.widgets.canvas import Canvas, Card
+from app.widgets.paint import Paint
 
 _LEFT, _RIGHT = 84.0, 14.0
+_AROUND = 0.1  # of what is selected, on both sides of it
 _LEAST_S = 2e-7  # the shortest window
 _STILL_PX = 4.0  # a press that moves less is a click
 
@@ -212,6 +213,25 @@ class TimelineCanvas(Canvas):
         """Show the whole step."""
         self.look(0.0, self.lanes.span_s if self.lanes else 1.0)
 
+    def focus(self) -> None:
+        """Show what is selected, in the middle: a span, else the kernels of what is picked; the
+        whole step where that is shown already, or nothing is selected."""
+        before, selected = self.span, self._selected()
+        if selected is not None:
+            low, high = selected
+            self.look(low - _AROUND * (high - low), high + _AROUND * (high - low))
+        if selected is None or np.allclose(self.span, before, rtol=1e-9, atol=0.0):
+            self.fit()
+
+    def _selected(self) -> tuple[float, float] | None:
+        """From when to when is what is selected?"""
+        if self.area is not None or self.lanes is None:
+            return self.area
+        if self.strong:
+            s = self.lanes.prediction.schedule
+            return float(s.start_s[self.strong].min()), float(s.end_s[self.strong].max())
+        return None
+
     def zoom(self, pixel: float, times: float) -> None:
         """So many times closer, around a pixel."""
         if (self.span[1] - self.span[0]) / times > _LEAST_S or times < 1:
@@ -323,7 +343,7 @@ class TimelineCanvas(Canvas):
         elif key in (Qt.Key.Key_A, Qt.Key.Key_D):
             self.pan(0.2 if key == Qt.Key.Key_D else -0.2)
         elif key == Qt.Key.Key_F:
-            self.fit()
+            self.focus()
         elif key in (Qt.Key.Key_Period, Qt.Key.Key_Right):
             self.step(1)
         elif key in (Qt.Key.Key_Comma, Qt.Key.Key_Left):

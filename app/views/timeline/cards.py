@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from app.quantities import data, percent, scaled, seconds
-from app.views.canvas import Card
-from app.views.paint import elided
-from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, LAUNCHES, VIEWS, WAITS, Lanes
+from app.scenes.timeline import GPU_KINDS, HOST_KINDS, LAUNCHES, VIEWS, WAITS, Lanes
+from app.widgets.canvas import Card
+from app.widgets.paint import elided
 from simulator.prediction import REGIMES
 
 _MODULE_PX = 260.0

@@ -9,12 +9,10 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
-from app.plots.scale import linear_ticks
 from app.quantities import seconds, seconds_unit
-from app.theme import LABEL_PX, mixed
-from app.views.paint import Paint, faint, width
-from app.views.scale import Scale
-from app.views.timeline.lanes import (
+from app.scenes.pixel_scale import Scale
+from app.scenes.ticks import linear_ticks
+from app.scenes.timeline import (
     GPU_KINDS,
     HOST_KINDS,
     HOST_WAIT,
@@ -25,6 +23,8 @@ from app.views.timeline.lanes import (
     Slices,
     visible,
 )
+from app.theme import LABEL_PX, mixed
+from app.widgets.paint import Paint, faint, width
 from simulator.prediction import REGIMES
 
 IDLE = (HOST_WAIT, SYNC_WAIT, WAITS)

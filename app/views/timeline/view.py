@@ -6,15 +6,15 @@ import numpy as np
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
+from app.answers.figures import causes
 from app.formulas.formula import Formula
 from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
-from app.report.figures import causes
+from app.scenes.timeline import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
 from app.theme import Theme
-from app.views.strip_view import StripView
 from app.views.timeline.canvas import Spot, TimelineCanvas
-from app.views.timeline.lanes import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
-from app.views.view import Side
+from app.widgets.strip_view import StripView
+from app.widgets.view import Side
 from simulator.prediction import REGIMES, Prediction
 
 _HEADS = ["Kernel", "Name", "Op", "Module", "Phase", "Bound by", "Launched", "Started", "Time",
@@ -22,7 +22,8 @@ _HEADS = ["Kernel", "Name", "Op", "Module", "Phase", "Bound by", "Launched", "St
 
 
 class Timeline(StripView):
-    """One step alone, from an idle GPU. W S zoom, A D pan, F shows the whole step; `.` and `,` (or
+    """One step alone, from an idle GPU. W S zoom, A D pan, F centres what is selected, again
+    shows the whole step; `.` and `,` (or
     arrows) go to the next and previous slice, up and down from a kernel to its launch; Enter or a
     click picks; the wheel zooms, a drag selects a span and sums it."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from simulator.hardware import GPU
+from simulator.hardware.gpu import GPU
 from simulator.tracing.recorder import Recorder
 
 Rule = Callable[..., Any]

@@ -15,9 +15,9 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.theme import DARK, LIGHT, Theme
-from app.views.view import Side, View
+from app.widgets.view import Side, View
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from app.theme import LIGHT, Theme
 from app.views.compare.counts import counts
 from app.views.compare.view import Compare, kernels_of, ops_of
-from app.views.view import Side
-from simulator.scenario import Applied, Scenario, predict
+from app.widgets.view import Side
+from simulator.scenario.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
 WIDE = (1100, 620)

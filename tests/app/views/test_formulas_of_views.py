@@ -13,8 +13,8 @@ from app.formulas.formula import Formula
 from app.formulas.points import regime_at, time_at
 from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import seconds
+from app.scenes.factory import factory
 from app.views.compare.view import Compare
-from app.views.factory.figures import factory
 from app.views.factory.view import Factory
 from app.views.fusion.view import FusionView
 from app.views.modules.view import WhereTimeGoes
@@ -22,10 +22,10 @@ from app.views.regime_map.view import RegimeMap
 from app.views.sweep.view import Sweep
 from app.views.timeline.canvas import Spot
 from app.views.timeline.view import Timeline
-from app.views.view import Side, View
-from simulator.compare import Step
-from simulator.issued import issued
+from app.widgets.view import Side, View
+from simulator.analysis.compare import Step
 from simulator.prediction import Prediction
+from simulator.schedule.launch_plan import issued
 
 _NOWHERE = QPoint(-1, -1)
 _AT = {"period_s": 5e-3, "gpu_busy_s": 3.5e-3, "low_s": 4.7e-3, "high_s": 5.3e-3,

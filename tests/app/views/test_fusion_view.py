@@ -10,13 +10,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.quantities import data
+from app.scenes.fusion import parts, scene, stays
 from app.theme import DARK, Theme
-from app.views.fusion.scene import parts, scene, stays
 from app.views.fusion.view import FusionView
-from app.views.view import Side
-from simulator.scenario import Scenario, predict
+from app.widgets.view import Side
+from simulator.analysis.block_diagram import OUTSIDE, Joining
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
-from simulator.whatif.joining import OUTSIDE, Joining
 from tests.app.views.conftest import picture, pointer, svg
 
 ASKED = Scenario("bert-base", batch=64, seq=128, dtype="bf16", sizes={"layers": 2})

@@ -8,11 +8,11 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app import lessons
+from app.scenes.lesson_attempt import Attempt
 from app.theme import DARK, LIGHT, Theme
-from app.views.lessons.attempt import Attempt
 from app.views.lessons.view import Lessons
-from app.views.view import Side
-from simulator.scenario import Scenario
+from app.widgets.view import Side
+from simulator.scenario.scenario import Scenario
 from tests.app.views.conftest import picture, pointer
 
 TOP = """format = "ridgepoint-lesson"

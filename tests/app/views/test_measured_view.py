@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
+from app.explorer.window.twin import Twin, write_csv
 from app.theme import Theme
-from app.views.measured import MeasuredView
-from app.views.view import Side
-from app.window.twin import Twin, write_csv
+from app.views.measured import MeasuredView, names
+from app.widgets.view import Side
 from simulator.errors import InputError
 from tests.app.views.conftest import picture, pointer
 
@@ -42,6 +42,14 @@ def test_marks_stand_where_both_times_are(shown: Any, measured: Side, theme: The
     total = sum(group.measured_s for group in view.canvas.found)
     assert total == pytest.approx(110.28e-6, rel=1e-3)
     assert picture(view).width() > 0
+
+
+def test_marks_of_one_op_are_told_apart_by_their_shapes(shown: Any, measured: Side) -> None:
+    found = shown(MeasuredView, (measured,)).canvas.found
+    said = names(found)
+    assert {g.op for g in found} == {"addmm", "relu"} and len(set(said)) == len(said)
+    assert all(g.shape in name for g, name in zip(found, said, strict=True) if g.op == "addmm")
+    assert names(found[:1]) == [found[0].op]
 
 
 def test_a_click_and_keys_pick_ops(shown: Any, measured: Side) -> None:

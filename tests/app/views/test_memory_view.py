@@ -5,7 +5,7 @@ from PySide6.QtTest import QTest
 
 from app.theme import Theme
 from app.views.memory import MemoryView
-from app.views.view import Side
+from app.widgets.view import Side
 from tests.app.views.conftest import picture
 
 

@@ -8,20 +8,20 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtTest import QTest
 
-from app.commands.axes import Line
+from app.answers.axes import Line
 from app.quantities import data, number
+from app.scenes.regime_map import Chart, Exact, crossings
+from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
+from app.scenes.sweep_curves import Curve
 from app.theme import DARK, LIGHT, Theme
-from app.views.regime_map.axes import elsewhere, offered, place_on, usual, values
-from app.views.regime_map.chart import Chart, Exact, crossings
 from app.views.regime_map.cursor import verdict_words
 from app.views.regime_map.ground import ground
 from app.views.regime_map.view import RegimeMap
-from app.views.sweep.curves import Curve
-from app.views.view import Side
-from simulator.many import COLUMNS
+from app.widgets.view import Side
+from simulator.analysis.regimes import next_shift
 from simulator.modes import MODES
-from simulator.regimes import next_shift
-from simulator.scenario import Applied, Scenario, predict
+from simulator.scenario.scenario import Applied, Scenario, predict
+from simulator.simulate.traces import COLUMNS
 from tests.app.views.conftest import picture, pointer, svg
 
 WIDE = (1000, 600)
@@ -308,7 +308,7 @@ def test_away_from_the_scenario_the_cursor_says_the_verdict(shown: Any, side: Si
     rate, held = verdict_words(chart, spot, home)
     times = there["samples_per_s"] / now["samples_per_s"]
     assert rate.endswith(f", {number(times, 2)}× now")
-    assert held.endswith("fits") and held.startswith(data(there["peak_memory_bytes"]))
+    assert held.endswith("fits") and held.startswith(data(there["memory_bytes"]))
     before = picture(view)
     view.map.move_to(spot)
     assert picture(view) != before

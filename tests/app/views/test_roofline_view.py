@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -6,13 +7,14 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.scenes.launches import alike
+from app.scenes.roofline import overhead_parts, roof
 from app.theme import DARK, LIGHT
-from app.views.launches import alike
-from app.views.roofline.scene import overhead_parts, roof
 from app.views.roofline.view import Roofline
-from app.views.view import Side
-from simulator.hardware import gpu
+from app.widgets.view import Side
+from simulator.hardware.gpu import gpu
 from simulator.prediction import Prediction
+from simulator.scenario.scenario import Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
 
@@ -75,6 +77,39 @@ def test_a_click_isolates_and_a_second_one_frees(shown: Any, side: Side) -> None
     card = view.canvas.card()
     assert card and card.note.endswith("-bound") and dict(card.rows)["Op"]
     assert mark.shape
+
+
+def test_the_zoom_follows_a_change_of_gpu_and_fit_is_there_meanwhile(
+    shown: Any, side: Side
+) -> None:
+    view = shown(Roofline, (side,))
+    canvas, whole = view.canvas, view.canvas.ends
+    assert view.fit.isHidden()
+    QTest.keyClick(canvas, Qt.Key.Key_W)
+    zoomed = canvas.ends
+    assert zoomed != whole and not view.fit.isHidden()
+    view.draw((side,), 0)
+    assert canvas.ends == zoomed  # of the same card
+    other = predict(Scenario("mlp-tiny", gpu="v100_sxm2_16"))
+    view.draw((replace(side, prediction=other),), 0)
+    fitted = canvas.ends
+    assert view.fit.isHidden() and not canvas.zoomed
+    QTest.keyClick(canvas, Qt.Key.Key_W)
+    view.fit.click()
+    assert canvas.ends == fitted and view.fit.isHidden()
+
+
+def test_a_ring_is_drawn_for_the_keys_and_not_for_the_mouse(shown: Any, side: Side) -> None:
+    canvas = shown(Roofline, (side,)).canvas
+    canvas.setFocus(Qt.FocusReason.TabFocusReason)
+    assert canvas.hasFocus() and canvas.by_key
+    ringed = picture(canvas).pixelColor(1, canvas.height() // 2)
+    corner = canvas.rect().bottomLeft()
+    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=corner)
+    assert canvas.hasFocus() and not canvas.by_key
+    assert picture(canvas).pixelColor(1, canvas.height() // 2) != ringed
+    QTest.keyClick(canvas, Qt.Key.Key_Right)
+    assert canvas.by_key
 
 
 def test_keys_walk_pick_zoom_and_fit(shown: Any, side: Side) -> None:

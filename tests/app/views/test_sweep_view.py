@@ -8,16 +8,16 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from app.commands.axes import Line
+from app.answers.axes import Line
 from app.quantities import number, seconds
+from app.scenes.sweep_curves import finer, moved
 from app.theme import DARK, LIGHT, Theme
-from app.views.sweep.curves import finer, moved
 from app.views.sweep.view import Sweep
-from app.views.view import Side
-from simulator.measured_steps import alike
-from simulator.profiler_trace import read
-from simulator.regimes import Shift
-from simulator.scenario import Applied, Scenario, predict
+from app.widgets.view import Side
+from simulator.analysis.regimes import Shift
+from simulator.measured.profiler_trace import read
+from simulator.measured.steps import alike
+from simulator.scenario.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
 TRACES = Path(__file__).parents[2] / "simulator" / "profiler_traces"

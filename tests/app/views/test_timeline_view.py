@@ -10,17 +10,17 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.quantities import seconds
+from app.scenes.pixel_scale import Scale
+from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.theme import DARK, LIGHT, Theme
-from app.views.scale import Scale
 from app.views.timeline.canvas import Spot
 from app.views.timeline.cards import area_card, host_card
-from app.views.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.views.timeline.view import Timeline, idle_words
-from app.views.view import Side
-from simulator.issued import issued
+from app.widgets.view import Side
 from simulator.prediction import Columns, Idle, Prediction
-from simulator.scenario import Scenario, predict
-from simulator.timeline import Schedule
+from simulator.scenario.scenario import Scenario, predict
+from simulator.schedule.launch_plan import issued
+from simulator.schedule.timeline import Schedule
 from tests.app.views.conftest import picture, pointer, svg
 
 _PRESS, _MOVE, _RELEASE = (
@@ -112,6 +112,23 @@ def test_modules_as_layer_and_part() -> None:
     assert split("layers.3", "backward") == ("layers.3, backward", "")
     assert split("", "optimizer") == ("optimizer", "") and split("pooler.dense") == (
         "pooler", "dense")  # fmt: skip
+
+
+def test_f_centres_the_selection_and_then_fits(shown: Any, side: Side) -> None:
+    view = shown(Timeline, (side,))
+    canvas, whole = view.canvas, view.canvas.span
+    p, last = side.prediction, side.prediction.kernel_count - 1
+    view.pick(frozenset([int(p.columns.op_of[last])]))
+    QTest.keyClick(canvas, Qt.Key.Key_F)
+    (low, high), middle = canvas.span, (p.schedule.start_s[last] + p.schedule.end_s[last]) / 2
+    took = float(p.schedule.end_s[last] - p.schedule.start_s[last])
+    assert (low + high) / 2 == pytest.approx(middle, rel=0.1)
+    assert took < high - low < 0.5 * whole[1]  # a tenth of it on both sides, where there is room
+    QTest.keyClick(canvas, Qt.Key.Key_F)
+    assert canvas.span == whole
+    canvas.area = (0.2 * whole[1], 0.4 * whole[1])
+    QTest.keyClick(canvas, Qt.Key.Key_F)
+    assert canvas.span == pytest.approx((0.18 * whole[1], 0.42 * whole[1]))
 
 
 def test_keys_zoom_pan_fit_and_walk(shown: Any, side: Side) -> None:

@@ -9,12 +9,12 @@ from PySide6.QtCore import QByteArray, QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
-from app.shelf.cards import MIME
-from app.views.modules.on_part import Change, choices, dropped, pattern
-from app.views.modules.tree import Part, module_tree
+from app.answers.cards import MIME
+from app.scenes.module_tree import Part, module_tree
+from app.scenes.part_what_ifs import Change, choices, dropped, pattern
 from app.views.modules.view import WhereTimeGoes
-from app.views.view import Side
-from simulator.scenario import Applied, Scenario, predict
+from app.widgets.view import Side
+from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.whatif import whatifs
 
 GPT = Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, dtype="bf16")

@@ -7,13 +7,13 @@ from PySide6.QtCore import QByteArray, QMimeData, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
-from app.shelf.cards import MIME
-from app.views.modules.on_part import pattern
-from app.views.ops.launch_groups import By, groups
-from app.views.ops.on_row import on_row, parts_of, patterns, row_choices
+from app.answers.cards import MIME
+from app.scenes.op_table import By, groups
+from app.scenes.part_what_ifs import pattern
+from app.scenes.row_what_ifs import on_row, parts_of, patterns, row_choices
 from app.views.ops.view import OpTable
-from app.views.view import Side
-from simulator.scenario import Applied, Scenario, predict
+from app.widgets.view import Side
+from simulator.scenario.scenario import Applied, Scenario, predict
 
 GPT = Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, training=True)
 RESNET = Scenario("resnet50", batch=1)

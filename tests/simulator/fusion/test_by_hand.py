@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from simulator.fusion import by_hand
+from simulator.fusion.scheduling import by_hand
 from simulator.tracing import trace_call
 
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from simulator import predict_trace
+from simulator.analysis.fusion_report import explain
 from simulator.errors import InputError
-from simulator.fusion.explain import explain
-from simulator.fusion.layouts import channels_last, needs_copy, turned
-from simulator.fusion.padding import padded
-from simulator.hosts import host
-from simulator.many import Step, simulated
-from simulator.profiles import learned
+from simulator.fusion.lowering.layouts import channels_last, needs_copy, turned
+from simulator.fusion.lowering.padding import padded
+from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
-from simulator.scenario import Scenario
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
+from simulator.simulate.traces import Step, simulated
+from simulator.timing.profile import learned
 
 
 def network(name: str, **asked: object) -> Trace:

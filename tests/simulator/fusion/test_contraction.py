@@ -3,7 +3,7 @@
 import pytest
 
 from simulator.prediction import Prediction
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 
 _ELEMENTS = 2**24

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.fusion.reductions import parts
-from simulator.hardware import gpu
+from simulator.fusion.lowering.reductions import parts
+from simulator.hardware.gpu import gpu
 
 
 @pytest.mark.parametrize(

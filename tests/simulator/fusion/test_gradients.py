@@ -7,7 +7,7 @@ from torch import nn
 
 from simulator import trace
 from simulator.fusion import fused
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 
 
 def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:

@@ -7,15 +7,15 @@ import pytest
 from torch import nn
 
 from simulator import predict_trace, trace
+from simulator.analysis.fusion_report import explain
 from simulator.fusion import fused
-from simulator.fusion.explain import explain
 from simulator.fusion.graphs import Graphs
-from simulator.fusion.host_costs import RECORDED
-from simulator.hardware import gpu
-from simulator.hosts import host
+from simulator.fusion.host.host_costs import RECORDED
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host
 from simulator.prediction import Prediction
 from simulator.records import Break, Trace
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.simulator.fusion import breaking
 

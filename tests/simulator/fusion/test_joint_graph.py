@@ -8,14 +8,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simulator import predict_trace
-from simulator.fusion.explain import explain
-from simulator.fusion.joint_graph import joint_graph
-from simulator.memory import carried_bytes
+from simulator.analysis.fusion_report import explain
+from simulator.fusion.passes.joint_graph import joint_graph
 from simulator.networks.catalogue import build
 from simulator.networks.output import Output
 from simulator.prediction import Prediction
 from simulator.records import Op
-from simulator.scenario import predict
+from simulator.scenario.scenario import predict
+from simulator.schedule.memory import carried_bytes
 from simulator.tracing import trace
 from simulator.whatif import apply
 from tests.simulator.conftest import small

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from simulator.fusion import fused
-from simulator.fusion.reductions import mixed, mixed_parts, parts
-from simulator.hardware import gpu
+from simulator.fusion.lowering.reductions import mixed, mixed_parts, parts
+from simulator.hardware.gpu import gpu
 from simulator.records import Op
 from simulator.tracing import trace
 

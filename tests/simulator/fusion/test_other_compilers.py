@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from simulator import trace
 from simulator.fusion import LIKE, fused
 from simulator.fusion.rules import Level
-from simulator.hardware import gpu
-from simulator.scenario import Scenario, predict
+from simulator.hardware.gpu import gpu
+from simulator.scenario.registry import named
+from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
-from simulator.whatif.registry import named
 
 
 class Block(nn.Module):

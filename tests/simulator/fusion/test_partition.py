@@ -10,17 +10,17 @@ from torch import nn
 from simulator import trace
 from simulator.errors import InputError
 from simulator.fusion import LEVELS, fused, partition
-from simulator.fusion.lowering import Lowering
+from simulator.fusion.lowering.lowering import Lowering
 from simulator.fusion.node import Node
-from simulator.fusion.scheduling import Group, ordered
-from simulator.hardware import gpu
+from simulator.fusion.scheduling.scheduling import Group, ordered
+from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
 from simulator.networks.catalogue import CATALOGUE
-from simulator.profiles import profile
 from simulator.records import Trace
-from simulator.scenario import Scenario
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
+from simulator.timing.profile import profile
 
 H200 = gpu("h200")
 

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from simulator import trace
 from simulator.fusion import fused
-from simulator.fusion.access import Part, read, region_of, strides_apart, value_of, walk
+from simulator.fusion.lowering.access import Part, read, region_of, strides_apart, value_of, walk
+from simulator.fusion.lowering.strides import crosses, joins, padded
 from simulator.fusion.offsets import offsets
-from simulator.fusion.strides import crosses, joins, padded
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.records import Op, Trace, row_major
 from simulator.records import Tensor as Shape
 

@@ -9,18 +9,18 @@ import torch
 from torch import Tensor, nn
 
 from simulator import predict_trace, trace
-from simulator.fusion.compiled_host import HostCosts, ReplayCosts
-from simulator.fusion.explain import explain
-from simulator.fusion.replay_costs import replaying
-from simulator.fusion.replays import Replays, replayed
-from simulator.hardware import gpu
-from simulator.hosts import host
-from simulator.issued import issued
-from simulator.many import Step, simulated
-from simulator.memory import POOL, memory
-from simulator.profiles import profile
+from simulator.analysis.fusion_report import explain
+from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts
+from simulator.fusion.host.replay_costs import replaying
+from simulator.fusion.host.replays import Replays, replayed
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host
 from simulator.records import Trace
-from simulator.simulate import as_run
+from simulator.schedule.launch_plan import issued
+from simulator.schedule.memory import POOL, memory
+from simulator.simulate.step import as_run
+from simulator.simulate.traces import Step, simulated
+from simulator.timing.profile import profile
 
 REPLAY = "reduce-overhead"
 H200 = gpu("h200")

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from simulator import trace
 from simulator.fusion import fused
-from simulator.fusion.access import Part, reordered
+from simulator.fusion.lowering.access import Part, reordered
 from simulator.fusion.node import Node
-from simulator.fusion.scheduling import groups
-from simulator.hardware import gpu
-from simulator.profiles import learned
+from simulator.fusion.scheduling.scheduling import groups
+from simulator.hardware.gpu import gpu
+from simulator.timing.profile import learned
 
 H200 = gpu("h200")
 ROWS, COLS = 16, 64

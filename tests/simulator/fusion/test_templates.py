@@ -8,17 +8,17 @@ import pytest
 
 from simulator import predict_trace
 from simulator.fusion import fused, partition
-from simulator.fusion.padding import timer
-from simulator.fusion.templates import faster
-from simulator.hardware import gpu
+from simulator.fusion.lowering.padding import timer
+from simulator.fusion.scheduling.templates import faster
+from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
-from simulator.profiles import AUTOTUNED, profile
 from simulator.records import Signature, Trace
-from simulator.roofline import curve
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
+from simulator.timing.profile import AUTOTUNED, profile
+from simulator.timing.roofline import curve
 from simulator.whatif import apply
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
 
 H200 = gpu("h200")
 AUTO, PLAIN = "max-autotune-no-cudagraphs", "compiled"

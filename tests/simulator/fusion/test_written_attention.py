@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from simulator import trace
 from simulator.fusion import fused
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
 from simulator.records import Trace
 

@@ -13,7 +13,7 @@ from threading import Timer
 import msgspec
 import pytest
 
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.inductor.child import Child, Message
 from simulator.inductor.question import Question, encoded
 from simulator.inductor.refusal import RefusalError

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from simulator import trace
 from simulator.fusion import Fused, fused
 from simulator.fusion.graphs import graphs, told
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.inductor.answer import Answer
 from simulator.inductor.exact_pieces import exact_pieces
 from simulator.inductor.pieces import Piece, broken

@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pytest
 from msgspec.structs import replace
 
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.inductor.exact import question_of
 from simulator.inductor.exact_trace import eager_ops, exact_trace
 from simulator.inductor.graph_breaks import line_of, reason
@@ -16,9 +16,9 @@ from simulator.inductor.question import Question, decoded, encoded
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Op, Signature, Storage, Tensor, Trace
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 from simulator.whatif import apply
-from simulator.whatif.setting import setting
 
 H200 = gpu("h200")
 ROWS = Tensor((4, 8), "float32", (8, 1))  # 128 bytes

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from simulator.inductor.child import Child
 from simulator.inductor.exact import question_of
 from simulator.inductor.stack import stack
-from simulator.scenario import Scenario
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
 
 CASES = [
     ("bert-base", True, {}, "with 4 and with 5 of the 12 equal blocks of layers"),

@@ -9,12 +9,12 @@ import pytest
 
 from simulator.costs import Work
 from simulator.costs.attention import Band
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.lowering.attention import flash_splits, visited
-from simulator.physics import physics
-from simulator.profiles import profile
-from simulator.work_group import group
+from simulator.timing.kernel_models import physics
+from simulator.timing.profile import profile
+from simulator.timing.work_columns import group
 from tests.simulator.costs.conftest import sig
 
 H200 = gpu("h200")

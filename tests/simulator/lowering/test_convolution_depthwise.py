@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs import Work
-from simulator.hardware import GPU, gpu
+from simulator.hardware.gpu import GPU, gpu
 from simulator.lowering import launches
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import sig

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.costs import Work
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.lowering.product import product
 from tests.simulator.costs.conftest import sig
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs import Work, works
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.lowering.recurrent import inputs, recurrence
 from simulator.records import Signature
 from tests.simulator.costs.conftest import sig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.lowering.reduction import Grid, grid
 from tests.simulator.costs.conftest import Spec, sig

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.records import Trace
 from simulator.symbols.cache import TraceCache, key
 from simulator.tracing import trace
@@ -129,7 +129,7 @@ def test_a_key_and_a_read_need_no_torch(tmp_path: Path, made: Trace) -> None:
     TraceCache(tmp_path).get(key("mlp-tiny", H200, batch=4), Maker(made))
     code = """
 import sys
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.symbols.cache import TraceCache, key
 def never():
     raise AssertionError("traced")

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from simulator.errors import InputError
-from simulator.hardware import gpu
+from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loading import load

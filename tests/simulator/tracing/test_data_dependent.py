@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from simulator.errors import InputError
 from simulator.records import Trace
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls
@@ -174,3 +175,37 @@ def test_the_opposite_of_a_mask_keeps_the_rest() -> None:
         return x[:, :2][~(x.topk(2, dim=-1).indices == 3)]
 
     assert taken(run(rest)) == [("aten.index.Tensor", f"7 rows: 0.875 of 8 elements, {EVENLY}")]
+
+
+def test_a_value_that_contradicts_the_network_is_named_by_its_place() -> None:
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        return x.view(int(x.sum()), 8)
+
+    place = f"test_data_dependent.py:{forward.__code__.co_firstlineno + 1}"
+    with pytest.raises(InputError) as caught:
+        run(forward)
+    assert str(caught.value).endswith(
+        f"so this was assumed: item@{place} as the value 1.0. Where that contradicts the network "
+        f"give another: --data-size item@{place}=N, or sizes={{'item@{place}': N}} in Python"
+    )
+    assert run(forward, **{f"item@{place}": 4}).ops[-1].outputs[0].shape == (4, 8)
+
+
+def test_values_differ_by_place() -> None:
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        rows = int(x.sum())
+        return x.new_empty(rows, int(x.max()))
+
+    line = forward.__code__.co_firstlineno + 1
+    traced = run(forward, **{f"item@test_data_dependent.py:{line}": 7, "item": 3})
+    assert traced.ops[-1].outputs[0].shape == (7, 3)
+    assert [a.taken for a in traced.assumptions] == [
+        f"the value 7.0, as given for test_data_dependent.py:{line}",
+        "the value 3.0, as given",
+    ]
+
+
+def test_close_tensors_are_taken_as_close() -> None:
+    traced = run(lambda _, x: x + 1 if torch.allclose(x, x * 2) else x)
+    assert taken(traced) == [("aten.allclose.default", "tensors taken as close")]
+    assert traced.ops[-1].name == "aten.add.Tensor"

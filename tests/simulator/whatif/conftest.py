@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.scenario import Scenario
+from simulator.scenario.scenario import Scenario
 from tests.simulator.conftest import SMALL
 
 __all__ = ["asked"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import InputError
-from simulator.scenario import predict
+from simulator.scenario.scenario import predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator.scenario import Scenario, predict
-from simulator.whatif.setting import asks_if_captured, setting
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import asks_if_captured, setting
 
 NETWORK = """
 import torch

@@ -7,11 +7,11 @@ import pytest
 from simulator import predict_trace
 from simulator.errors import InputError
 from simulator.records import Op, Trace
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
 from simulator.whatif import apply
-from simulator.whatif.compiled_update import CompiledUpdate
-from simulator.whatif.setting import setting
-from simulator.whatif.tracing_ask import traced
+from simulator.whatif.edits.compiled_update import CompiledUpdate
 
 MLP = Scenario("mlp-tiny", training=True)  # 9 layers with a weight and a bias
 

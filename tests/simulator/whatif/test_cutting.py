@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from simulator.analysis.trade import trade
 from simulator.errors import InputError
-from simulator.memory import carried_bytes
-from simulator.scenario import Applied, Scenario, predict
-from simulator.trade import trade
+from simulator.scenario.scenario import Applied, Scenario, predict
+from simulator.schedule.memory import carried_bytes
 from simulator.whatif import apply, parse, spelled
-from simulator.whatif.cutting import Cut
+from simulator.whatif.edits.cutting import Cut
 from tests.simulator.whatif.conftest import asked
 
 LLAMA = asked("llama3-1b", seq=64, training=True, optimizer="none", dtype="bf16")

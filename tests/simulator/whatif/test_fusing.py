@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from simulator.costs import works
 from simulator.errors import InputError
-from simulator.fusion.chosen import Chosen
-from simulator.fusion.merging import merged
-from simulator.memory import memory
+from simulator.fusion.scheduling.chosen import Chosen
+from simulator.fusion.scheduling.merging import merged
 from simulator.prediction import Prediction
 from simulator.records import Op, Signature, Storage, Tensor, Trace
-from simulator.scenario import Scenario, load, predict, save
+from simulator.scenario.scenario import Scenario, load, predict, save
+from simulator.scenario.setting import setting
+from simulator.schedule.memory import memory
 from simulator.whatif import apply, parse
-from simulator.whatif.setting import setting
 from tests.simulator.whatif.conftest import asked
 
 BERT = asked("bert-base", seq=16, dtype="fp16")

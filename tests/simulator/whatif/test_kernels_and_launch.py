@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
 from simulator.whatif import apply
-from simulator.whatif.setting import setting
 from tests.simulator.whatif.conftest import asked
 
 BERT = asked("bert-base", dtype="fp16", seq=16)

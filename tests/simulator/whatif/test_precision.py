@@ -11,7 +11,7 @@ import torch
 from simulator import predict_trace
 from simulator.errors import InputError
 from simulator.networks.catalogue import build
-from simulator.scenario import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 from simulator.tracing import trace
 from simulator.whatif import apply
 from tests.simulator.conftest import SMALL
@@ -164,7 +164,7 @@ def test_a_cache_of_8_bits_is_half_as_large():
 
 
 def test_a_saved_trace_cannot_be_traced_again(tmp_path: Any):
-    from simulator.trace_file import save
+    from simulator.formats.trace_file import save
 
     path = tmp_path / "mlp.rpt.json"
     save(predict(asked("mlp-tiny")).trace, path)

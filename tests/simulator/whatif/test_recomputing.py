@@ -11,13 +11,13 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from simulator.errors import InputError
-from simulator.memory import memory
 from simulator.networks.catalogue import build
 from simulator.records import Trace
-from simulator.scenario import predict
+from simulator.scenario.scenario import predict
+from simulator.schedule.memory import memory
 from simulator.tracing import trace
 from simulator.whatif import apply
-from simulator.whatif.recomputing import Recomputed
+from simulator.whatif.edits.recomputing import Recomputed
 from tests.simulator.conftest import SMALL
 from tests.simulator.whatif.conftest import asked
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from simulator.analysis.regimes import next_shift
+from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
-from simulator.regimes import next_shift
-from simulator.scenario import Scenario, load, predict, save
-from simulator.sweep import axis, sweep
+from simulator.scenario.scenario import Scenario, load, predict, save
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 

@@ -1,0 +1,143 @@
+"""What lies on the shelf: networks, GPUs, hosts and what-ifs, as their registries have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from app.answers.changes import with_field, with_network
+from app.answers.subject import worded
+from app.examples import NETWORKS
+from app.quantities import number, plain, scaled, trimmed
+from simulator.hardware.gpu import GPU, gpus
+from simulator.hardware.host import host, hosts
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.module_pattern import ALL
+from simulator.scenario.registry import WhatIf, named
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.whatif import apply, whatifs
+
+Kind = Literal["network", "gpu", "host", "whatif"]
+SECTIONS: dict[Kind, str] = {
+    "network": "Networks", "gpu": "GPUs", "host": "Hosts", "whatif": "What-ifs",
+}  # fmt: skip
+_SPELLED = {"gpu": "GPU", "cuda": "CUDA", "l2": "L2", "kv": "KV"}
+MIME = "application/x-ridgepoint-card"
+
+
+@dataclass(frozen=True)
+class Card:
+    """One thing that a scenario can be given: `name` is its registry's, the rest is for people."""
+
+    kind: Kind
+    name: str
+    title: str
+    detail: str
+    help: str
+
+    @property
+    def key(self) -> str:
+        """What a drag carries."""
+        return f"{self.kind}:{self.name}"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """The scenario with it. InputError, with the reason, where it cannot be."""
+        if self.kind == "network":
+            changed = with_network(scenario, self.name)
+        elif self.kind == "whatif":
+            changed = apply(scenario, self.name, _first_arguments(scenario, self.name))
+        else:
+            changed = with_field(scenario, self.kind, self.name)
+        setting(changed).possible()
+        return changed
+
+    def asks(self, scenario: Scenario) -> tuple[str, ...]:
+        """The parameters that must be filled in first: nothing tells a value to begin with."""
+        if self.kind != "whatif":
+            return ()
+        known = _first_arguments(scenario, self.name)
+        return tuple(p.name for p in named(self.name).parameters
+                     if p.default is None and p.name not in known)  # fmt: skip
+
+    def words(self, scenario: Scenario) -> str:
+        """What applying it is called in the history."""
+        if self.kind == "whatif":
+            changed = self.apply(scenario)
+            return worded(changed.whatifs[-1]) if changed.whatifs else self.title
+        return f"{self.kind} {self.title}"
+
+
+def used(scenario: Scenario) -> frozenset[str]:
+    """The keys of the cards that are in a scenario. InputError for one that comes to nothing."""
+    found = setting(scenario)
+    have = {"network": found.ask.network, "gpu": found.gpu.id, "host": found.host.id}
+    return frozenset(
+        [f"{kind}:{name}" for kind, name in have.items()]
+        + [f"whatif:{each.name}" for each in scenario.whatifs]
+    )
+
+
+def cards() -> tuple[Card, ...]:
+    """Every card, by section. What a registry has more tomorrow is here tomorrow."""
+    found = [Card("network", e.name, e.name, _sizes(e.batch, e.seq, e.seq_unit), e.summary)
+             for e in sorted(CATALOGUE.values(), key=lambda e: e.name not in NETWORKS)]  # fmt: skip
+    found += [
+        Card("gpu", g.id, g.name, _rates(g), g.architecture or "")
+        for g in sorted(gpus(), key=_peak, reverse=True)
+    ]
+    found += [Card("host", name, name, host(name).cpu, host(name).cpu) for name in hosts()]
+    found += [Card("whatif", w.name, plainly(w.name), _usual(w), f"{w.usage}\n{w.help}")
+              for w in whatifs() if w.name not in ("network", "gpu", "host")]  # fmt: skip
+    return tuple(found)
+
+
+def _sizes(batch: int, seq: int | None, unit: str | None) -> str:
+    return f"batch {batch:,}" + (f", {seq:,} {unit}" if seq else "")
+
+
+def _rates(gpu: GPU) -> str:
+    wide = trimmed(f"{number(gpu.bandwidth_bytes_per_s / 1e12)} TB/s")
+    return f"{scaled(_peak(gpu), 'FLOP/s')}, {wide}"
+
+
+def _peak(gpu: GPU) -> float:
+    """FLOP/s of matrix products in 16 bits, or of what stands for them."""
+    return max(gpu.peak("tensor", "bf16") or 0.0, gpu.peak("tensor", "fp16") or 0.0) or max(
+        *gpu.tensor_flops_per_s.values(), *gpu.vector_flops_per_s.values(), 0.0
+    )
+
+
+def _usual(whatif: WhatIf) -> str:
+    """Its group, and the value that it has at first."""
+    if not whatif.parameters:
+        return whatif.group
+    first = whatif.parameters[0]
+    if first.default == ALL or (first.kind == "text" and first.default):
+        return whatif.group
+    if first.default is None:
+        return f"{whatif.group}, asks for {first.name}"
+    value = "on" if first.default is True else first.default
+    value = plain(value) if isinstance(value, float) else value
+    unit = first.unit if first.unit == "×" else f" {first.unit}"
+    return f"{whatif.group}, {value}{unit}".rstrip()
+
+
+def plainly(name: str) -> str:
+    """A what-if's name for people."""
+    return " ".join(_SPELLED.get(word, word) for word in name.split("_"))
+
+
+def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
+    """What a what-if without a default begins with, so that its controls can be turned: twice
+    the number that the scenario has, and the first of a few choices."""
+    found: dict[str, object] = {}
+    ask = setting(scenario).ask
+    now = {"samples": ask.batch, "tokens": ask.seq}
+    for each in named(name).parameters:
+        if each.default is None and each.kind == "count":
+            low = int(each.low or 1)
+            found[each.name] = 2 * (now.get(each.name) or low)
+        elif each.default is None and each.kind == "choice" and each.choices:
+            found[each.name] = each.choices[0]
+    return found

@@ -1,0 +1,194 @@
+"""What a report says of a prediction: sums and ratios of its kernels, nothing timed anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.answers.groups import short_dtype
+from app.answers.subject import NO_EXACT_ANSWER, Subject
+from app.quantities import number, percent, seconds, seconds_unit
+from simulator.prediction import REGIMES, Prediction
+from simulator.records import Role
+from simulator.timing.rates import peak_flops_per_s
+
+PRODUCTS = ("gemm", "gemv", "conv", "attention", "rnn")
+"""Families whose FLOPs count as a model's: matrix products in their several forms."""
+
+ROLES: dict[Role, str] = {
+    "weight": "weights", "buffer": "buffers", "gradient": "gradients",
+    "optimizer": "optimizer state", "activation": "activations", "input": "inputs",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Totals:
+    """`utilisation` is what the products' FLOPs would take at the peaks of their engines, over the
+    period; `engine` and `peak_flops_per_s` are those of most FLOPs."""
+
+    samples_per_s: float
+    tokens_per_s: float | None
+    product_flops: int
+    utilisation: float
+    engine: str
+    peak_flops_per_s: float
+    busy_share: float
+    gaps_s: float
+
+
+def title(p: Prediction, subject: Subject) -> str:
+    """What was predicted: "bert-base, batch 16 × 128, fp32, inference on NVIDIA H200"."""
+    batch = f"batch {subject.batch}" + (f" × {subject.seq}" if subject.seq else "")
+    phase = p.trace.phase
+    if phase == "training":
+        phase += f" ({p.trace.optimizer})" if p.trace.optimizer else " (no optimizer)"
+    named = any(word.startswith(("+cuda_graph", "+mode")) for word in subject.whatifs)
+    mode = "" if p.mode == "eager" or named else f", {p.mode.replace('_', ' ')}"
+    changes = f", {' '.join(subject.whatifs)}," if subject.whatifs else ""
+    return f"{subject.name}, {batch}, {subject.dtype}, {phase}{mode}{changes} on {gpu_name(p)}"
+
+
+def gpu_name(p: Prediction) -> str:
+    """The GPU's name with its vendor's before it."""
+    vendor = p.gpu.vendor or ""
+    return p.gpu.name if p.gpu.name.startswith(vendor) else f"{vendor} {p.gpu.name}"
+
+
+def verdict(p: Prediction, subject: Subject) -> str:
+    """The answer in one sentence. Two digits: the interval is wider than a third."""
+    scale, unit = seconds_unit(p.period_s, 2)
+    low, high = (number(bound / scale, 2) for bound in p.interval_s)
+    shares = ", ".join(f"{percent(p.shares[r])} {r}" for r in REGIMES)
+    return (
+        f"{title(p, subject)}: {number(p.period_s / scale, 2)} {unit} a step "
+        f"(80%: {low} to {high}), {p.regime}-bound ({shares}){_missing(p)}{_by_rules(p)}"
+    )
+
+
+def _by_rules(p: Prediction) -> str:
+    """That --exact was asked and rules answered, as a part of the verdict."""
+    asked = any(note.startswith(NO_EXACT_ANSWER) for note in p.notes)
+    return "; fused by rules, not by the real compiler (--exact): see the notes" if asked else ""
+
+
+def _missing(p: Prediction) -> str:
+    """What the verdict leaves out, as a part of it."""
+    count = sum(p.unmodelled.values())
+    if not count:
+        if p.kernel_count:
+            return ""
+        calls = "calls no op" if not p.trace.ops else "has no op that runs a kernel"
+        return f"; the step {calls}, so that only its host's work is predicted"
+    names = sorted(p.unmodelled, key=lambda name: -p.unmodelled[name])
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    ops = "ops is" if count == 1 else "ops are"
+    return (
+        f"; {count:,} of {len(p.trace.ops):,} {ops} not modelled ({names[0]}{more}): it can take "
+        "longer"
+    )
+
+
+def totals(p: Prediction, subject: Subject) -> Totals:
+    """Rates of the step, over its period."""
+    per_engine: dict[tuple[str, str], int] = {}
+    launches = np.bincount(p.columns.work_of, minlength=len(p.works)).tolist()
+    for work, count in zip(p.works, launches, strict=True):
+        if work.family in PRODUCTS:
+            engine = (work.engine, work.dtype)
+            per_engine[engine] = per_engine.get(engine, 0) + int(work.flops) * count
+    peaks = {e: peak_flops_per_s(p.gpu, *e) for e in per_engine}
+    at_peak_s = sum(flops / peaks[e] for e, flops in per_engine.items())
+    most = max(per_engine, key=lambda e: per_engine[e], default=("", ""))
+    per_s = 1 / p.period_s if p.period_s else 0.0
+    return Totals(
+        samples_per_s=subject.batch * subject.forwards * per_s,
+        tokens_per_s=p.trace.tokens * per_s if p.trace.tokens else None,
+        product_flops=sum(per_engine.values()),
+        utilisation=at_peak_s * per_s,
+        engine=_engine(p, *most) if per_engine else "",
+        peak_flops_per_s=peaks.get(most, 0.0),
+        busy_share=p.gpu_busy_s * per_s,
+        gaps_s=max(0.0, p.period_s - p.gpu_busy_s - p.idle.host_s - p.idle.sync_s),
+    )
+
+
+def _engine(p: Prediction, engine: str, dtype: str) -> str:
+    """Where products of a dtype are computed: on vector units where no tensor core knows it."""
+    short = short_dtype(dtype)
+    has = engine == "vector" or p.gpu.peak("tensor", short)
+    return f"{short} on {engine} units" if has else f"{short} on vector units, in fp32"
+
+
+def memory_parts(p: Prediction) -> list[tuple[str, int]]:
+    """The peak's parts by what they hold, largest first, the libraries' workspace last."""
+    parts = sorted(p.memory.at_peak.items(), key=lambda part: -part[1])
+    named = [(ROLES[role], size) for role, size in parts if size]
+    return named + ([("workspace", p.workspace_bytes)] if p.workspace_bytes else [])
+
+
+def unmodelled(p: Prediction) -> list[str]:
+    """Ops without a cost function, with their share of all ops."""
+    ops = max(1, len(p.trace.ops))
+    most = sorted(p.unmodelled.items(), key=lambda item: -item[1])
+    return [f"{name} ×{count} ({percent(count / ops)} of ops)" for name, count in most]
+
+
+def notes(p: Prediction) -> list[str]:
+    """What a reader must know, the prediction's own notes first; assumptions are told apart."""
+    told = tuple(f"{a.name} depends on data" for a in p.trace.assumptions)
+    found = [note for note in p.notes if not note.startswith(told)]
+    if p.trace.gpu != p.gpu.id:
+        found.append(
+            f"traced as on {p.trace.gpu}: on {p.gpu.id} PyTorch may choose other kernels; trace "
+            "the network again for an answer of its own"
+        )
+    return found
+
+
+def causes(p: Prediction) -> list[tuple[str, float]]:
+    """Time of a step in which no kernel runs, by cause."""
+    gaps = max(0.0, p.period_s - p.gpu_busy_s - p.idle.host_s - p.idle.sync_s)
+    return [
+        ("waiting for the host", p.idle.host_s),
+        ("waiting for a sync", p.idle.sync_s),
+        ("between kernels", gaps),
+    ]
+
+
+def provenance(p: Prediction) -> list[tuple[str, str]]:
+    """Where the numbers come from."""
+    tiers = ", ".join(f"{tier} {percent(share)}" for tier, share in p.tiers.items())
+    rows = [
+        ("kernel times", f"profile {p.profile}: {tiers}"),
+        ("host", f"{p.host.id}: {p.host.cpu}"),
+        ("trace", f"torch {p.trace.torch_version}, as on {p.trace.gpu}"),
+    ]
+    if p.trace.phase == "training":
+        rows.append(("loss", loss_of(p)))
+    if p.gpu.unsourced:
+        keys = dict.fromkeys(key.partition(".")[0] for key in p.gpu.unsourced)
+        rows.append(("without source", f"{', '.join(keys)} of {p.gpu.name}"))
+    return rows
+
+
+def loss_of(p: Prediction) -> str:
+    """Which loss a training step starts its backward from: `.loss` of what the network returns,
+    else the mean of the squares of its first output, which ends in pow and mean."""
+    forward: list[str] = []
+    for op in p.trace.ops:
+        if op.phase != "forward":
+            break
+        forward.append(op.name)
+    if forward[-2:] == ["aten.pow.Tensor_Scalar", "aten.mean.default"]:
+        return "the mean of the squares of the first output: the network returns no .loss"
+    return "the network's own (.loss of what it returns)"
+
+
+def idle_sentence(p: Prediction) -> str:
+    """One line on the time in which no kernel runs."""
+    found = [f"{name} {seconds(value)}" for name, value in causes(p) if value > 0]
+    spent = sum(value for _, value in causes(p))
+    if not found or not p.period_s:
+        return "none"
+    return f"{seconds(spent)} ({percent(spent / p.period_s)}): {', '.join(found)}"

@@ -1,0 +1,118 @@
+"""Do the sizes that a user gave fit the network, and was there a use for them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from simulator.records import Trace
+    from simulator.scenario.setting import Setting
+
+
+def check_sizes(found: Setting) -> None:
+    """InputError for a size of a network of the catalogue that is of another kind than its
+    default, or below 1. A user's own network says itself what it takes."""
+    from simulator.networks.catalogue import CATALOGUE
+    from simulator.whatif.shape import sizes
+
+    entry = CATALOGUE.get(found.ask.network)
+    if entry is None:
+        return
+    defaults = sizes(replace(found, ask=replace(found.ask, sizes=())))
+    for name, value in dict(found.ask.sizes).items():
+        if name in defaults:  # an unknown one is refused where the network is made
+            _check_size(entry.name, name, value, defaults[name])
+
+
+def _check_size(network: str, name: str, value: Any, default: Any) -> None:
+    came = f"size {name} of network {network!r} is {_shown(value)}"
+    example = f"such as {_shown(default)}"
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise InputError(f"{came}: expected true or false; correct it")
+        return
+    if isinstance(default, str):
+        if not isinstance(value, str):
+            raise InputError(f"{came}: expected a word, {example}; correct it")
+        return
+    if isinstance(default, tuple):
+        parts: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+        if not all(_whole(part) and part >= 1 for part in parts):
+            raise InputError(f"{came}: expected whole numbers from 1 on, {example}; correct it")
+        return
+    if isinstance(default, float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise InputError(f"{came}: expected a number, 0 or more, {example}; correct it")
+        return
+    if not _whole(value) or value < 1:
+        text = "" if default is None else f", {example}"
+        raise InputError(f"{came}: expected a whole number from 1 on{text}; correct it")
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore
+
+
+_OPS = {"item": ("_local_scalar_dense",), "unique": ("_unique2", "unique_consecutive")}
+"""Ops whose name is not that of the option."""
+
+_BOUNDED = ("nonzero", "masked_select", "unique")
+"""Ops that give a row for each element at most."""
+
+
+def check_data_sizes(given: Mapping[str, int], trace: Trace) -> None:
+    """InputError for a size that no op of the trace took, or that none could give."""
+    for key, rows in given.items():
+        name, _, place = key.partition("@")
+        if place and not any(place in a.taken for a in trace.assumptions):
+            raise InputError(
+                f"--data-size {key}={rows}: no op of that kind runs on this line: expected a line "
+                "that asks for a size or a value, as an error or a report names it; leave it out"
+            )
+        names = _OPS.get(name, (name,))
+        taken = [a for a in trace.assumptions if _short(a.name) in names]
+        if not taken:
+            others = sorted({_option(a.name) for a in trace.assumptions} - {""})
+            known = f"its data-dependent ops are {', '.join(others)}" if others else "it has none"
+            raise InputError(
+                f"--data-size {name}={rows}: no op of the network takes it: expected an op whose "
+                f"result depends on data, and {known}; leave it out"
+            )
+        if name in _BOUNDED:
+            most = max(_elements(trace, a.op, name) for a in taken)
+            if rows > most:
+                raise InputError(
+                    f"--data-size {name}={rows}: its op sees {most:,} elements at most: expected "
+                    f"{most} or fewer; give a smaller number"
+                )
+
+
+def _elements(trace: Trace, index: int, name: str) -> int:
+    inputs = trace.ops[index].inputs
+    return inputs[-1 if name == "masked_select" else 0].numel if inputs else 0
+
+
+def _short(name: str) -> str:
+    """ "aten._unique2.default" without its namespace and overload."""
+    return name.partition(".")[2].rpartition(".")[0]
+
+
+def _option(name: str) -> str:
+    """The option that answers an op: "aten._unique2.default" is unique."""
+    short = _short(name)
+    for option, names in _OPS.items():
+        if short in names:
+            return option
+    from app.answers.subject import DATA_SIZES
+
+    return short if short in DATA_SIZES else ""

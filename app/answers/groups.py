@@ -1,0 +1,156 @@
+"""Kernels and modules in groups of what is alike: what a report lists instead of thousands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.quantities import data
+from simulator.prediction import REGIMES, Kernel, Prediction, Regime, Shares
+from simulator.records import Phase
+from simulator.timing.rates import peak_flops_per_s
+
+
+@dataclass(frozen=True)
+class KernelGroup:
+    """Launches alike: of one op and family, on one shape. `of_roof` is the share that they reach
+    of the data sheet's roof, `roof`: "DRAM" or a peak such as "fp32", whichever is nearer."""
+
+    op: str
+    family: str
+    shape: str
+    dtype: str
+    count: int
+    total_s: float
+    share: float
+    shares: Shares
+    of_roof: float
+    roof: str = "DRAM"
+
+    @property
+    def regime(self) -> Regime:
+        return max(REGIMES, key=lambda r: self.shares[r])
+
+
+@dataclass(frozen=True)
+class ModuleGroup:
+    """Modules alike and all that they contain: "layers.*.attention" stands for every layer's."""
+
+    path: str
+    depth: int
+    count: int
+    kernels: int
+    total_s: float
+    share: float
+    shares: Shares
+
+    @property
+    def regime(self) -> Regime:
+        return max(REGIMES, key=lambda r: self.shares[r])
+
+
+def short_dtype(dtype: str) -> str:
+    """torch's name of a dtype, shortened: "bfloat16" is "bf16"."""
+    return re.sub(r"^(b?)float", lambda m: m[1] + ("f" if m[1] else "fp"), dtype)
+
+
+def kernel_groups(p: Prediction) -> list[KernelGroup]:
+    """The kernels in groups, the longest first."""
+    groups: dict[tuple[str, str, str, str], list[Kernel]] = {}
+    for k in p.kernels:
+        shape = shape_of(p, int(p.columns.work_of[k.index]), k.op)
+        groups.setdefault((k.name, k.family, shape, k.dtype), []).append(k)
+    found: list[KernelGroup] = []
+    for (op, family, shape, dtype), kernels in groups.items():
+        total = sum(k.duration_s for k in kernels)
+        found.append(
+            KernelGroup(
+                op.removesuffix(".default"), family, shape, short_dtype(dtype), len(kernels),
+                total, total / p.gpu_busy_s if p.gpu_busy_s else 0.0, _shares(kernels),
+                *_of_roof(p, kernels, total),
+            )
+        )  # fmt: skip
+    return sorted(found, key=lambda g: -g.total_s)
+
+
+def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
+    """The share of the nearer roof that kernels alike reach, and the roof's name."""
+    first = kernels[0]
+    peak = peak_flops_per_s(p.gpu, first.engine, first.dtype)
+    computing = sum(k.flops for k in kernels) / peak
+    moving = sum(k.bytes for k in kernels) / p.gpu.bandwidth_bytes_per_s
+    name = short_dtype(first.dtype) if computing > moving else "DRAM"
+    return max(computing, moving) / total_s if total_s else 0.0, name
+
+
+def _shares(kernels: Iterable[Kernel]) -> Shares:
+    """Of the kernels' own time: what bounds each, and its fixed part. Waiting is not theirs."""
+    total: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
+    for k in kernels:
+        total["compute" if k.compute_s >= k.memory_s else "memory"] += max(k.compute_s, k.memory_s)
+        total["overhead"] += k.fixed_s
+    whole = sum(total.values()) or 1.0
+    return {r: total[r] / whole for r in REGIMES}
+
+
+def shape_of(p: Prediction, work: int, op: int) -> str:
+    """The shape of a launch of a work by an op, in the family's own terms: a product's m×n×k, what
+    a generated kernel writes, else the op's output."""
+    family, dims = p.works[work].family, p.works[work].dims
+    if family == "gemm":
+        batch = f"{dims['b']}·" if dims["b"] > 1 else ""
+        return f"{batch}{dims['m']}×{dims['n']}×{dims['k']}"
+    if family == "attention":
+        return f"{dims['b']}·{dims['h']}·{dims['sq']}×{dims['sk']}×{dims['d']}"
+    call = p.trace.ops[op]
+    if call.name.startswith("fused.") and all(t.dtype == "uint8" for t in call.outputs):
+        return f"writes {data(sum(t.nbytes for t in call.outputs))}"  # known by their bytes alone
+    outputs = [t for t in call.outputs if t.shape] or [t for t in call.inputs if t.shape]
+    if len(outputs) > 4:
+        return f"{len(outputs)} tensors"
+    return "×".join(map(str, outputs[0].shape)) if outputs else "scalar"
+
+
+def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
+    """Modules with all that they contain, as a tree to this depth: a parent, then its children,
+    the longest first. The optimizer's step, and what the network does itself, stand apart."""
+    kernels: dict[tuple[str, ...], list[Kernel]] = {}
+    members: dict[tuple[str, ...], set[str]] = {}
+    for k in p.kernels:
+        parts = owner(k.module, k.phase).split(".")
+        names = levels(parts)
+        for level in range(1, min(depth, len(names)) + 1):
+            key = tuple(names[:level])
+            kernels.setdefault(key, []).append(k)
+            real = sum(name.count(".") + 1 for name in names[:level])
+            members.setdefault(key, set()).add(".".join(parts[:real]))
+    spent = {key: sum(k.duration_s for k in found) for key, found in kernels.items()}
+
+    def place(key: tuple[str, ...]) -> list[tuple[float, str]]:
+        return [(-spent[key[:n]], key[n - 1]) for n in range(1, len(key) + 1)]
+
+    return [
+        ModuleGroup(
+            key[-1], len(key) - 1, len(members[key]), len(kernels[key]), spent[key],
+            spent[key] / p.gpu_busy_s if p.gpu_busy_s else 0.0, _shares(kernels[key]),
+        )
+        for key in sorted(kernels, key=place)
+    ]  # fmt: skip
+
+
+def owner(module: str, phase: Phase) -> str:
+    """Whose launch it is: a module, else the optimizer's step or the network itself."""
+    return module or f"({'optimizer' if phase == 'optimizer' else 'the network itself'})"
+
+
+def levels(parts: list[str], alike: bool = True) -> list[str]:
+    """A path by levels, with a list and its number as one level: layers.3.up → layers.*, up;
+    layers.3, up unless those `alike` are to be one."""
+    names: list[str] = []
+    for part in parts:
+        if part.isdecimal() and names:
+            names[-1] += ".*" if alike else f".{part}"
+        else:
+            names.append(part)
+    return names

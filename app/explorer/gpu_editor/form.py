@@ -1,0 +1,210 @@
+"""The form of a GPU: what it is called, its figures, and its peaks beside what they derive to."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.explorer.gpu_editor.field import Field
+from app.explorer.gpu_editor.sheet import Kind, Sheet, check_words, key_of, label, names
+from app.theme import Theme
+from simulator.hardware.derived_peak import DerivedPeak
+from simulator.hardware.gpu import Engine
+from simulator.hardware.gpu_keys import dtypes
+
+_ENGINES: tuple[tuple[Engine, str], ...] = (("tensor", "Tensor cores"), ("vector", "Vector units"))
+_CHECK_PX, _SOURCE_PX = 286, 352
+
+
+class Form(QWidget):
+    """Two columns that scroll, and the source of the figure that has the focus."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, sheet: Sheet) -> None:
+        super().__init__()
+        self.theme, self.sheet = theme, sheet
+        self.fields: dict[str, Field] = {}
+        self.checks: dict[tuple[Engine, str], QLabel] = {}
+        self.at = "memory_gib"
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        column.addWidget(self._columns(), 1)
+        column.addWidget(self._source_line())
+        self.show_all()
+
+    def show_all(self) -> None:
+        """Every entry as the sheet has it, with what is wrong."""
+        for name, field in self.fields.items():
+            field.put(self.sheet.entries[name], self.sheet.wrong(name))
+        for (engine, dtype), said in self.checks.items():
+            self._check(said, engine, dtype)
+        self._show_source()
+
+    def peaks(self) -> list[DerivedPeak]:
+        """Every peak that can be held against its parts."""
+        found = (self.sheet.peak(engine, dtype) for engine, dtype in self.checks)
+        return [peak for peak in found if peak is not None]
+
+    def _columns(self) -> QWidget:
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inside = QWidget()
+        row = QHBoxLayout(inside)
+        row.setContentsMargins(0, 0, 10, 0)
+        row.setSpacing(28)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        for side in (left, right):
+            side.setSpacing(6)
+            row.addLayout(side)
+        row.addStretch(1)
+        plain = [name for name in names() if "." not in name]
+        for title, figure in (("What it is", False), ("Figures", True)):
+            left.addWidget(_title(title))
+            left.addLayout(self._list([n for n in plain if (key_of(n).low is not None) == figure]))
+            left.addSpacing(10)
+        left.addStretch(1)
+        for engine, title in _ENGINES:
+            right.addWidget(_title(title))
+            right.addLayout(self._peaks(engine))
+            right.addSpacing(10)
+        right.addStretch(1)
+        area.setWidget(inside)
+        return area
+
+    def _list(self, found: list[str]) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setVerticalSpacing(4)
+        grid.setHorizontalSpacing(8)
+        grid.setColumnMinimumWidth(0, 132)
+        for at, name in enumerate(found):
+            key = key_of(name)
+            words = QLabel(label(name))
+            words.setProperty("tone", "support")
+            words.setBuddy(self._field(name).box)
+            grid.addWidget(words, at, 0)
+            grid.addWidget(self.fields[name], at, 1)
+            unit = QLabel(key.unit)
+            unit.setProperty("tone", "quiet")
+            grid.addWidget(unit, at, 2)
+        return grid
+
+    def _peaks(self, engine: Engine) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setVerticalSpacing(4)
+        grid.setHorizontalSpacing(8)
+        heads = ("", "Peak, dense TFLOP/s", "FLOPs a clock and unit", "Units × clock × FLOPs")
+        for at, words in enumerate(heads):
+            head = QLabel(words)
+            head.setProperty("tone", "label")
+            grid.addWidget(head, 0, at)
+        for at, dtype in enumerate(dtypes(), 1):
+            grid.addWidget(QLabel(dtype), at, 0)
+            for place, part in enumerate(("tflops", "flops_per_clock_per_unit"), 1):
+                grid.addWidget(self._field(f"{engine}_{part}.{dtype}"), at, place)
+            said = QLabel()
+            said.setFixedWidth(_CHECK_PX)
+            self.checks[engine, dtype] = said
+            grid.addWidget(said, at, 3)
+        return grid
+
+    def _field(self, name: str) -> Field:
+        field = self.fields[name] = Field(self.theme, name)
+        field.typed.connect(lambda text: self._type(name, text))
+        field.told.connect(lambda kind: self._tell(name, kind))
+        field.entered.connect(lambda: self._enter(name))
+        return field
+
+    def _source_line(self) -> QWidget:
+        frame = QFrame()
+        frame.setProperty("look", "card")
+        row = QHBoxLayout(frame)
+        row.setContentsMargins(12, 6, 12, 6)
+        row.setSpacing(10)
+        self.source_of = QLabel()
+        self.source_of.setFixedWidth(_SOURCE_PX)
+        self.source_of.setProperty("tone", "support")
+        self.source = QLineEdit()
+        self.source.setAccessibleName("Source of the figure")
+        self.source.textEdited.connect(self._source)
+        row.addWidget(self.source_of)
+        row.addWidget(self.source, 1)
+        return frame
+
+    # what the user does
+
+    def _type(self, name: str, text: str) -> None:
+        self.sheet.type(name, text)
+        self._after()
+
+    def _tell(self, name: str, kind: Kind) -> None:
+        entry = self.sheet.entries[name]
+        self.sheet.tell(name, kind, "" if kind == "assumed" else entry.source)
+        self.at = name
+        self._after()
+
+    def _source(self, text: str) -> None:
+        self.sheet.tell(self.at, self.sheet.entries[self.at].kind, text)
+        self._after()
+
+    def _enter(self, name: str) -> None:
+        self.at = name
+        self._show_source()
+
+    def _after(self) -> None:
+        self.show_all()
+        self.changed.emit()
+
+    def _show_source(self) -> None:
+        entry, figure = self.sheet.entries[self.at], key_of(self.at).low is not None
+        told = figure and bool(entry.text) and entry.kind != "assumed"
+        self.source_of.setText(
+            f"Where {label(self.at)} is from" if told
+            else f"{label(self.at)}: assumed, without a source" if figure and entry.text
+            else f"{label(self.at)}: left out" if figure else f"{label(self.at)} needs no source"
+        )  # fmt: skip
+        self.source.setEnabled(told)
+        self.source.setPlaceholderText(
+            "" if not told else "how it was measured" if entry.kind == "measured"
+            else "name or link of the data sheet"
+        )  # fmt: skip
+        if self.source.text().strip() != entry.source:
+            self.source.setText(entry.source)
+            self.source.setCursorPosition(0)
+
+    def _check(self, said: QLabel, engine: Engine, dtype: str) -> None:
+        """The sum; in the colour of danger, and in words, where it is another peak."""
+        peak = self.sheet.peak(engine, dtype)
+        if peak is None:
+            parts = [f"{engine}_tflops.{dtype}", f"{engine}_flops_per_clock_per_unit.{dtype}"]
+            some = any(self.sheet.entries[part].text for part in parts)
+            tone, words, tip = "quiet", "not checked: a part is left out" if some else "", ""
+        elif peak.agrees:
+            tone, words, tip = "support", f"✓ {check_words(peak)}", "Within 2% of the stated peak"
+        else:
+            way = "above" if peak.off > 0 else "below"
+            tone, words = "danger", f"✗ stated {abs(peak.off):.0%} {way} its parts"
+            tip = f"{check_words(peak)}; expected the stated peak within 2% of it"
+        said.setText(words)
+        said.setToolTip(tip)
+        if said.property("tone") != tone:
+            said.setProperty("tone", tone)
+            said.style().unpolish(said)
+            said.style().polish(said)
+
+
+def _title(words: str) -> QLabel:
+    title = QLabel(words)
+    title.setProperty("tone", "title")
+    return title

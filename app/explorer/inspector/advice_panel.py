@@ -1,0 +1,191 @@
+"""Advice in the inspector: what gains, by how much, end to end, with a button that applies it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.answers.cards import plainly
+from app.answers.subject import worded
+from app.explorer.background.advising import Found
+from app.explorer.state.session import Session
+from app.quantities import between, number, percent, seconds, seconds_unit
+from app.theme import LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.columns import empty
+from app.widgets.elided_label import Elided
+from app.widgets.paint import Paint
+from simulator.analysis.advice import Advice, sample_s
+from simulator.hardware.gpu import gpu
+from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.registry import named
+
+_TOP, _TRACK = 6, 48.0
+
+
+def title(advice: Advice) -> str:
+    """What is to be done, in words: "host speed 2×"."""
+    applied = advice.scenario.whatifs[-1]
+    if applied.name == "gpu":
+        return gpu(str(applied.arguments["to"])).name
+    value = worded(applied).partition("=")[2]
+    known = named(applied.name).parameters
+    unit = known[0].unit if value and known else ""
+    return f"{plainly(applied.name)} {value}{unit if unit == '×' else ''}".strip()
+
+
+def moved(base: Prediction, advice: Advice) -> str:
+    """Before and after in the unit of the first: "5.7 to 4.0 ms, 3.6 to 4.4"; per item where the
+    samples differ."""
+    if abs(advice.period_s / advice.sample_s - base.period_s / sample_s(base)) > 0.5:
+        return f"per item, {seconds(advice.period_s, 2)} in all"
+    scale, unit = seconds_unit(base.period_s, 2)
+    before, after = (number(s / scale, 2) for s in (base.period_s, advice.period_s))
+    return f"{before} to {after} {unit} ({_interval(advice, scale)})"
+
+
+def _interval(advice: Advice, scale: float) -> str:
+    low, high = (number(bound / scale, 2) for bound in advice.interval_s)
+    return f"{low} to {high}"
+
+
+class Gain(QWidget):
+    """One piece of advice: its mark and words, its bar, its gain, before and after."""
+
+    def __init__(self, theme: Theme, base: Prediction, advice: Advice, most: float) -> None:
+        super().__init__()
+        self.theme, self.base, self.advice, self.most = theme, base, advice, most
+        self.setFixedHeight(40)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        said = f"{title(advice)}: −{percent(advice.gain)}, {moved(base, advice)}"
+        self.setAccessibleName(said)
+        low, high = advice.interval_s
+        step = f"{seconds(advice.period_s)} a step, {between(low, high, advice.period_s)}"
+        self.setToolTip("\n".join(x for x in (said, step, advice.cause, advice.warning) if x))
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, 40)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint, theme, wide = Paint(painter, self.theme), self.theme, float(self.width())
+        paint.mark(relieved(self.base, self.advice), 6, 11, 4.4)
+        gain = f"−{percent(self.advice.gain)}"
+        left = paint.text(wide, 11, gain, theme.ink, SUPPORT_PX, 600, 1.0).left()
+        paint.text(18, 11, title(self.advice), theme.ink, SUPPORT_PX, 600, room=left - 24)
+        said = moved(self.base, self.advice)
+        paint.area(QRectF(0, 26, _TRACK, 6), theme.bg3, radius=2)
+        part = max(2.0, _TRACK * self.advice.gain / self.most)
+        paint.area(QRectF(0, 26, part, 6), theme.b, radius=2)
+        paint.text(wide, 29, said, theme.ink2, LABEL_PX, align=1.0, room=wide - _TRACK - 6)
+        painter.end()
+
+
+def relieved(base: Prediction, advice: Advice) -> Regime:
+    """The regime that the advice's cause speaks of first; the step's own where it names none."""
+    first = advice.cause.split(" ")[0]
+    named: dict[str, Regime] = {regime: regime for regime in REGIMES}
+    return named.get(first, base.regime)
+
+
+class AdvicePanel(QWidget):
+    """The first pieces of advice, and how far the search for them is."""
+
+    more_asked = Signal()
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self.session, self.theme = session, theme
+        self.found: Found | None = None
+        self.setAccessibleName("Advice")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.setSpacing(6)
+        head = QHBoxLayout()
+        name = QLabel("Advice")
+        name.setProperty("tone", "title")
+        self.state = Elided()
+        self.state.setProperty("tone", "quiet")
+        head.addWidget(name)
+        head.addWidget(self.state, 1)
+        column.addLayout(head)
+        self.rows = QVBoxLayout()
+        self.rows.setSpacing(6)
+        column.addLayout(self.rows)
+        self.more = QToolButton()
+        self.more.setProperty("look", "quiet")
+        self.more.setAccessibleName("Trace and try more")
+        self.more.setToolTip("They change what runs, so that the network is traced again")
+        self.more.clicked.connect(self._ask_more)
+        self.more.hide()
+        column.addWidget(self.more)
+
+    def wait(self) -> None:
+        """Another scenario: what was said of the last one is gone."""
+        self.found = None
+        empty(self.rows)
+        self.more.hide()
+        self.state.say("looking …")
+
+    def count(self, tried: int) -> None:
+        """So many what-ifs are tried."""
+        if self.found is None:
+            self.state.say(f"{tried} what-ifs tried …")
+
+    def fail(self, reason: str) -> None:
+        """There is none."""
+        self.state.say(reason)
+
+    def show_found(self, found: Found) -> None:
+        """The advice."""
+        self.found = found
+        empty(self.rows)
+        some = bool(found.advised.advice)
+        self.state.say("end-to-end, re-simulated" if some else "nothing gains half a percent")
+        self._offer_more(found.missing)
+        chosen = found.advised.advice[:_TOP]
+        most = max((a.gain for a in chosen), default=1.0)
+        for place, advice in enumerate(chosen):
+            row = QFrame()
+            row.setProperty("look", "plain")
+            line = QHBoxLayout(row)
+            line.setContentsMargins(0, 0, 0, 0)
+            line.setSpacing(6)
+            button = QPushButton("Apply")
+            if place == 0:
+                button.setProperty("look", "primary")
+            button.setAccessibleName(f"Apply {title(advice)}")
+            button.setToolTip(advice.command)
+            button.clicked.connect(lambda _=False, a=advice: self._apply(a))
+            line.addWidget(Gain(self.theme, found.advised.baseline, advice, most), 1)
+            line.addWidget(button)
+            self.rows.addWidget(row)
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        self.theme = theme
+        for gain in self.findChildren(Gain):
+            gain.theme = theme
+            gain.update()
+
+    def _offer_more(self, missing: int) -> None:
+        self.more.setVisible(missing > 0)
+        self.more.setText(f"Trace and try {missing} more")
+        self.more.setAccessibleName(self.more.text())
+
+    def _ask_more(self) -> None:
+        self.more.hide()
+        self.state.say("tracing, then trying …")
+        self.more_asked.emit()
+
+    def _apply(self, advice: Advice) -> None:
+        self.session.ask(advice.scenario, title(advice))

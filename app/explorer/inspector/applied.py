@@ -1,0 +1,109 @@
+"""The what-ifs applied to the current scenario: each with its controls, and removed one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from app.answers.cards import plainly
+from app.answers.changes import with_arguments, without
+from app.answers.subject import worded
+from app.explorer.state.session import Session
+from app.theme import Theme
+from app.widgets.columns import empty, titled_column
+from app.widgets.parameter_controls import Controls
+from simulator.errors import InputError
+from simulator.scenario.registry import named
+from simulator.scenario.scenario import Scenario
+
+
+class AppliedList(QWidget):
+    """Hidden where nothing is applied. `refused` says why a change is not made."""
+
+    refused = Signal(str)
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self.session, self.theme = session, theme
+        self.setAccessibleName("What-ifs applied")
+        self.rows: list[Controls] = []
+        self._names: tuple[str, ...] = ()
+        column = titled_column(self, "What-ifs applied")
+        self.column = QVBoxLayout()
+        self.column.setSpacing(8)
+        column.addLayout(self.column)
+        self.hide()
+
+    def show_scenario(self, scenario: Scenario) -> None:
+        """The what-ifs of a scenario; the controls of the same ones stay, so that a drag goes
+        on."""
+        names = tuple(each.name for each in scenario.whatifs)
+        if names != self._names:
+            self._build(scenario)
+            self._names = names
+        for row, each in zip(self.rows, scenario.whatifs, strict=True):
+            row.put(_whole(each.name, each.arguments))
+        self.setVisible(bool(names))
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        self.theme, self._names = theme, ()
+        self.show_scenario(self.session.state.scenario)
+
+    def _build(self, scenario: Scenario) -> None:
+        empty(self.column)
+        self.rows = []
+        for place, each in enumerate(scenario.whatifs):
+            whatif = named(each.name)
+            box = QFrame()
+            box.setProperty("look", "card")
+            inside = QVBoxLayout(box)
+            inside.setContentsMargins(10, 6, 8, 8)
+            inside.setSpacing(4)
+            head = QHBoxLayout()
+            title = QLabel(plainly(each.name))
+            title.setProperty("tone", "title")
+            title.setToolTip(f"{whatif.usage}\n{whatif.help}")
+            remove = QToolButton()
+            remove.setText("Remove")
+            remove.setProperty("look", "button")
+            remove.setAccessibleName(f"Remove {plainly(each.name)}")
+            remove.clicked.connect(lambda _=False, at=place: self._remove(at))
+            head.addWidget(title, 1)
+            head.addWidget(remove)
+            inside.addLayout(head)
+            row = Controls(self.theme, each.name, whatif.parameters,
+                           _whole(each.name, each.arguments))  # fmt: skip
+            row.changed.connect(lambda values, dragged, at=place: self._turn(at, values, dragged))
+            row.drag_ended.connect(self.session.drag_ended)
+            row.setVisible(bool(whatif.parameters))
+            inside.addWidget(row)
+            self.column.addWidget(box)
+            self.rows.append(row)
+
+    def _turn(self, place: int, values: Mapping[str, Any], dragged: bool) -> None:
+        try:
+            changed = with_arguments(self.session.state.scenario, place, values)
+        except InputError as error:
+            self.refused.emit(str(error))
+            self.show_scenario(self.session.state.scenario)
+            return
+        if len(changed.whatifs) <= place:
+            return  # at this value it changes nothing, and would vanish under the pointer
+        if not dragged:
+            self.session.drag_ended()
+        words = worded(changed.whatifs[place])
+        self.session.ask(changed, words, f"what-if {place}")
+        if not dragged:
+            self.session.drag_ended()
+
+    def _remove(self, place: int) -> None:
+        now = self.session.state.scenario
+        self.session.ask(without(now, place), f"remove {worded(now.whatifs[place])}")
+
+
+def _whole(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return named(name).checked(arguments)

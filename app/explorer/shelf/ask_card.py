@@ -1,0 +1,67 @@
+"""What a card still needs before it can be applied: its parameters, to be filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.answers.cards import plainly
+from app.theme import Theme
+from app.widgets.parameter_controls import Controls
+from simulator.errors import RidgepointError
+from simulator.scenario.registry import named
+from simulator.scenario.scenario import Scenario
+from simulator.whatif import apply
+
+
+class AskCard(QDialog):
+    """The controls of a what-if that has no value of its own to begin with. Enter or Apply takes
+    it; a refusal is said, and what was typed stays."""
+
+    def __init__(
+        self, theme: Theme, name: str, before: Scenario, taken: Callable[[Scenario], None],
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self.name, self.before, self.taken = name, before, taken
+        whatif = named(name)
+        title = plainly(name).capitalize()
+        self.setWindowTitle(title)
+        self.setAccessibleName(title)
+        self.setMinimumWidth(360)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 14, 16, 14)
+        column.setSpacing(10)
+        help_ = QLabel(whatif.help)
+        help_.setWordWrap(True)
+        help_.setProperty("tone", "support")
+        column.addWidget(help_)
+        values = {p.name: "" if p.default is None else p.default for p in whatif.parameters}
+        self.controls = Controls(theme, name, whatif.parameters, values)
+        column.addWidget(self.controls)
+        self.refusal = QLabel()
+        self.refusal.setWordWrap(True)
+        self.refusal.setProperty("tone", "danger")
+        self.refusal.hide()
+        column.addWidget(self.refusal)
+        self.button = QPushButton("Apply")
+        self.button.setProperty("look", "primary")
+        self.button.setAccessibleName(f"Apply {plainly(name)}")
+        self.button.setDefault(True)
+        self.button.clicked.connect(self.take)
+        column.addWidget(self.button)
+
+    def take(self) -> None:
+        """Apply what is filled in, or say why it cannot be."""
+        given = {name: value for name, value in self.controls.values.items() if value != ""}
+        try:
+            after = apply(self.before, self.name, given)
+        except RidgepointError as error:
+            self.refusal.setText(str(error))
+            self.refusal.show()
+            return
+        self.close()
+        self.taken(after)

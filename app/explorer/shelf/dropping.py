@@ -1,0 +1,112 @@
+"""Where cards and files may be dropped on the window, and what they do there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from app.answers.cards import Card, used
+from app.answers.subject import worded
+from app.explorer.shelf.ask_card import AskCard
+from app.explorer.shelf.card_widget import NEW
+from app.explorer.state.session import LETTERS
+from app.theme import Theme
+from app.widgets.drops import Beside, Offer, Target
+from simulator.errors import RidgepointError
+from simulator.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+
+
+class Dropping:
+    """The workspace takes a card for the current scenario, a scenario's card for its own, and "+"
+    for a new scenario; files may be dropped on the first two, and on the shelf."""
+
+    def __init__(self, window: Window, theme: Theme) -> None:
+        self.window = window
+        files = window.opening.open
+        self.targets = [
+            Target(window.workspaces, theme, partial(self.offered, place=-1), files),
+            Target(window.shelf, theme, lambda key: Offer("It lies here", None), files),
+        ]
+        for place, card in enumerate(window.strip.cards):
+            self.targets.append(Target(card, theme, partial(self.offered, place=place), files))
+        more = window.strip.more
+        self.targets.append(Target(more, theme, self.offered_new, outline=Beside(more, theme)))
+
+    def offered(self, key: str, place: int) -> Offer:
+        """What a card would do to the scenario at a place (−1: the current one)."""
+        card = self.window.shelf.card(key)
+        if card is None:
+            return Offer("This card is not from this shelf", None)
+        session = self.window.session
+        state = session.state
+        at = state.current if place < 0 else place
+        before = state.sides[at].scenario
+        try:
+            if card.kind != "whatif" and card.key in used(before):
+                return Offer(f"{card.title} is in scenario {LETTERS[at]} already", None)
+            if asked := card.asks(before):
+                words = f"{card.title} asks for {' and '.join(asked)}"
+                return Offer(words, lambda: self._ask(card, before, lambda after: session.ask(
+                    after, worded(after.whatifs[-1]), place=at)))  # fmt: skip
+            after = card.apply(before)
+            words = card.words(before)
+        except RidgepointError as error:
+            return Offer(str(error), None)
+        if after.key == before.key:
+            return Offer(f"{card.title} changes nothing in scenario {LETTERS[at]}", None)
+        return Offer(f"{words} in scenario {LETTERS[at]}",
+                     lambda: session.ask(after, words, place=at))  # fmt: skip
+
+    def offered_new(self, key: str) -> Offer:
+        """What a card would do to a copy of the current scenario, which is added."""
+        card, state = self.window.shelf.card(key), self.window.session.state
+        if card is None:
+            return Offer("This card is not from this shelf", None)
+        if len(state.sides) == len(LETTERS):
+            return Offer(f"There are {len(LETTERS)} scenarios already: remove one first", None)
+        now, new, before = LETTERS[state.current], LETTERS[len(state.sides)], state.scenario
+
+        def add(after: Scenario) -> None:
+            self.window.session.add(card.title, after)
+
+        try:
+            if card.kind != "whatif" and card.key in used(before):
+                return Offer(f"{card.title} is in scenario {now} already, as in its copy", None)
+            words = f"New scenario {new} with {card.title}"
+            if asked := card.asks(before):
+                words = f"{words}, asks for {' and '.join(asked)}"
+                return Offer(words, lambda: self._ask(card, before, add))
+            after = card.apply(before)
+        except RidgepointError as error:
+            return Offer(str(error), None)
+        if after.key == before.key:
+            return Offer(f"{card.title} changes nothing in a copy of scenario {now}", None)
+        return Offer(words, lambda: add(after))
+
+    def apply(self, card: Card, place: int) -> None:
+        """What a drop would do, by key or menu, on "+" for `NEW`; the banner says why it is
+        refused."""
+        offer = self.offered_new(card.key) if place == NEW else self.offered(card.key, place)
+        if offer.done is None:
+            self.window.banner.say(offer.words, about="card")
+        else:
+            offer.done()
+
+    def _ask(self, card: Card, before: Scenario, done: Callable[[Scenario], None]) -> None:
+        """Have the parameters of a card filled in, then do something with what it makes of a
+        scenario."""
+
+        def take(after: Scenario) -> None:
+            if after.key != before.key:
+                done(after)
+
+        AskCard(self.window.theme, card.name, before, take, self.window).show()
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        for target in self.targets:
+            target.outline.theme = theme

@@ -1,0 +1,85 @@
+"""The head's row: the name, the menus, the workspaces, and what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QLabel,
+    QMenuBar,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from app.explorer.window.history_button import HistoryButton
+from app.widgets.elided_label import Elided
+
+
+class WorkspaceButtons(QWidget):
+    """One of the workspaces, side by side."""
+
+    chosen = Signal(str)
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__()
+        self.setProperty("look", "plain")
+        self.setAccessibleName("Workspaces")
+        self.buttons: dict[str, QToolButton] = {}
+        group = QButtonGroup(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        for name in names:
+            button = QToolButton()
+            button.setText(name)
+            button.setCheckable(True)
+            button.setProperty("look", "tab")
+            button.setAccessibleName(f"Workspace {name}")
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.clicked.connect(lambda _=False, name=name: self.chosen.emit(name))
+            group.addButton(button)
+            row.addWidget(button)
+            self.buttons[name] = button
+
+    def put(self, name: str) -> None:
+        """Show which one is shown."""
+        self.buttons[name].setChecked(True)
+
+
+class Head(QWidget):
+    """The window's first row. `asked` says what is predicted; the arrows are of the actions `back`
+    and `forth`."""
+
+    def __init__(self, menus: QMenuBar, workspaces: WorkspaceButtons, back: QAction,
+                 forth: QAction) -> None:  # fmt: skip
+        super().__init__()
+        self.setProperty("look", "plain")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        name = QLabel("Ridgepoint")
+        name.setProperty("tone", "figure")
+        self.asked = Elided(Qt.AlignmentFlag.AlignRight)
+        self.asked.setProperty("tone", "quiet")
+        menus.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        row.addWidget(name)
+        row.addWidget(menus)
+        row.addSpacing(8)
+        row.addWidget(workspaces)
+        row.addWidget(self.asked, 1)
+        arrows = QHBoxLayout()
+        arrows.setSpacing(0)
+        self.undo, self.redo = HistoryButton(back, False), HistoryButton(forth, True)
+        for arrow in (self.undo, self.redo):
+            arrows.addWidget(arrow)
+        row.addLayout(arrows)
+        self.commands = QToolButton()
+        self.commands.setText("Commands")
+        self.commands.setProperty("look", "button")
+        self.commands.setAccessibleName("Commands")
+        row.addWidget(self.commands)

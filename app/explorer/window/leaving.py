@@ -1,0 +1,61 @@
+"""The question at the end: what becomes of scenarios that are on no disk?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+
+
+class Leaving(QDialog):
+    """Enter saves and closes, Escape stays. What is closed without being saved is still offered
+    at the next start."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self.window_ = window
+        path = window.files.path
+        name = path.name if path else "this session"
+        self.setWindowTitle("Save the scenarios?")
+        self.setAccessibleName(self.windowTitle())
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(460)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        head = QLabel(f"Save the changes to {name}?")
+        head.setProperty("tone", "figure")
+        said = QLabel("What is not saved is kept aside, and offered at the next start.")
+        said.setProperty("tone", "support")
+        for label in (head, said):
+            label.setWordWrap(True)
+            column.addWidget(label)
+        column.addSpacing(8)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        self.stay = QPushButton("Stay")
+        self.go = QPushButton("Close without saving")
+        self.save = QPushButton("Save and close" if path else "Save as … and close")
+        self.save.setProperty("look", "primary")
+        self.save.setDefault(True)
+        for button, done in ((self.stay, self.close), (self.go, self._go), (self.save, self._save)):
+            button.setAccessibleName(button.text())
+            button.clicked.connect(done)
+            row.addWidget(button)
+        column.addLayout(row)
+        self.save.setFocus()
+
+    def _go(self) -> None:
+        self.close()
+        self.window_.close()
+
+    def _save(self) -> None:
+        self.window_.opening.save()
+        if not self.window_.files.edited:  # a file was named, and could be written
+            self._go()
+        else:
+            self.close()

@@ -1,0 +1,103 @@
+"""The menus: every action of the window, by name and key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from app.explorer.state.session import LETTERS
+from app.explorer.window.exporting import FORMS
+from app.explorer.window.workspaces import ORDER
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+
+Keys = QKeySequence.StandardKey | str
+
+
+class Menus(QMenuBar):
+    """What can be done, by menu. Each action is the window's too, so that its key works."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__()
+        self.window_ = window
+        self.setNativeMenuBar(False)
+        self._file(self.addMenu("File"))
+        self._edit(self.addMenu("Edit"))
+        self._view(self.addMenu("View"))
+        self._scenario(self.addMenu("Scenario"))
+        self._help(self.addMenu("Help"))
+
+    def _file(self, menu: QMenu) -> None:
+        window, keys = self.window_, QKeySequence.StandardKey
+        opening = window.opening
+        self._add(menu, "Open …", opening.choose, keys.Open)
+        recent = menu.addMenu("Open recent")
+        recent.aboutToShow.connect(lambda: opening.fill_recent(recent))
+        self._add(menu, "Save", opening.save, keys.Save)
+        self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
+        menu.addSeparator()
+        for form in FORMS:
+            self._add(menu, f"Export {form.inside} …", lambda form=form: window.export(form))
+        menu.addSeparator()
+        self._add(menu, "Quit", window.leave, keys.Quit)
+
+    def _edit(self, menu: QMenu) -> None:
+        window, keys = self.window_, QKeySequence.StandardKey
+        history = window.session.history
+        for name, action, key in (
+            ("Undo", history.createUndoAction(window, "Undo"), keys.Undo),
+            ("Redo", history.createRedoAction(window, "Redo"), keys.Redo),
+        ):
+            action.setShortcut(key)
+            action.setObjectName(name)
+            menu.addAction(action)
+            window.addAction(action)
+
+    def _view(self, menu: QMenu) -> None:
+        window = self.window_
+        for number, name in enumerate(ORDER, 1):
+            if name in window.workspaces.docks:
+                self._add(menu, f"Go to {name}", lambda name=name: window.session.show(name),
+                          f"Ctrl+{number}")  # fmt: skip
+        menu.addSeparator()
+        for panel in (*window.panels.panels.values(), *window.beside):
+            menu.addAction(panel.toggleViewAction())
+        menu.addSeparator()
+        self._add(menu, "Panels as at first", window.layout_.arrange)
+        self._add(menu, "Picture as a table", window.panels.show_twin, "Ctrl+T")
+        self._add(menu, "Light or dark", window.toggle_theme, "Ctrl+Shift+L")
+        self._add(menu, "Theme of the system", lambda: window.session.paint("system"))
+
+    def _scenario(self, menu: QMenu) -> None:
+        window, strip = self.window_, self.window_.strip
+        state = window.session
+        self._add(menu, "Copy as a new scenario", lambda: strip.copy(state.state.current), "Ctrl+D")
+        self._add(menu, "Rename", strip.rename, "F2")
+        self._add(menu, "Remove", lambda: strip.remove(state.state.current))
+        menu.addSeparator()
+        for place in range(len(LETTERS)):
+            self._add(menu, f"Work on {LETTERS[place]}", lambda at=place: state.work_on(at),
+                      f"Alt+{place + 1}")  # fmt: skip
+        menu.addSeparator()
+        self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
+        self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
+
+    def _help(self, menu: QMenu) -> None:
+        self._add(menu, "Commands …", self.window_.show_commands, "Ctrl+Shift+P")
+        self._add(menu, "Explain this figure", self.window_.explaining.open, "F1")
+        self._add(menu, "Keys", self.window_.show_keys, "?")
+
+    def _add(self, menu: QMenu, words: str, done: Callable[[], Any],
+             keys: Keys | None = None) -> QAction:  # fmt: skip
+        action = QAction(words, self.window_)
+        action.setObjectName(words)
+        if keys is not None:
+            action.setShortcut(QKeySequence(keys))
+        action.triggered.connect(lambda: done())
+        menu.addAction(action)
+        self.window_.addAction(action)
+        return action

@@ -1,0 +1,175 @@
+"""The command palette: every action and every card by name, found by a few of its letters; and the
+keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QDialog,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+_MOST = 60
+DONE = "Do"
+"""The place of what is simply done: an action."""
+KEYS = (
+    ("Views", "W A S D", "zoom and pan the timeline"),
+    ("Views", "F", "centre what is selected in the timeline, or fit it"),
+    ("Views", ". and ,", "next and previous kernel, or combination"),
+    ("Views", "arrows", "move the cursor"),
+    ("Views", "Menu", "what-ifs of the module or row under the cursor"),
+    ("Views", "Shift+arrows", "move an axis of the combinations"),
+    ("Shelf", "Enter", "apply a card to the current scenario"),
+    ("Shelf", "Menu", "apply a card to another scenario"),
+    ("Scenarios", "F2", "rename"), ("Scenarios", "Del", "remove"),
+    ("Everywhere", "Esc", "give up what is under way"), ("Everywhere", "Tab", "next control"),
+)  # fmt: skip
+"""Keys that are no action's."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """Something that can be done: where it belongs, its name, its key, and how."""
+
+    place: str
+    name: str
+    key: str
+    done: Callable[[], object]
+
+    @property
+    def words(self) -> str:
+        return f"{self.place}: {self.name}"
+
+
+def of_actions(actions: Iterable[QAction]) -> list[Command]:
+    """The actions that can be done now, each once."""
+    found: dict[str, Command] = {}
+    for action in actions:
+        name = action.text().replace("&", "")
+        if name and action.isEnabled() and not action.menu():
+            key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            found.setdefault(name, Command(DONE, name, key, action.trigger))
+    return list(found.values())
+
+
+def score(words: str, typed: str) -> float | None:
+    """How well a few letters, in their order, tell these words: lower is better. None where they
+    do not. Letters that follow each other, or begin a word, are worth more."""
+    words, at, found = words.lower(), -1, 0.0
+    for letter in typed.lower().replace(" ", ""):
+        near = words.find(letter, at + 1)
+        if near < 0:
+            return None
+        begins = near == 0 or not words[near - 1].isalnum()
+        found += 0.0 if near == at + 1 and at >= 0 else 0.5 if begins else 2.0 + 0.02 * near
+        at = near
+    return found + 0.01 * len(words)
+
+
+class CommandRows(QStyledItemDelegate):
+    """A command's name, where it belongs if that is not plain, and its key at the right."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem,
+              index: QModelIndex | QPersistentModelIndex) -> None:  # fmt: skip
+        command: Command = index.data(Qt.ItemDataRole.UserRole)
+        self.initStyleOption(option, index)
+        option.text = ""  # pyright: ignore
+        widget: QWidget = option.widget  # pyright: ignore
+        widget.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
+        box: QRect = option.rect.adjusted(12, 0, -12, 0)  # pyright: ignore
+        inks = widget.palette()
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.save()
+        painter.setPen(inks.color(QPalette.ColorRole.PlaceholderText))
+        painter.drawText(box, int(middle | Qt.AlignmentFlag.AlignRight), command.key)
+        left = box.left()
+        if command.place != DONE:
+            painter.drawText(box, int(middle), command.place)
+            left += painter.fontMetrics().horizontalAdvance(command.place) + 8
+        painter.setPen(inks.color(QPalette.ColorRole.Text))
+        keys = painter.fontMetrics().horizontalAdvance(command.key)
+        room = box.right() - left - keys - 12
+        words = painter.fontMetrics().elidedText(command.name, Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(box.adjusted(left - box.left(), 0, 0, 0), int(middle), words)
+        painter.restore()
+
+
+class CommandPalette(QDialog):
+    """A line to type in, and what it finds; Enter does the first, arrows choose another."""
+
+    def __init__(self, commands: list[Command], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.commands = commands
+        self.setWindowTitle("Commands")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowFlags(Qt.WindowType.Popup)
+        self.setAccessibleName("Commands")
+        self.resize(560, 420)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(6)
+        self.line = QLineEdit()
+        self.line.setPlaceholderText("Type a command or a card")
+        self.line.setAccessibleName("Command")
+        self.line.textChanged.connect(self._find)
+        self.line.installEventFilter(self)
+        self.list = QListWidget()
+        self.list.setAccessibleName("Commands found")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setItemDelegate(CommandRows(self.list))
+        self.list.itemClicked.connect(lambda _: self.do())
+        column.addWidget(self.line)
+        column.addWidget(self.list)
+        self._shown: list[Command] = []
+        self._find("")
+        self.line.setFocus()
+
+    def do(self) -> None:
+        """Close, and do what is chosen."""
+        at = self.list.currentRow()
+        self.close()
+        if 0 <= at < len(self._shown):
+            self._shown[at].done()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            row, last = self.list.currentRow(), self.list.count() - 1
+            to = {Qt.Key.Key_Down: min(last, row + 1), Qt.Key.Key_Up: max(0, row - 1),
+                  Qt.Key.Key_PageDown: min(last, row + 10),
+                  Qt.Key.Key_PageUp: max(0, row - 10)}.get(Qt.Key(event.key()))  # fmt: skip
+            if to is not None:
+                self.list.setCurrentRow(to)
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self.do()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _find(self, typed: str) -> None:
+        scored = [(score(c.words, typed), at) for at, c in enumerate(self.commands)]
+        best = sorted((s, at) for s, at in scored if s is not None)
+        order = [at for _, at in best] if typed.strip() else range(len(self.commands))
+        self._shown = [self.commands[at] for at in order][:_MOST]
+        self.list.clear()
+        for command in self._shown:
+            said = f"{command.words}    {command.key}" if command.key else command.words
+            item = QListWidgetItem(said)  # what is read out; CommandRows paint it
+            item.setData(Qt.ItemDataRole.UserRole, command)
+            self.list.addItem(item)
+        self.list.setCurrentRow(0)
+
+
+def keys_said() -> list[tuple[str, str]]:
+    """Every key that is no action's, and what it does."""
+    return [(key, f"{name} ({place.lower()})") for place, key, name in KEYS]

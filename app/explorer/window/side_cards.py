@@ -1,0 +1,257 @@
+"""The scenarios A to D as a strip of cards: what each takes, and what changed against A."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
+
+from app.answers.answer import Answer
+from app.explorer.window.veil import OPACITY
+from app.quantities import between, change, number, seconds_unit
+from app.report.compared import per_sample, sample_s
+from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.paint import Paint, width
+from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
+from simulator.prediction import REGIMES
+
+_MODES = {"cuda_graph": "CUDA graph"}  # the others are called what torch calls them
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a card shows; `answer` is None where there is none (`reason` says why, if it failed),
+    `baseline` that of A. It is `stale` where the network's file was saved after it."""
+
+    letter: str
+    name: str
+    current: bool
+    answer: Answer | None
+    baseline: Answer | None
+    reason: str = ""
+    stale: bool = False
+
+
+class SideCard(QWidget):
+    """One scenario. Click or Enter works on it, double click or F2 renames, Delete removes."""
+
+    chosen, removed, copied = Signal(), Signal(), Signal()
+    renamed = Signal(str)
+
+    def __init__(self, theme: Theme, place: int) -> None:
+        super().__init__()
+        self.theme, self.place = theme, place
+        self.shown: Shown | None = None
+        self.setFixedHeight(SIDE_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.box = QLineEdit(self)
+        self.box.setMaxLength(60)
+        self.box.setAccessibleName("New name of the scenario")
+        self.box.hide()
+        self.box.editingFinished.connect(self._typed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(180, SIDE_HEIGHT)
+
+    def put(self, shown: Shown) -> None:
+        """Show a scenario."""
+        self.shown = shown
+        self.setAccessibleName(f"Scenario {shown.letter}, {shown.name}")
+        self.setAccessibleDescription(self.said())
+        self.setToolTip(f"{shown.name}\n{self.said()}")
+        self.update()
+
+    def said(self) -> str:
+        """The card as a sentence."""
+        shown = self.shown
+        if shown is None or shown.answer is None:
+            return (shown and shown.reason) or "not predicted yet"
+        p = shown.answer.prediction
+        scale, unit = seconds_unit(p.period_s, 2)
+        words = f"{number(p.period_s / scale, 2)} {unit}, {between(*p.interval_s, p.period_s)}"
+        words += f", {p.regime}-bound, {_asked(shown.answer)}"
+        return words + ("" if shown.letter == "A" else f", {self.changed()} against A")
+
+    def changed(self) -> str:
+        """The change against A, by item where the batches differ; "" where one is unknown."""
+        shown = self.shown
+        if shown is None or shown.answer is None or shown.baseline is None:
+            return ""
+        if shown.letter == "A":
+            return "baseline"
+        one, other = shown.baseline.prediction, shown.answer.prediction
+        if per_sample((one, other)):
+            return f"{change(sample_s(one), sample_s(other))} per item"
+        return change(one.period_s, other.period_s)
+
+    def set_low(self, low: bool) -> None:
+        """Two lines instead of three."""
+        self.setFixedHeight(SIDE_LOW if low else SIDE_HEIGHT)
+        self.update()
+
+    def rename(self) -> None:
+        """Open the name to be typed over."""
+        if self.shown is None:
+            return
+        self.box.setText(self.shown.name)
+        left, top, high = (27, 3, 25) if self.height() == SIDE_LOW else (36, 6, 28)
+        self.box.setFixedHeight(high)
+        self.box.setGeometry(left, top, max(60, self.width() - left - 10), high)
+        self.box.selectAll()
+        self.box.show()
+        self.box.setFocus()
+
+    def _typed(self) -> None:
+        if self.box.isVisible():
+            self.box.hide()
+            self.setFocus()
+            self.renamed.emit(self.box.text())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.chosen.emit()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.rename()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu(event.globalPos())
+
+    def menu(self, at: QPoint) -> None:
+        """What can be done with the scenario."""
+        menu = QMenu(self)
+        for words, done in self._actions():
+            menu.addAction(words).triggered.connect(lambda _=False, done=done: done())
+        menu.exec(at)
+
+    def _actions(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        return (
+            ("Rename\tF2", self.rename), ("Copy as a new scenario\tCtrl+D", self.copied.emit),
+            ("Remove\tDel", self.removed.emit),
+        )  # fmt: skip
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            event.setAccepted(event.key() == Qt.Key.Key_F2)  # this card's, not the current one's
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        done = {
+            Qt.Key.Key_Return: self.chosen.emit, Qt.Key.Key_Enter: self.chosen.emit,
+            Qt.Key.Key_Space: self.chosen.emit, Qt.Key.Key_F2: self.rename,
+            Qt.Key.Key_Delete: self.removed.emit,
+            Qt.Key.Key_Menu: lambda: self.menu(self.mapToGlobal(QPoint(20, 20))),
+        }.get(Qt.Key(event.key()))  # fmt: skip
+        if self.box.isVisible() and event.key() == Qt.Key.Key_Escape:
+            self.box.hide()
+            self.setFocus()
+        elif done is None:
+            super().keyPressEvent(event)
+        else:
+            done()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shown, theme = self.shown, self.theme
+        if shown is None:
+            return
+        painter = QPainter(self)
+        paint = Paint(painter, theme)
+        area = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        paint.box(area, theme.bg2, theme.ink if shown.current else theme.line,
+                  wide=1.6 if shown.current else 1.0)  # fmt: skip
+        own = theme.sides[self.place]
+        painter.setOpacity(OPACITY if shown.stale else 1.0)
+        if self.height() == SIDE_LOW:
+            self._low(paint, own, shown)
+            painter.end()
+            return
+        paint.box(QRectF(12, 11, 20, 20), own, radius=4)
+        paint.text(22, 21, shown.letter, theme.bg1, SUPPORT_PX, 600, 0.5)
+        right = self.width() - 12.0
+        asked = _asked(shown.answer) if shown.answer else ""
+        room = right - 40 - width(shown.name, BODY_PX, 600) - 10
+        if asked and room > 60:
+            paint.text(right, 21, asked, theme.ink3, SUPPORT_PX, align=1.0, room=room)
+        paint.text(40, 21, shown.name, theme.ink, BODY_PX, 600, room=right - 40)
+        if shown.answer is None:
+            words = shown.reason or "predicting …"
+            ink = theme.danger if shown.reason else theme.ink3
+            paint.text(12, 47, words, ink, SUPPORT_PX, room=right - 12)
+        else:
+            self._figures(paint, right, shown.answer, own)
+        if self.hasFocus():
+            paint.ring(area.adjusted(2, 2, -2, -2))
+        painter.end()
+
+    def _low(self, paint: Paint, own: str, shown: Shown) -> None:
+        """Two lines: the name, and the time with its change; the regime is its mark."""
+        theme, right = self.theme, self.width() - 10.0
+        paint.box(QRectF(8, 8, 16, 16), own, radius=4)
+        paint.text(16, 16, shown.letter, theme.bg1, LABEL_PX, 600, 0.5)
+        answer = shown.answer
+        room = right - 32 - (14 if answer else 0)
+        paint.text(32, 16, shown.name, theme.ink, SUPPORT_PX, 600, room=room)
+        if answer is None:
+            words, ink = (
+                shown.reason or "predicting …",
+                theme.danger if shown.reason else theme.ink3,
+            )
+            paint.text(10, 35, words, ink, LABEL_PX, room=right - 10)
+        else:
+            p, words = answer.prediction, self.changed()
+            scale, unit = seconds_unit(p.period_s, 2)
+            paint.mark(p.regime, right - 5, 16, 4.6)
+            time = f"{number(p.period_s / scale, 2)} {unit}"
+            box = paint.text(10, 35, time, theme.ink, SUPPORT_PX, 600)
+            ink = self._ink(words, own)
+            left = paint.text(right, 35, words, ink, SUPPORT_PX, 600, 1.0).left()
+            said = between(*p.interval_s, p.period_s)
+            if width(said, LABEL_PX) + 16 < left - box.right():
+                paint.text(box.right() + 8, 35, said, theme.ink2, LABEL_PX)
+        if self.hasFocus():
+            paint.ring(QRectF(self.rect()).adjusted(3, 3, -3, -3))
+
+    def _ink(self, words: str, own: str) -> str:
+        """The colour of a change: the side's own, danger where it is slower."""
+        theme = self.theme
+        plain = words in ("baseline", "", "0%", "0% per item")
+        return theme.ink2 if plain else theme.danger if _worse(words) else own
+
+    def _figures(self, paint: Paint, right: float, answer: Answer, own: str) -> None:
+        p, theme = answer.prediction, self.theme
+        scale, unit = seconds_unit(p.period_s, 2)
+        box = paint.text(12, 47, number(p.period_s / scale, 2), theme.ink, HEAD_PX, 600)
+        box = paint.text(box.right() + 4, 49, unit, theme.ink2, SUPPORT_PX)
+        words = self.changed()
+        ink = self._ink(words, own)
+        px = FIGURE_PX if width(words, FIGURE_PX, 600) < right - box.right() - 10 else SUPPORT_PX
+        room = right - box.right() - 10
+        said = between(*p.interval_s, p.period_s)
+        if width(said, SUPPORT_PX) + 20 < room - width(words, px, 600):
+            paint.text(box.right() + 10, 49, said, theme.ink2, SUPPORT_PX)
+        paint.text(right, 48, words, ink, px, 600, 1.0, room=room)
+        name = f"{p.regime}-bound"
+        wide = min(width(name, SUPPORT_PX, 500) + 18, right - 60)
+        paint.mark(p.regime, right - wide + 5, 71, 4.6)
+        paint.text(right - wide + 16, 71, name, theme.regime(p.regime).ink, SUPPORT_PX, 500)
+        at, end = 12.0, max(40.0, right - wide - 14)
+        whole = end - at
+        for regime in REGIMES:
+            part = p.shares[regime] * whole
+            if part > 0.5:
+                paint.area(QRectF(at, 67, max(1.0, part - 1.5), 8), regime, radius=2)
+            at += part
+
+
+def _asked(answer: Answer) -> str:
+    mode = _MODES.get(answer.prediction.mode, answer.prediction.mode)
+    return f"{mode}, batch {answer.subject.batch:,}"
+
+
+def _worse(words: str) -> bool:
+    return words.startswith("+") or "×" in words

@@ -1,0 +1,88 @@
+"""The strip under the docks: a card for each scenario, and one more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from app.explorer.background.answering import Answering
+from app.explorer.state.session import LETTERS, Session
+from app.explorer.window.side_cards import Shown, SideCard
+from app.theme import Theme
+from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
+from simulator.errors import InputError
+
+
+class SideStrip(QWidget):
+    """Scenarios A to D. What cannot be done says why with `refused`."""
+
+    refused = Signal(str)
+
+    def __init__(self, session: Session, answering: Answering, theme: Theme) -> None:
+        super().__init__()
+        self.session, self.answering = session, answering
+        self.setAccessibleName("Scenarios")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 8, 0, 0)
+        row.setSpacing(8)
+        self.cards = [SideCard(theme, place) for place in range(len(LETTERS))]
+        for place, card in enumerate(self.cards):
+            card.chosen.connect(lambda at=place: session.work_on(at))
+            card.renamed.connect(lambda name, at=place: session.rename(at, name))
+            card.copied.connect(lambda at=place: self.copy(at))
+            card.removed.connect(lambda at=place: self.remove(at))
+            row.addWidget(card, 1)
+        self.more = QToolButton()
+        self.more.setText("+")
+        self.more.setProperty("look", "more")
+        self.more.setAccessibleName("Add a copy of this scenario")
+        self.more.setFixedSize(40, SIDE_HEIGHT)
+        self.more.clicked.connect(lambda: self.copy(session.state.current))
+        row.addWidget(self.more)
+        self.show_sides()
+
+    def show_sides(self) -> None:
+        """As the session has them, with the answers that are known."""
+        state, answers = self.session.state, self.answering.answers
+        base = answers.get(state.sides[0].scenario.key)
+        for place, card in enumerate(self.cards):
+            card.setVisible(place < len(state.sides))
+            if place < len(state.sides):
+                side = state.sides[place]
+                key = side.scenario.key
+                now, why = place == state.current, self.answering.refused.get(key, "")
+                stale = key in self.answering.outdated
+                card.put(Shown(LETTERS[place], side.name, now, answers.get(key), base, why, stale))
+        self.more.setVisible(len(state.sides) < len(LETTERS))
+
+    def set_low(self, low: bool) -> None:
+        """Cards of two lines instead of three."""
+        for card in self.cards:
+            card.set_low(low)
+        self.more.setFixedHeight(SIDE_LOW if low else SIDE_HEIGHT)
+
+    def copy(self, place: int) -> None:
+        """One more scenario, a copy of one."""
+        self._tried(lambda: self.session.add(scenario=self.session.state.sides[place].scenario))
+
+    def remove(self, place: int) -> None:
+        """One scenario less."""
+        self._tried(lambda: self.session.remove(place))
+
+    def rename(self) -> None:
+        """Give the current scenario another name."""
+        self.cards[self.session.state.current].rename()
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        for card in self.cards:
+            card.theme = theme
+            card.update()
+
+    def _tried(self, done: Callable[[], None]) -> None:
+        try:
+            done()
+        except InputError as error:
+            self.refused.emit(str(error))

@@ -1,0 +1,115 @@
+"""A sweep over several axes at once, as the columns that its lines go through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.quantities import count_of, data, percent, plain, scaled, seconds
+from app.scenes.combinations_axes import axes_of
+from app.scenes.pixel_scale import Floats
+from app.scenes.sweep_curves import CancelledError, axis_name, moved, value_words
+from app.widgets.view import Side
+from simulator.analysis.sweep import sweep
+from simulator.hardware.gpu import gpu
+from simulator.prediction import REGIMES, Regime
+from simulator.scenario.scenario import Scenario, Value
+
+
+@dataclass(frozen=True)
+class Column:
+    """One axis of the picture: a value a row. Choices are their places in `words`; a figure of the
+    answer has none, is written by `text`, and goes from 0 to 1 where it is a `share`, else by
+    factors."""
+
+    name: str
+    values: Floats
+    words: tuple[str, ...] = ()
+    text: Callable[[float], str] = plain
+    share: bool = False
+
+    def said(self, value: float) -> str:
+        """A value for people."""
+        return self.words[round(value)] if self.words else self.text(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A row a combination that has an answer: `settings` are its values on the first columns,
+    `regimes` places in REGIMES. `refused` counts those without."""
+
+    columns: tuple[Column, ...]
+    axes: tuple[str, ...]
+    settings: tuple[tuple[Value, ...], ...]
+    regimes: NDArray[np.int64]
+    refused: int
+
+    def __len__(self) -> int:
+        return len(self.settings)
+
+    def regime(self, row: int) -> Regime:
+        """What rules a combination."""
+        return REGIMES[int(self.regimes[row])]
+
+    def scenario(self, base: Scenario, row: int) -> Scenario:
+        """A combination as a scenario."""
+        for name, value in zip(self.axes, self.settings[row], strict=True):
+            base = moved(base, name, value)
+        return base
+
+    def arranged(self, names: Sequence[str]) -> Table:
+        """With these columns alone, in this order."""
+        known = {column.name: column for column in self.columns}
+        return replace(self, columns=tuple(known[name] for name in names if name in known))
+
+
+def _rate(value: float) -> str:
+    return count_of(value, "/s") if value < 1e6 else scaled(value, "/s")
+
+
+FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "Time": ("period_s", seconds), "Throughput": ("samples_per_s", _rate),
+    "Memory needed": ("memory_bytes", data), "Step alone": ("latency_s", seconds),
+    "GPU time": ("gpu_busy_s", seconds), "Host time": ("host_s", seconds),
+    "Compute share": ("compute", percent), "Memory share": ("memory", percent),
+    "Overhead share": ("overhead", percent),
+}  # fmt: skip
+"""What is predicted of each combination, by its column in a sweep; the last three are shares."""
+USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
+
+
+def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> Table:
+    """Every combination of these axes of a side, with every figure. CancelledError where nobody
+    waits any more."""
+
+    def counted(_: int) -> None:
+        if cancelled():
+            raise CancelledError
+
+    axes = axes_of(side, names)
+    found = sweep(side.scenario, axes, counted=counted)
+    rows = [row for row in range(len(found)) if row not in found.refused]
+    columns: list[Column] = []
+    for name, values in axes.items():
+        place = {value: at for at, value in enumerate(values)}
+        at = np.array([place[found.points[row][name]] for row in rows], float)
+        columns.append(Column(axis_name(name), at, tuple(_said(name, v) for v in values)))
+    for name, (column, text) in FIGURES.items():
+        share = text is percent
+        columns.append(Column(name, found.columns[column][rows], (), text, share))
+    settings = tuple(tuple(found.points[row].values()) for row in rows)
+    regimes = found.columns["regime"][rows].astype(np.int64)
+    return Table(tuple(columns), tuple(axes), settings, regimes, len(found.refused))
+
+
+def _said(axis: str, value: Value) -> str:
+    """A value on its axis: GPUs by the first words of their names, factors with their sign."""
+    if axis == "gpu" and isinstance(value, str):
+        return re.sub(r" \(.*\)| \d+GB", "", gpu(value).name)
+    if axis not in ("batch", "seq") and isinstance(value, int | float):
+        return f"{plain(value)}×"
+    return value_words(value).replace("_", " ")

@@ -1,0 +1,83 @@
+"""The axes that combinations can be over: their values, and how many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from app.answers.axes import line as line_of
+from app.scenes.regime_map_axes import offered, place_on
+from app.widgets.view import Side
+from simulator.hardware.gpu import gpus
+from simulator.scenario.gpu_class import seen
+from simulator.scenario.scenario import Value
+from simulator.scenario.setting import DTYPES, setting
+
+_MODES = ("eager", "cuda_graph")
+_SCALES: tuple[Value, ...] = (0.5, 1.0, 2.0, 4.0)
+_USUAL_AXES, _MOST_CARDS, _FEW = 4, 6, 3
+MOST_POINTS = 10_000
+"""Combinations of one picture; of axes with more, every other value is left out."""
+
+
+def usual(side: Side) -> list[str]:
+    """The axes of a side that nobody chose: batch and sequence, GPUs, modes, and what scales where
+    there are too few."""
+    every = values(side)
+    found = [name for name in ("batch", "seq", "gpu", "mode") if name in every]
+    return [*found, *("host_speed", "bandwidth")[: max(0, _USUAL_AXES - len(found))]]
+
+
+def axes_of(side: Side, names: Sequence[str]) -> dict[str, list[Value]]:
+    """The named axes that a side has, with their values, `MOST_POINTS` combinations at most."""
+    every = values(side)
+    found = {name: every[name] for name in names if name in every}
+    while prod(map(len, found.values())) > MOST_POINTS:
+        longest = max(found, key=lambda name: len(found[name]))
+        here = place_on(side, longest)
+        if len(found[longest]) <= _FEW:
+            found[longest] = [here if here in found[longest] else found[longest][0]]
+        else:
+            found[longest] = _with(found[longest][::2], here)
+    return found
+
+
+def values(side: Side) -> Mapping[str, list[Value]]:
+    """Every axis that a side can be moved along, with its values: batch and sequence by doublings,
+    what scales by factors, and choices."""
+    names = offered(side)
+    found: dict[str, list[Value]] = {}
+    for name in ("batch", "seq"):
+        here = place_on(side, name)
+        if name in names and here is not None:
+            found[name] = _with(list(line_of(side.scenario, name).values), here)
+    alike = _cards(side) if "gpu" in names else []
+    if len(alike) > 1:
+        found["gpu"] = alike
+    if side.prediction.mode in _MODES:
+        found["mode"] = list(_MODES)
+    if "precision" in names:
+        found["precision"] = list(DTYPES)
+    for name in names:
+        if name not in (*found, "batch", "seq", "gpu", "mode", "precision"):
+            found[name] = _with(list(_SCALES), place_on(side, name))
+    return found
+
+
+def _cards(side: Side) -> list[Value]:
+    """The GPUs on which the network runs the same ops as on the side's, so that none is traced
+    anew; the side's own among them."""
+    ask, own = setting(side.scenario).ask, side.prediction.gpu
+    cards = [card for card in gpus() if card.vendor == own.vendor]
+    same: list[Value] = [
+        card.id for card in cards if seen(ask.network, card) == seen(ask.network, own)
+    ]
+    shown = same[:_MOST_CARDS]
+    return shown if own.id in shown or own.id not in same else [own.id, *shown[:-1]]
+
+
+def _with(values: list[Value], here: Value | None) -> list[Value]:
+    """With where the side is, in order where they are numbers."""
+    every = values if here is None or here in values else [*values, here]
+    numbers = [v for v in every if isinstance(v, int | float)]
+    return [*sorted(numbers)] if len(numbers) == len(every) else every

@@ -1,0 +1,133 @@
+"""Where the blocks of a part of the network stand, and what flows between them. No painting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from app.scenes.timeline import split
+from simulator.analysis.block_diagram import OUTSIDE, Block, Flow, Joining, Set
+from simulator.prediction import Regime
+
+BLOCK_H, GAP, PITCH_Y, EDGE = 58.0, 18.0, 92.0, 24.0
+_LEAST_PITCH, _MOST_PITCH, _MOST_PITCH_Y = 91.0, 150.0, 140.0
+BARS_PX = 150.0
+_WIDEST_PX = 22.0
+
+Bar = tuple[str, int, Regime]
+"""A kernel's name, the bytes that it moves, and what bounds it."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A part of the network: its blocks by op with their columns and rows, the flows, the sets that
+    lie in it, and pixels a byte."""
+
+    name: str
+    blocks: dict[int, Block] = field(default_factory=dict[int, Block])
+    place: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
+    flows: tuple[Flow, ...] = ()
+    sets: tuple[Set, ...] = ()
+    px_per_byte: float = 0.0
+
+    @property
+    def columns(self) -> int:
+        return 1 + max((column for column, _ in self.place.values()), default=0)
+
+    @property
+    def rows(self) -> int:
+        """The most blocks of a column."""
+        counts = [0] * self.columns
+        for column, _ in self.place.values():
+            counts[column] += 1
+        return max(counts)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Pixels that it needs."""
+        high = 2 * EDGE + self.rows * PITCH_Y + BARS_PX
+        return 2 * EDGE + self.columns * _LEAST_PITCH, high
+
+    def pitch(self, width: float) -> float:
+        """Pixels from a column to the next in so much room."""
+        return min(max((width - 2 * EDGE) / self.columns, _LEAST_PITCH), _MOST_PITCH)
+
+    def at(self, op: int, width: float, height: float) -> tuple[float, float]:
+        """The middle of a block."""
+        column, row = self.place[op]
+        middle = (height - BARS_PX) / 2 + 12
+        apart = min(max((height - BARS_PX - 2 * EDGE) / self.rows, PITCH_Y), _MOST_PITCH_Y)
+        return EDGE + (column + 0.5) * self.pitch(width), middle + row * apart
+
+    def set_of(self, op: int) -> Set | None:
+        """The set that a block is part of."""
+        return next((each for each in self.sets if op in each.members), None)
+
+    @property
+    def bars(self) -> tuple[list[Bar], list[Bar]]:
+        """The traffic kernel by kernel: apart, and as joined."""
+        apart: list[Bar] = [(b.name, b.bytes, b.regime) for b in self.blocks.values()]
+        joined: list[Bar] = []
+        seen: set[int] = set()
+        for op, block in self.blocks.items():
+            found = self.set_of(op)
+            if op in seen:
+                continue
+            if found is None:
+                joined.append((block.name, block.bytes, block.regime))
+                continue
+            members = [self.blocks[each] for each in found.members if each in self.blocks]
+            seen.update(each.op for each in members)
+            left = sum(each.bytes for each in members) - found.bytes_saved
+            most = max(members, key=lambda each: each.seconds)
+            joined.append((", ".join(each.name for each in members), max(0, left), most.regime))
+        return apart, joined
+
+    @property
+    def bytes(self) -> int:
+        """What the blocks move by themselves."""
+        return sum(block.bytes for block in self.blocks.values())
+
+    @property
+    def launches(self) -> int:
+        return sum(block.launches for block in self.blocks.values())
+
+
+def parts(joining: Joining) -> dict[str, list[int]]:
+    """The blocks by the layer that they belong to, in order."""
+    found: dict[str, list[int]] = {}
+    for op, block in joining.blocks.items():
+        phase = joining.before.trace.ops[op].phase
+        outer = split(block.module, phase)[0] or "the network itself"
+        found.setdefault(outer, []).append(op)
+    return found
+
+
+def scene(joining: Joining, name: str, ops: list[int]) -> Scene:
+    """A part laid out: a block stands right of all that it reads."""
+    flows = joining.flows(ops)
+    column: dict[int, int] = {}
+    for op in sorted(ops):
+        before = [column[f.maker] for f in flows if f.reader == op and f.maker in column]
+        column[op] = 1 + max(before, default=-1)
+    stacked: dict[int, list[int]] = {}
+    for op, at in column.items():
+        stacked.setdefault(at, []).append(op)
+    place = {
+        op: (at, row - (len(each) - 1) / 2)
+        for at, each in stacked.items() for row, op in enumerate(each)
+    }  # fmt: skip
+    inside = set(ops)
+    widest = max((flow.bytes for flow in flows), default=0)
+    return Scene(
+        name, {op: joining.blocks[op] for op in ops}, place, tuple(flows),
+        tuple(each for each in joining.sets if inside.intersection(each.members)),
+        _WIDEST_PX / widest if widest else 0.0,
+    )  # fmt: skip
+
+
+def stays(scene: Scene, flow: Flow) -> bool:
+    """Does a value never leave the chip, since who makes and who reads it are one kernel?"""
+    if OUTSIDE in (flow.maker, flow.reader):
+        return False
+    joined = scene.set_of(flow.maker)
+    return joined is not None and flow.reader in joined.members

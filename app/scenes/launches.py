@@ -1,0 +1,131 @@
+"""Launches alike as one: what the roofline marks and a table lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.answers.groups import shape_of, short_dtype
+from simulator.prediction import Prediction, Regime
+from simulator.timing.rates import peak_flops_per_s
+
+NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
+"""Families that are told apart by their module rather than by their op."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Launches of one op on one shape: sums of what a prediction says of each. `ops` are places in
+    the trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is their engine's;
+    `of_roof` is the share of the nearer of the data sheet's roofs that they reach, `roof` its
+    name."""
+
+    op: str
+    family: str
+    label: str
+    shape: str
+    dtype: str
+    modules: tuple[str, ...]
+    ops: frozenset[int]
+    count: int
+    total_s: float
+    share: float
+    flops: int
+    bytes: int
+    regime: Regime
+    engine: str
+    peak_flops_per_s: float
+    of_roof: float
+    roof: str
+
+    @property
+    def each_s(self) -> float:
+        """Seconds of one launch."""
+        return self.total_s / self.count
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs a byte."""
+        return self.flops / self.bytes if self.bytes else 0.0
+
+    @property
+    def achieved_flops_per_s(self) -> float:
+        """FLOPs over time."""
+        return self.flops * self.count / self.total_s if self.total_s else 0.0
+
+    @property
+    def achieved_bytes_per_s(self) -> float:
+        """Bytes over time."""
+        return self.bytes * self.count / self.total_s if self.total_s else 0.0
+
+    @property
+    def key(self) -> tuple[str, str, tuple[str, ...]]:
+        """What stays the same when batch, precision or GPU change."""
+        return self.op, self.family, self.modules
+
+
+def alike(p: Prediction) -> list[Alike]:
+    """The launches of a prediction, those that take longest first."""
+    c = p.columns
+    parts: dict[tuple[str, str, str, str], list[NDArray[np.int64]]] = {}
+    order = np.argsort(c.work_of, kind="stable").astype(np.int64)
+    ends = np.flatnonzero(np.diff(c.work_of[order])) + 1
+    for rows in np.split(order, ends) if order.size else []:
+        work, op = int(c.work_of[rows[0]]), int(c.op_of[rows[0]])
+        name = p.trace.ops[op].name.removeprefix("aten.").removesuffix(".default")
+        each = p.works[work]
+        key = name, each.family, shape_of(p, work, op), f"{each.engine} {each.dtype}"
+        parts.setdefault(key, []).append(rows)
+    duration = c.duration_s
+    found = [_alike(p, key, np.concatenate(rows), duration) for key, rows in parts.items()]
+    return sorted(found, key=lambda a: -a.total_s)
+
+
+def _alike(p: Prediction, key: tuple[str, str, str, str], rows: NDArray[np.int64],
+           duration: NDArray[np.float64]) -> Alike:  # fmt: skip
+    c = p.columns
+    work = p.works[int(c.work_of[rows[0]])]
+    compute, held = c.compute_s[rows], c.memory_s[rows]
+    bound, computing = np.maximum(compute, held), compute >= held
+    sums: dict[Regime, float] = {
+        "compute": float(bound[computing].sum()), "memory": float(bound[~computing].sum()),
+        "overhead": float(c.fixed_s[rows].sum()),
+    }  # fmt: skip
+    total = float(duration[rows].sum())
+    ops = sorted(set(c.op_of[rows].tolist()))
+    modules = tuple(dict.fromkeys(starred(p.trace.ops[op].module) for op in ops))
+    peak = peak_flops_per_s(p.gpu, work.engine, work.dtype)
+    at_peak = work.flops / peak
+    moving = work.bytes / p.gpu.bandwidth_bytes_per_s
+    roof = f"{short_dtype(work.dtype)} {work.engine}" if at_peak > moving else "DRAM"
+    name, family, shape, _ = key
+    return Alike(
+        name, family, _label(name, family, modules), shape, short_dtype(work.dtype), modules,
+        frozenset(ops), rows.size, total, total / p.gpu_busy_s if p.gpu_busy_s else 0.0,
+        work.flops, work.bytes, max(sums, key=lambda r: sums[r]), work.engine, peak,
+        max(at_peak, moving) * rows.size / total if total else 0.0, roof,
+    )  # fmt: skip
+
+
+@lru_cache(1 << 14)
+def starred(module: str) -> str:
+    """A module's path with its numbers as stars: layers.3.up → layers.*.up."""
+    return ".".join("*" if part.isdecimal() else part for part in module.split("."))
+
+
+def _label(op: str, family: str, modules: tuple[str, ...]) -> str:
+    """A short name: products by the last parts of their modules, others by their op."""
+    short = op.removeprefix("_").partition(".")[0].removeprefix("native_")
+    short = short.replace("scaled_dot_product_", "sdpa ")
+    if family not in NAMED:
+        return short.strip("_").replace("_", " ")
+    tails = dict.fromkeys(
+        next((part for part in reversed(m.split(".")) if part != "*"), "") for m in modules
+    )
+    names = [t.replace("_", " ") for t in tails if t]
+    if not names:
+        return short.strip("_").replace("_", " ")
+    return ", ".join(names[:2]) + (f" +{len(names) - 2}" if len(names) > 2 else "")

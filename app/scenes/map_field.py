@@ -1,0 +1,123 @@
+"""A regime map between its points: what is drawn of it, before there are pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scenes.field import Across, Floats, across, fine, middle
+from app.theme import Theme, rgb
+from simulator.analysis.contours import contour
+from simulator.prediction import REGIMES, Regime
+from simulator.scenario.setting import setting
+
+if TYPE_CHECKING:
+    from app.commands.regime_map import Mapped
+
+_DEEPEST = 0.85  # a lead of this share is drawn as deep as can be
+_PALEST, _DEEPER = 0.22, 0.48  # of a regime's colour on the ground, and how much a lead adds
+
+
+@dataclass(frozen=True)
+class MapField:
+    """A map on fine cells. `shares` is [y, x, regime], `largest` [y, x] the place of the largest in
+    REGIMES, `known` where there is an answer, `over` where memory is too small. `need` [y, x] of
+    the map's own points is the logarithm of what is needed over what the GPU has."""
+
+    mapped: Mapped
+    along: Across
+    up: Across
+    shares: Floats
+    largest: NDArray[np.int64]
+    known: NDArray[np.bool_]
+    over: NDArray[np.bool_]
+    need: Floats
+
+    @property
+    def smooth(self) -> bool:
+        """True where there are lines between the points of both axes."""
+        return self.along.smooth and self.up.smooth
+
+    def colours(self, theme: Theme) -> NDArray[np.uint8]:
+        """[y, x, 3]: each cell in its regime's colour, the deeper the further it leads."""
+        ordered = np.sort(self.shares, axis=-1)
+        lead = np.clip((ordered[:, :, 2] - ordered[:, :, 1]) / _DEEPEST, 0, 1)
+        fills = np.array([rgb(theme.regime(r).fill) for r in REGIMES])[self.largest]
+        ground = np.array(rgb(theme.bg1))
+        depth = (_PALEST + _DEEPER * lead)[:, :, None]
+        image = np.where(self.known[:, :, None], fills * depth + ground * (1 - depth), ground)
+        return (255 * image).astype(np.uint8)
+
+    def inside(self, regime: Regime) -> NDArray[np.bool_]:
+        """The cells of a regime."""
+        return np.asarray(self.known & (self.largest == REGIMES.index(regime)), np.bool_)
+
+    def places(self) -> dict[Regime, tuple[float, float]]:
+        """Where each regime has most room for its name, among what fits; none where it is small."""
+        found: dict[Regime, tuple[float, float]] = {}
+        for regime in REGIMES:
+            if at := middle(self.inside(regime) & ~self.over, self.along, self.up):
+                found[regime] = at
+        return found
+
+    def is_over(self, x: float, y: float) -> bool:
+        """Does what stands at a position not fit?"""
+        column, row = (int(np.clip(np.searchsorted(axis.edges, v) - 1, 0, len(axis.edges) - 2))
+                       for axis, v in ((self.along, x), (self.up, y)))  # fmt: skip
+        return bool(self.over[row, column])
+
+    def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:
+        """Round times in seconds, each with its lines [n, 2] in the axes' own values."""
+        period = self.mapped.map.period_s
+        seen = period[np.isfinite(period)]
+        if not seen.size or not self.smooth:
+            return []
+        found: list[tuple[float, tuple[Floats, ...]]] = []
+        with np.errstate(divide="ignore"):
+            times = np.log(period)
+        for level in _levels(float(seen.min()), float(seen.max())):
+            field = times - log(level)
+            found.append((level, contour(field, np.ones_like(field), *self._values())))
+        return found
+
+    def limit(self) -> tuple[Floats, ...]:
+        """The lines along which memory is full."""
+        if not self.smooth:
+            return ()
+        return contour(self.need, np.ones_like(self.need), *self._values())
+
+    def _values(self) -> tuple[Floats, Floats]:
+        return np.array(self.along.line.values, float), np.array(self.up.line.values, float)
+
+
+def map_field(mapped: Mapped) -> MapField:
+    """The field of a map."""
+    along, up = across(mapped.x), across(mapped.y)
+    shares = np.stack([fine(mapped.map.shares[:, :, i], along, up) for i in range(3)], axis=-1)
+    largest = np.argmax(np.nan_to_num(shares, nan=-1), axis=-1)
+    known = np.asarray(np.isfinite(shares).all(axis=-1), np.bool_)
+    need = _need(mapped)
+    over = np.asarray(fine(need, along, up) > 0, np.bool_)
+    return MapField(mapped, along, up, shares, largest, known, over, need)
+
+
+def _need(mapped: Mapped) -> Floats:
+    need = mapped.column("memory_bytes")
+    rows = mapped.sweep.scenarios
+    varies = {mapped.x.name, mapped.y.name} & {"gpu", "memory"}
+    each = [float(setting(s).gpu.memory_bytes) for s in (rows if varies else rows[:1])]
+    has = np.array(each * (1 if varies else len(rows))).reshape(need.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(np.maximum(need, 1) / has)
+
+
+def _levels(low: float, high: float) -> list[float]:
+    """Round times between two: 1, 2, 5 of each power of ten, or powers alone over a wide range."""
+    decades = np.log10(high / low) if low > 0 else 0
+    parts = (1, 2, 5) if decades < 3 else (1,)
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    return [p * 10.0**e for e in powers for p in parts if low * 1.04 < p * 10.0**e < high / 1.02]

@@ -1,0 +1,93 @@
+"""The step's time as a tree: modules in modules, ops in modules, and waiting beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.answers.figures import causes
+from app.answers.groups import levels, owner
+from app.scenes.op_table import parts_s
+from simulator.prediction import REGIMES, Prediction, Regime, Shares
+
+
+@dataclass(eq=False)
+class Part:
+    """A module with all that it contains, an op in it, a wait, or the whole step. `depth` is 0 of
+    the step; `parts_s` are its launches' own seconds in the order of REGIMES, and nothing of a
+    wait; `ops` are places in the trace."""
+
+    name: str
+    path: str
+    depth: int
+    parent: Part | None = None
+    wait: bool = False
+    total_s: float = 0.0
+    launches: int = 0
+    parts_s: list[float] = field(default_factory=lambda: [0.0] * len(REGIMES))
+    ops: set[int] = field(default_factory=set[int])
+    modules: set[str] = field(default_factory=set[str])
+    children: list[Part] = field(default_factory=list["Part"])
+
+    @property
+    def shares(self) -> Shares:
+        """Of its launches' own time."""
+        whole = sum(self.parts_s) or 1.0
+        return {r: s / whole for r, s in zip(REGIMES, self.parts_s, strict=True)}
+
+    @property
+    def regime(self) -> Regime:
+        """What takes most of it; waiting is overhead."""
+        return "overhead" if self.wait else max(REGIMES, key=lambda r: self.shares[r])
+
+    def all(self) -> Iterator[Part]:
+        """It, and what it contains."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+    def up(self) -> list[Part]:
+        """What contains it, the step first."""
+        return [*self.parent.up(), self.parent] if self.parent else []
+
+
+def module_tree(p: Prediction, alike: bool = True) -> Part:
+    """The step of a prediction. Its children add up to its period, and those of every module to
+    the module; the longest come first, waits last. Lists' members are one where `alike`."""
+    step = Part("step", "", 0)
+    known: dict[tuple[str, ...], Part] = {(): step}
+    paths: dict[tuple[str, bool], list[str]] = {}
+    own, duration = parts_s(p), p.columns.duration_s
+    for op, spent, parts in zip(
+        p.columns.op_of.tolist(), duration.tolist(), own.tolist(), strict=True
+    ):
+        call = p.trace.ops[op]
+        whole = owner(call.module, call.phase)
+        real = paths.setdefault((whole, alike), whole.split("."))
+        names = [*levels(real, alike), call.name.removeprefix("aten.").removesuffix(".default")]
+        used = 0
+        for depth in range(len(names) + 1):
+            key = tuple(names[:depth])
+            part = known.get(key)
+            if part is None:
+                above = known[key[:-1]]
+                part = known[key] = Part(key[-1], ".".join(key), depth, above)
+                above.children.append(part)
+            part.total_s += spent
+            part.launches += 1
+            part.ops.add(op)
+            part.parts_s = [a + b for a, b in zip(part.parts_s, parts, strict=True)]
+            if 0 < depth < len(names):
+                used += names[depth - 1].count(".") + 1
+                part.modules.add(".".join(real[:used]))
+    for part in list(step.all()):
+        if part is not step and len(part.children) == 1 and not part.children[0].children:
+            part.children.clear()  # a module of one op alone is that op
+        part.children.sort(key=lambda child: -child.total_s)
+    for name, value in causes(p):
+        if value > 0:
+            step.children.append(Part(name, name, 1, step, True, value))
+    step.total_s = float(np.sum([child.total_s for child in step.children]))
+    return step

@@ -1,0 +1,155 @@
+"""What a what-if makes of one part of the tree: a module, those alike, or an op."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.answers.cards import cards, plainly
+from app.answers.subject import worded
+from app.scenes.module_tree import Part
+from simulator.errors import InputError
+from simulator.prediction import Prediction
+from simulator.scenario.parameters import Parameter
+from simulator.scenario.registry import WhatIf, registered
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.whatif import apply, whatifs
+
+_SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A what-if on a part: what it would do, in words, and the scenario with it; None where it is
+    refused, and the words say why."""
+
+    title: str
+    words: str
+    scenario: Scenario | None
+
+
+def pattern(part: Part) -> str:
+    """The module pattern that names a part: of an op the module that it is in."""
+    of = part if part.modules or part.parent is None else part.parent
+    return of.path.replace(".*", ".#")
+
+
+def dropped(key: str, part: Part | None, scenario: Scenario, p: Prediction) -> Change:
+    """What a card does where it is dropped; on the step or beside it, to the whole scenario."""
+    card = next((each for each in cards() if each.key == key), None)
+    if card is None:
+        return Change("", "This card is not from this shelf", None)
+    if part is None or part.parent is None:
+        if asked := card.asks(scenario):
+            words = f"{card.title} asks for {' and '.join(asked)}: press Enter on its card"
+            return Change(card.title, words, None)
+        try:
+            return _done(card.title, card.words(scenario), scenario, card.apply(scenario))
+        except InputError as error:
+            return Change(card.title, str(error), None)
+    whatif = registered(card.name) if card.kind == "whatif" else None
+    if whatif is None or _patterned(whatif) is None:
+        return Change(card.title, f"{card.title} is of the whole step, not of a module: drop it on "
+                      "the step", None)  # fmt: skip
+    return on_part(whatif, part, scenario, p)
+
+
+def choices(part: Part, scenario: Scenario, p: Prediction) -> list[Change]:
+    """Everything that can be asked of a part, each value of a choice by itself, also what is
+    refused."""
+    found: list[Change] = []
+    for whatif in whatifs():
+        if _patterned(whatif) is None:
+            continue
+        first = whatif.parameters[0]
+        values = first.choices if first.kind == "choice" else (None,)
+        found += [on_part(whatif, part, scenario, p, value) for value in values]
+    return found
+
+
+def on_part(whatif: WhatIf, part: Part, scenario: Scenario, p: Prediction,
+            value: str | None = None) -> Change:  # fmt: skip
+    """A what-if on a part, its first choice with this value, else the one that says something."""
+    dtype = value or _first_dtype(whatif, part, p)
+    title = f"{plainly(whatif.name)} {dtype or ''}".strip()
+    try:
+        arguments = _arguments(whatif, part, dtype)
+        if whatif.name == "precision" and dtype:
+            _can_be(part, dtype, p)
+        after = apply(scenario, whatif.name, arguments)
+        new = set(setting(after).edits) - set(setting(scenario).edits)
+        for edit in new:
+            edit(p.trace)
+    except InputError as error:
+        return Change(title, str(error), None)
+    words = worded(after.whatifs[-1]) if after != scenario else title
+    lacking = _unsupported(p, dtype) if whatif.name == "precision" and dtype else ""
+    return _done(title, words + lacking, scenario, after)
+
+
+def _done(title: str, words: str, before: Scenario, after: Scenario) -> Change:
+    if after.key == before.key:
+        return Change(title, f"{title} changes nothing here", None)
+    return Change(title, words, after)
+
+
+def _patterned(whatif: WhatIf) -> Parameter | None:
+    return next((each for each in whatif.parameters if each.pattern), None)
+
+
+def _arguments(whatif: WhatIf, part: Part, dtype: str | None) -> Mapping[str, Any]:
+    if part.wait:
+        raise InputError(f"{part.name}: no kernel runs; expected a module; choose one")
+    if part.path.startswith("("):
+        raise InputError(f"{part.path} is no module: expected one; choose a module of the network")
+    named = _patterned(whatif)
+    assert named is not None
+    found: dict[str, Any] = {named.name: pattern(part)}
+    names = [each.name for each in whatif.parameters]
+    if "op" in names:
+        found["op"] = "*" if part.modules else part.name
+    elif "ops" in names:
+        found["ops"] = "*"
+    elif not part.modules:
+        raise InputError(f"{part.name} is one op: {plainly(whatif.name)} is of a module; choose "
+                         f"{pattern(part)}, which it is in")  # fmt: skip
+    if dtype:
+        found[whatif.parameters[0].name] = dtype
+    return found
+
+
+def _first_dtype(whatif: WhatIf, part: Part, p: Prediction) -> str | None:
+    """What precision asks first: less than fp32 where it is that, else fp32."""
+    if whatif.name == "precision":
+        return "bf16" if _dtypes(part, p) == {"fp32"} else "fp32"
+    first = whatif.parameters[0]
+    return str(first.default) if first.kind == "choice" else None
+
+
+def _dtypes(part: Part, p: Prediction) -> set[str]:
+    """The dtypes of a part's weights."""
+    found: set[str] = set()
+    for op in part.ops:
+        call = p.trace.ops[op]
+        for tensor, storage in zip(call.inputs, call.storages, strict=False):
+            if p.trace.storages[storage].role == "weight":
+                found.add(_SHORT.get(tensor.dtype, tensor.dtype))
+    return found
+
+
+def _can_be(part: Part, dtype: str, p: Prediction) -> None:
+    have = _dtypes(part, p)
+    if not have:
+        raise InputError(f"{part.name} has no weights: expected a module with weights, which it "
+                         "computes in; choose what contains it")  # fmt: skip
+    if have == {dtype}:
+        raise InputError(f"the weights of {part.name} are {dtype} already: choose another dtype")
+
+
+def _unsupported(p: Prediction, dtype: str) -> str:
+    """Does this card compute it elsewhere than in tensor cores?"""
+    if dtype == "fp32" or p.gpu.peak("tensor", dtype) is not None:
+        return ""
+    return f": {p.gpu.name} has no {dtype} tensor cores, so its vector units compute it"

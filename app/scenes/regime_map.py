@@ -1,0 +1,171 @@
+"""What a regime map draws, made beside the window: the field, its lines, rows and columns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import ceil, exp, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.answers.axes import Line
+from app.scenes.map_field import MapField, map_field
+from app.scenes.regime_map_axes import elsewhere, last_level, values
+from app.scenes.sweep_curves import CancelledError, Curve, Curves, value_words
+from app.views.regime_map.choice_bars import Choice
+from app.widgets.view import Side
+from simulator.analysis.along import Figures
+from simulator.analysis.regimes import Shift
+from simulator.errors import InputError
+from simulator.prediction import Regime
+from simulator.scenario.scenario import Scenario, Value
+from simulator.simulate.traces import COLUMNS
+
+if TYPE_CHECKING:
+    from app.scenes.field import Floats
+    from simulator.analysis.sweep import Sweep
+
+Spot = tuple[int, int]
+"""A point of a map: its column along x and its row along y."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A map over two axes. `base` is equal for scenarios anywhere on it; `times` are equal times,
+    `limit` where memory is full; `places` where names stand; `done` where more points would tell
+    no more. `refused` says why there is none."""
+
+    base: str
+    x: Line
+    y: Line
+    level: int
+    field: MapField | None = None
+    times: tuple[tuple[float, tuple[Floats, ...]], ...] = ()
+    limit: tuple[Floats, ...] = ()
+    places: tuple[tuple[Regime, tuple[float, float]], ...] = ()
+    refused: str = ""
+    done: bool = False
+
+    def figures(self, spot: Spot) -> dict[str, float]:
+        """The columns of simulator.analysis.sweep at a point; NaN where it has no answer."""
+        assert self.field is not None
+        row = spot[1] * len(self.x.values) + spot[0]
+        return {name: float(self.field.mapped.sweep.columns[name][row]) for name in COLUMNS}
+
+    def why(self, spot: Spot) -> str:
+        """Why a point has no answer."""
+        assert self.field is not None
+        row = spot[1] * len(self.x.values) + spot[0]
+        return self.field.mapped.sweep.refused.get(row, "")
+
+    def spot(self, x: Value | None, y: Value | None) -> Spot | None:
+        """The point at two values; None where the map has none."""
+        if x not in self.x.values or y not in self.y.values:
+            return None
+        return self.x.values.index(x), self.y.values.index(y)
+
+    def cut(self, spot: Spot, upright: bool) -> Sweep:
+        """The row through a point, or the column, as a sweep of its own."""
+        assert self.field is not None
+        whole, wide = self.field.mapped.sweep, len(self.x.values)
+        rows = [spot[0] + wide * i for i in range(len(self.y.values))] if upright else [
+            spot[1] * wide + i for i in range(wide)]  # fmt: skip
+        return replace(
+            whole, scenarios=tuple(whole.scenarios[r] for r in rows),
+            points=tuple(whole.points[r] for r in rows),
+            columns={name: column[rows] for name, column in whole.columns.items()},
+            refused={i: whole.refused[r] for i, r in enumerate(rows) if r in whole.refused},
+            retraced={},
+        )  # fmt: skip
+
+    def choices(self, spot: Spot, upright: bool) -> list[Choice]:
+        """The points of an axis without numbers, through a point."""
+        line = self.y if upright else self.x
+        found: list[Choice] = []
+        for place, value in enumerate(line.values):
+            there = (spot[0], place) if upright else (place, spot[1])
+            found.append(Choice(value_words(value), place, self.figures(there), self.why(there)))
+        return found
+
+    def slice(self, side: Side, spot: Spot, upright: bool) -> Curves:
+        """The row through a point, or the column, as the curve of a side; of an axis of numbers."""
+        line, found = (self.y if upright else self.x), self.cut(spot, upright)
+        known = [i for i in range(len(found)) if i not in found.refused]
+        if not known:
+            return Curves(line.name, refused=self.why(spot))
+        numbers = np.array(line.values, float)
+        columns = {name: column[known] for name, column in found.columns.items()}
+        curve = Curve(side, float(numbers[spot[upright]]), numbers[known], columns)
+        return Curves(line.name, line, (curve,), crossings(line, curve))
+
+
+def crossings(line: Line, curve: Curve) -> tuple[Shift, ...]:
+    """Where the largest share changes along a curve, its two shares taken as straight between the
+    points, along logarithms: near enough while a pointer moves."""
+    found: list[Shift] = []
+    for left, right in pairwise(range(curve.values.size)):
+        before, after = curve.regime(left), curve.regime(right)
+        if before == after:
+            continue
+        one, other = (curve.columns[before][i] - curve.columns[after][i] for i in (left, right))
+        share = float(one / (one - other)) if one != other else 0.5
+        low, high = float(curve.values[left]), float(curve.values[right])
+        at = exp(log(low) + share * (log(high) - log(low)))
+        at = float(min(max(ceil(at), int(low) + 1), int(high))) if line.whole else at
+        found.append(Shift(line.name, low, low, before, at, after))
+    return tuple(found)
+
+
+def charted(
+    side: Side, names: tuple[str, str], level: int, cancelled: Callable[[], bool],
+    within: dict[str, tuple[float, float]],
+) -> Chart:  # fmt: skip
+    """The map of a side over two axes. CancelledError where nobody waits any more."""
+    from app.commands.regime_map import mapped_over
+
+    def counted(done: int) -> None:
+        if cancelled():
+            raise CancelledError
+
+    counted(0)
+    base = elsewhere(side.scenario, *names)
+    x, y = (values(side, name, level, within.get(name)) for name in names)
+    try:
+        field = map_field(mapped_over(side.scenario, x, y, counted))
+    except InputError as error:
+        return Chart(base, x, y, level, refused=str(error), done=True)
+    retraced = bool(field.mapped.sweep.retraced)  # more points would each be traced
+    counted(0)
+    return Chart(
+        base, x, y, level, field, tuple(field.equal_times()), field.limit(),
+        tuple(field.places().items()), done=retraced or level >= last_level(names),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The shifts along both axes through where a scenario is, found by bisection; None where a
+    point on the way has no answer."""
+
+    key: str
+    shifts: tuple[tuple[Shift, ...], tuple[Shift, ...]] | None
+
+
+def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
+    """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
+    from app.commands.sweep import shifts
+
+    def watch(tried: Mapping[float, Figures]) -> None:
+        if cancelled():
+            raise CancelledError
+
+    try:
+        along, up = (
+            shifts(scenario, line, chart.cut(spot, bool(upright)), watch)
+            for upright, line in enumerate((chart.x, chart.y))
+        )
+    except InputError:
+        return Exact(scenario.key, None)
+    return Exact(scenario.key, (along, up))

@@ -1,0 +1,100 @@
+"""The axes that a regime map is offered over: their names, their values, where a side is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from app.answers.axes import Line, between, value_on
+from app.answers.axes import line as line_of
+from app.scenes.sweep_curves import lacking
+from app.widgets.view import Side
+from simulator.scenario.gpu_class import content
+from simulator.scenario.scenario import Scenario, Value
+
+_POINTS = {"batch": (None, 32, 56), "seq": (None, 24, 36)}
+_SCALE = (7, 20, 20)
+"""Points of an axis from level to level (None: doublings). A batch costs less than a sequence, and
+a scale may be answered point by point."""
+FINEST = 2
+_CHOICES = ("gpu", "mode", "precision")
+_FIELDS: dict[str, Value | None] = {"batch": None, "seq": None, "gpu": "h200", "mode": "eager"}
+
+
+def offered(side: Side) -> list[str]:
+    """The axes of a side: batch, sequence, every what-if that scales a rate, and choices."""
+    scenario = side.scenario
+    whole = [] if scenario.trace_file else ["batch"]
+    lacks = lacking(scenario, "seq") or place_on(side, "seq") is None
+    whole += [] if scenario.trace_file or lacks else ["seq"]
+    choices = [name for name in _CHOICES if not (scenario.trace_file and name == "precision")]
+    return [*whole, *_scales(), *choices]
+
+
+@cache
+def _scales() -> tuple[str, ...]:
+    from simulator.whatif import whatifs
+
+    first = [(w.name, w.parameters[0]) for w in whatifs() if w.parameters]
+    return tuple(name for name, p in first if p.kind == "number" and p.low and p.unit == "×")
+
+
+def usual(names: list[str]) -> tuple[str, str]:
+    """Of what is offered, batch by sequence, or what a network has instead."""
+    first = [name for name in ("batch", "seq", "host_speed", "bandwidth") if name in names]
+    return first[0], first[1]
+
+
+def last_level(names: tuple[str, str]) -> int:
+    """The level from which on a map over two axes has no more points."""
+    return FINEST if set(names) == {"batch", "seq"} else 1
+
+
+def place_on(side: Side, name: str) -> Value | None:
+    """Where a side is on an axis, as far as its answer says; None where it does not."""
+    p, trace = side.prediction, side.prediction.trace
+    if name in ("gpu", "mode"):
+        return {"gpu": p.gpu.id, "mode": p.mode}[name]
+    if name == "precision":
+        from simulator.scenario.setting import setting
+
+        found = setting(side.scenario)
+        return None if found.ask.saved else found.ask.dtype
+    value = value_on(side.scenario, name)
+    if value is None and name in ("batch", "seq"):
+        from app.answers.answer import batch_and_seq
+
+        value = batch_and_seq(side.scenario)[name == "seq"]
+        per_sample = (trace.tokens or 0) // max(1, trace.samples)
+        value = value or (trace.samples if name == "batch" else per_sample) or None
+    return value if value is None or not float(value).is_integer() else int(value)
+
+
+def elsewhere(scenario: Scenario, *names: str) -> str:
+    """Equal for scenarios that differ in nothing but where they are on these axes."""
+    kept = tuple(a for a in scenario.whatifs if a.name not in names)
+    fields = {name: _FIELDS[name] for name in names if name in _FIELDS}
+    key = replace(scenario, whatifs=kept, **fields).key  # pyright: ignore[reportArgumentType]
+    return f"{key} {content(scenario.network)}"
+
+
+def values(side: Side, name: str, level: int, within: tuple[float, float] | None = None) -> Line:
+    """An axis with its values, more from level to level, always with where the side is.
+    `within` are ends that it keeps while the side is between them."""
+    found = line_of(side.scenario, name)
+    here = place_on(side, name)
+    if not found.numeric:
+        return found if here is None or here in found.values else (
+            replace(found, values=(here, *found.values)))  # fmt: skip
+    ends = float(found.values[0]), float(found.values[-1])  # pyright: ignore[reportArgumentType]
+    low, high = within or ends
+    place = float(here) if isinstance(here, int | float) else None
+    if place is not None and not low <= place <= high:
+        low, high = min(ends[0], place), max(ends[1], place)
+    points = _POINTS.get(name, _SCALE)[level]
+    doubled = between(low, high, True) if found.whole else []  # what people ask for
+    each = {float(v) for v in (*doubled, *between(low, high, found.whole, points))
+            if isinstance(v, int | float)}  # fmt: skip
+    each |= {place} if place is not None else set()
+    ordered = sorted(each)
+    return replace(found, values=tuple(int(v) if found.whole else v for v in ordered))

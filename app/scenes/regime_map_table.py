@@ -1,0 +1,31 @@
+"""A regime map as a table: a row a point."""
+
+from __future__ import annotations
+
+from app.quantities import between, data, percent, seconds
+from app.scenes.regime_map import Chart
+from app.scenes.sweep_curves import axis_name, value_words
+from simulator.prediction import REGIMES
+
+
+def table(chart: Chart) -> list[list[str]]:
+    """Heads, then the points, x fastest; a point without an answer says why."""
+    heads = [
+        axis_name(chart.x.name), axis_name(chart.y.name), "Time", "80% interval",
+        *(r.capitalize() for r in REGIMES), "Bound by", "Memory at the peak", "Fits",
+    ]  # fmt: skip
+    rows = [heads]
+    for row, y in enumerate(chart.y.values):
+        for column, x in enumerate(chart.x.values):
+            spot, own = (column, row), [value_words(x), value_words(y)]
+            if why := chart.why(spot):
+                rows.append([*own, f"no answer: {why}"])
+                continue
+            at = chart.figures(spot)
+            rows.append([
+                *own, seconds(at["period_s"]),
+                between(at["low_s"], at["high_s"], at["period_s"]),
+                *(percent(at[r]) for r in REGIMES), REGIMES[int(at["regime"])],
+                data(at["memory_bytes"]), "yes" if at["fits"] else "no",
+            ])  # fmt: skip
+    return rows

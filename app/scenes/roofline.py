@@ -1,0 +1,119 @@
+"""What a roofline shows: ceilings, the ends of its axes, the parts of overhead. No painting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from app.answers.figures import causes
+from app.quantities import number, scaled
+from app.scenes.launches import Alike
+from simulator.prediction import Prediction
+from simulator.timing.ceilings import Rate, peaks, rates
+from simulator.timing.profile import learned
+
+_LEAST_INTENSITY = 1e-3
+_DECADES = 6.5  # below the highest ceiling that are shown
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Peaks of equal rate, in FLOP/s; `used` where a kernel runs on one of them."""
+
+    name: str
+    flops_per_s: float
+    measured_flops_per_s: float | None
+    used: bool
+
+    @property
+    def label(self) -> str:
+        """Its name and rate, with what was measured in the same unit."""
+        return self.labels[0]
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """The same in less and less room."""
+        sheet = f"{self.name} {scaled(self.flops_per_s, 'FLOP/s')}"
+        measured = self.measured_flops_per_s
+        whole = f"{self.name} {_rates(self.flops_per_s, measured, 'FLOP/s')}"
+        return whole, sheet, sheet.rpartition(" ")[0]
+
+
+@dataclass(frozen=True)
+class Roof:
+    """The ceilings of a prediction: `engines` the highest first, `memories` DRAM first."""
+
+    engines: tuple[Ceiling, ...]
+    memories: tuple[Rate, ...]
+    dram_name: str
+
+    @property
+    def main(self) -> Ceiling:
+        """The highest ceiling that is used."""
+        return next((c for c in self.engines if c.used), self.engines[0])
+
+    @property
+    def ridge(self) -> float:
+        """FLOPs a byte at which the main ceiling meets DRAM's."""
+        return self.main.flops_per_s / self.memories[0].known_bytes_per_s
+
+    def label(self, memory: Rate) -> str:
+        """The name and rate of a level of memory."""
+        name = self.dram_name if memory.level == "DRAM" else memory.level
+        if memory.bytes_per_s is None:
+            return f"{name} {scaled(memory.known_bytes_per_s, 'B/s')}, measured"
+        return f"{name} {_rates(memory.bytes_per_s, memory.measured_bytes_per_s, 'B/s')}"
+
+
+def _rates(sheet: float, measured: float | None, unit: str) -> str:
+    text = scaled(sheet, unit)
+    if measured is None:
+        return text
+    per = float(sheet) / float(text.partition(" ")[0].replace(",", ""))  # of the unit shown
+    return f"{text}, measured {number(measured / per)}"
+
+
+def roof(p: Prediction, found: list[Alike]) -> Roof:
+    """The GPU's peaks, equal ones of an engine as one line, and its memories."""
+    used = {(a.engine, a.peak_flops_per_s) for a in found if a.flops}
+    dtypes = {(a.engine, a.dtype) for a in found if a.flops}
+    profile = learned(p.gpu.id)
+    lines: list[Ceiling] = []
+    for key, same in groupby(peaks(p.gpu, profile), lambda k: (k.engine, k.flops_per_s)):
+        each = list(same)
+        mine = [k for k in each if (k.engine, k.dtype) in dtypes] or each
+        measured = [k.measured_flops_per_s for k in mine if k.measured_flops_per_s]
+        name = f"{', '.join(k.dtype for k in mine)} {key[0]}"
+        lines.append(Ceiling(name, key[1], max(measured, default=None), key in used))
+    name = (p.gpu.memory_type or "DRAM").rstrip("e0123456789")
+    return Roof(tuple(lines), rates(p.gpu, profile), name if name == "HBM" else "DRAM")
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The ends of both axes: FLOP/byte and FLOP/s."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+def ends(found: list[Alike], roofs: Roof) -> Ends:
+    """Axes with every mark, the ridge, and the ceiling above the highest used one."""
+    intensity = [a.intensity for a in found if a.flops]
+    achieved = [a.achieved_flops_per_s for a in found if a.flops]
+    left = max(_LEAST_INTENSITY, min([*intensity, roofs.ridge / 300]) / 3)
+    right = max([*(i * 3 for i in intensity), roofs.ridge * 25])
+    top = roofs.main.flops_per_s * 6
+    floor = min([*achieved, left * roofs.memories[0].known_bytes_per_s / 3]) / 2
+    return Ends((left, right), (max(floor, top / 10**_DECADES), top))
+
+
+def overhead_parts(p: Prediction) -> list[tuple[str, float]]:
+    """A step's overhead in seconds: waiting for the host, launch gaps, fixed parts, syncs."""
+    waits = dict(causes(p))
+    return [
+        ("host wait", waits["waiting for the host"]), ("launch gaps", waits["between kernels"]),
+        ("fixed parts", float(np.sum(p.columns.fixed_s))), ("sync", waits["waiting for a sync"]),
+    ]  # fmt: skip

@@ -1,0 +1,117 @@
+"""What a what-if makes of a row of the table of ops: of the modules whose ops it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.answers.groups import owner
+from app.scenes.launches import starred
+from app.scenes.module_tree import Part
+from app.scenes.op_table import Groups
+from app.scenes.part_what_ifs import Change, choices, dropped, pattern
+from simulator.prediction import Prediction
+from simulator.records import Phase
+from simulator.scenario.module_pattern import block
+from simulator.scenario.scenario import Scenario
+
+_MOST = 8
+"""Modules in which a row's ops may be to be changed one by one: a what-if each."""
+
+
+def parts_of(groups: Groups, group: int, p: Prediction) -> list[Part]:
+    """The parts of the network that a row stands for, one a pattern of modules (`patterns`). Each
+    is a module with all that it contains where the row is a module's, or counts every op that
+    reads weights of it in the passes that it is of; else an op in it."""
+    ops = groups.ops_of([group])
+    owners: dict[str, list[int]] = {}
+    for at in sorted(ops):
+        call = p.trace.ops[at]
+        owners.setdefault(owner(call.module, call.phase), []).append(at)
+    step, found = Part("step", "", 0), list[Part]()
+    readers = _weighted(p, {p.trace.ops[at].phase for at in ops})
+    for path, modules in patterns(set(owners), {module for _, module in readers}).items():
+        own = {at for module in modules for at in owners[module]}
+        below = {at for at, module in readers if _within(module, modules)}
+        of = Part(path.rpartition(".")[2], path, 1, step, ops=below | own, modules=modules)
+        if groups.by != "module" and not (below and below <= ops):
+            of.modules = set()
+            call = p.trace.ops[min(own)]
+            name = call.name.removeprefix("aten.").removesuffix(".default")
+            of = Part(name, f"{path}.{name}", 2, of, ops=own)
+        found.append(of)
+    return found
+
+
+def patterns(modules: set[str], every: set[str]) -> dict[str, set[str]]:
+    """Modules by patterns that name no other one of `every`: numbers that differ are `#`, and
+    modules that no such pattern tells apart stand by themselves."""
+    alike: dict[str, list[list[str]]] = {}
+    for module in sorted(modules):
+        alike.setdefault(starred(module), []).append(module.split("."))
+    found: dict[str, set[str]] = {}
+    for paths in alike.values():
+        columns = [set(column) for column in zip(*paths, strict=True)]
+        pattern = ".".join("#" if len(c) > 1 else next(iter(c)) for c in columns)
+        whole = {".".join(path) for path in paths}
+        if any(block(pattern, other) == other and other not in whole for other in every):
+            found |= {module: {module} for module in sorted(whole)}
+        else:
+            found[pattern] = whole
+    return found
+
+
+def _within(module: str, above: set[str]) -> bool:
+    return any(f"{module}.".startswith(f"{path}.") for path in above)
+
+
+def on_row(key: str, parts: list[Part], scenario: Scenario, p: Prediction) -> Change:
+    """What a card does to a row; on no row, to the whole scenario."""
+    if not parts:
+        return dropped(key, None, scenario, p)
+    return _one_by_one(parts, scenario, lambda part, now: dropped(key, part, now, p))
+
+
+def row_choices(parts: list[Part], scenario: Scenario, p: Prediction) -> list[Change]:
+    """Everything that can be asked of a row, also what is refused."""
+    if len(parts) == 1:
+        return choices(parts[0], scenario, p)
+    titles = [change.title for change in choices(parts[0], scenario, p)] if parts else []
+
+    def of(title: str) -> Callable[[Part, Scenario], Change]:
+        return lambda part, now: next(c for c in choices(part, now, p) if c.title == title)
+
+    return [_one_by_one(parts, scenario, of(title), title) for title in titles]
+
+
+def _one_by_one(parts: list[Part], scenario: Scenario,
+                change: Callable[[Part, Scenario], Change], title: str = "") -> Change:  # fmt: skip
+    """The change on part after part; those that refuse it stay as they are."""
+    if len(parts) > _MOST:
+        words = (
+            f"these ops are in {len(parts)} modules unlike each other: expected at most {_MOST}; "
+            "group by module, and choose one"
+        )
+        return Change(title, words, None)
+    now, said, refused = scenario, dict[str, str](), list[Change]()
+    for part in parts:
+        found = change(part, now)
+        if found.scenario is None:
+            refused.insert(len(refused) if part.path.startswith("(") else 0, found)
+        else:
+            now, title = found.scenario, found.title
+            said[pattern(part)] = found.words
+    if not said:
+        return refused[0]
+    many = f"{title} of {len(said)} modules: {', '.join(said)}"
+    return Change(title, many if len(said) > 1 else next(iter(said.values())), now)
+
+
+def _weighted(p: Prediction, phases: set[Phase]) -> list[tuple[int, str]]:
+    """The ops of these passes that read weights in kernels, with their modules."""
+    weights = {at for at, each in enumerate(p.trace.storages) if each.role == "weight"}
+    found: list[tuple[int, str]] = []
+    for at in sorted(set(p.columns.op_of.tolist())):
+        call = p.trace.ops[at]
+        if call.phase in phases and weights.intersection(call.storages[: len(call.inputs)]):
+            found.append((at, call.module))
+    return found

@@ -1,0 +1,22 @@
+"""The height and the labels of a waterfall; nothing here needs pyqtgraph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.analysis.compare import Waterfall
+
+
+def highest_s(fall: Waterfall) -> float:
+    """The longest time that is drawn."""
+    tops = [fall.a.period_s, fall.b.period_s, fall.a.interval_s[1], fall.b.interval_s[1],
+            *(s.period_s for s in fall.steps)]  # fmt: skip
+    tops += [fall.a.period_s + s.alone_s for s in fall.steps if s.alone_s is not None]
+    return max(tops)
+
+
+def broken(text: str) -> str:
+    """A label of a bar: what-ifs with several arguments break before the second."""
+    text = text.replace(",", ",\n", 1) if len(text) > 22 else text
+    return text.replace(" → ", "\n→ ") if len(text) > 18 else text

@@ -1,0 +1,153 @@
+"""The painted part of a view: what the pointer is over, its card, the focus ring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from app.theme import BODY_PX, LABEL_PX, Theme
+from app.widgets.paint import Paint, width
+from simulator.prediction import Regime
+
+CARD_LINE, _PAD = 18.0, 12.0
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is said of the thing under the pointer: a head with a regime's mark and a note, then
+    rows of names and figures."""
+
+    head: str
+    rows: tuple[tuple[str, str], ...]
+    note: str = ""
+    regime: Regime | None = None
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in pixels."""
+        names = max((width(row[0]) for row in self.rows), default=0.0)
+        rows = max((names + 14 + width(row[1]) for row in self.rows), default=0.0)
+        mark = 16 if self.regime else 0
+        head = (
+            mark
+            + width(self.head, BODY_PX, 600)
+            + (16 + width(self.note, LABEL_PX, 600) if self.note else 0)
+        )
+        return max(rows, head) + 2 * _PAD, 26 + CARD_LINE * len(self.rows) + _PAD
+
+    def paint(self, paint: Paint, at: QPointF, inside: QRectF) -> QRectF:
+        """Beside a point, inside an area where it fits."""
+        wide, high = self.size
+        left = at.x() + 16 if at.x() + 16 + wide <= inside.right() else at.x() - 16 - wide
+        left = max(inside.left() + 2, min(left, inside.right() - wide - 2))
+        top = at.y() + 12 if at.y() + 12 + high <= inside.bottom() else at.y() - 12 - high
+        top = max(inside.top() + 2, min(top, inside.bottom() - high - 2))
+        box = QRectF(left, top, wide, high)
+        theme = paint.theme
+        paint.box(box, theme.bg2, theme.line2)
+        middle, x = top + 18, left + _PAD
+        if self.regime:
+            paint.mark(self.regime, x + 5, middle, 5)
+            x += 16
+        paint.text(x, middle, self.head, theme.ink, BODY_PX, 600)
+        if self.note:
+            ink = theme.regime(self.regime).ink if self.regime else theme.ink2
+            paint.text(box.right() - _PAD, middle, self.note, ink, LABEL_PX, 600, 1.0)
+        for index, (name, value) in enumerate(self.rows):
+            y = top + 26 + CARD_LINE * index + CARD_LINE / 2 + 4
+            paint.text(left + _PAD, y, name, theme.ink3)
+            paint.text(box.right() - _PAD, y, value, theme.ink, align=1.0)
+        return box
+
+
+class Canvas(QWidget):
+    """An area that paints itself. `over` is what the pointer (or a key) is on, whatever `hit`
+    said."""
+
+    pressed_on = Signal(object)
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.theme = theme
+        self.over: Any = None
+        self.at = QPointF(-1, -1)
+        self.by_key = False
+        """Did the focus come by a key, or was one pressed since? Then it is ringed."""
+        self.setAccessibleName(name)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(240, 130)
+
+    def draw(self, paint: Paint) -> None:
+        """Paint everything but the card."""
+        raise NotImplementedError
+
+    def hit(self, at: QPointF) -> Any:
+        """What is at a point, or None."""
+        return None
+
+    def card(self) -> Card | None:
+        """What is said of `over`."""
+        return None
+
+    def card_at(self) -> QPointF:
+        """Where the card stands."""
+        return self.at
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        self.theme = theme
+        self.update()
+
+    def show_over(self, what: Any) -> None:
+        """Be on something, by pointer or key."""
+        if what != self.over:
+            self.over = what
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint = Paint(painter, self.theme)
+        painter.fillRect(self.rect(), QColor(self.theme.bg1))
+        self.draw(paint)
+        card = self.card() if self.over is not None else None
+        if card:
+            card.paint(paint, self.card_at(), QRectF(self.rect()))
+        if self.hasFocus() and self.by_key and not paint.vector:
+            paint.ring(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        painter.end()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress):
+            self._ring(event.type() == QEvent.Type.KeyPress)
+        return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        reasons = Qt.FocusReason
+        if event.reason() not in (reasons.ActiveWindowFocusReason, reasons.PopupFocusReason):
+            self._ring(event.reason() != reasons.MouseFocusReason)
+        super().focusInEvent(event)
+
+    def _ring(self, by_key: bool) -> None:
+        if by_key != self.by_key:
+            self.by_key = by_key
+            self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self.at = event.position()
+        found = self.hit(self.at)
+        if found is not None or self.over is not None:
+            self.over = found
+            self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.at = event.position()
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.pressed_on.emit(self.hit(self.at))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.show_over(None)

@@ -1,0 +1,253 @@
+"""What views are painted with: text, marks, patterns and lines, in pixels, on a screen or an SVG.
+
+On a screen a pattern is a small repeated image, which costs nothing; SVG knows no such brush and
+gets the shapes themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPaintEngine,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPolygonF,
+)
+
+from app.theme import FIXED_FAMILIES, LABEL_PX, Theme, mixed
+from app.widgets.fonts import font
+from app.widgets.patterns import DOTS_PX, HATCH_PX, fill_pattern, mark_path
+from simulator.prediction import Regime
+
+Points = Sequence[tuple[float, float]]
+IDLE_PX = 10.0
+_PILL = 0.92
+
+
+@lru_cache(maxsize=64)
+def face(px: int, weight: int = 400, mono: bool = False) -> tuple[QFont, QFontMetricsF]:
+    """A font of so many pixels, with its measures."""
+    found = font(px, weight)
+    if mono:
+        found.setFamilies(list(FIXED_FAMILIES))
+    return found, QFontMetricsF(found)
+
+
+def width(words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False) -> float:
+    """Pixels that a text takes."""
+    return face(px, weight, mono)[1].horizontalAdvance(words)
+
+
+def elided(words: str, room: float, px: int = LABEL_PX, weight: int = 400,
+           mono: bool = False) -> str:  # fmt: skip
+    """A text shortened in its middle to so many pixels."""
+    return face(px, weight, mono)[1].elidedText(words, Qt.TextElideMode.ElideMiddle, room)
+
+
+class Paint:
+    """A painter with a theme. A kind of area is a regime's name, "idle", "refused" or "#RRGGBB"."""
+
+    def __init__(self, painter: QPainter, theme: Theme) -> None:
+        self.painter, self.theme = painter, theme
+        self.vector = painter.paintEngine().type() == QPaintEngine.Type.SVG
+        self.ratio = max(1.0, painter.device().devicePixelRatioF())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        painter.setRenderHint(QPainter.RenderHint.TextAntialiasing, True)
+
+    def text(self, x: float, y: float, words: str, colour: str = "", px: int = LABEL_PX,
+             weight: int = 400, align: float = 0.0, mono: bool = False,
+             room: float | None = None) -> QRectF:  # fmt: skip
+        """Write with the middle of the line at `y`, and `x` at its left (0) to right (1) end.
+        Shortened in its middle where it does not fit `room`. Returns where it stands."""
+        letters, metrics = face(px, weight, mono)
+        if room is not None:
+            words = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, max(0.0, room))
+        wide = metrics.horizontalAdvance(words)
+        left = x - align * wide
+        self.painter.setFont(letters)
+        self.painter.setPen(QColor(colour or self.theme.ink))
+        self.painter.drawText(QPointF(left, y + (metrics.ascent() - metrics.descent()) / 2), words)
+        return QRectF(left, y - metrics.height() / 2, wide, metrics.height())
+
+    def pill(self, x: float, y: float, words: str, colour: str = "", px: int = LABEL_PX,
+             weight: int = 500, align: float = 0.5, ground: str = "", edge: str = "",
+             mono: bool = False) -> QRectF:  # fmt: skip
+        """A label on a rounded ground, so that lines do not cross it."""
+        box = pill_box(x, y, words, px, weight, align, mono)
+        colour_of = QColor(ground or self.theme.bg1)
+        colour_of.setAlphaF(1.0 if ground else _PILL)
+        self.painter.setBrush(colour_of)
+        self.painter.setPen(QPen(QColor(edge), 1.0) if edge else QPen(Qt.PenStyle.NoPen))
+        self.painter.drawRoundedRect(box, 4, 4)
+        self.text(box.left() + 5, y, words, colour, px, weight, mono=mono)
+        return box
+
+    def line(self, points: Points, colour: str, wide: float = 1.0, dashed: bool = False,
+             casing: str = "", dotted: bool = False, opacity: float = 1.0) -> None:  # fmt: skip
+        """A line through points; `casing` is a wider one beneath it."""
+        if len(points) < 2:
+            return
+        shape = QPolygonF([QPointF(x, y) for x, y in points])
+        painter = self.painter
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if casing:
+            painter.setPen(QPen(QColor(casing), wide + 3, Qt.PenStyle.SolidLine,
+                                Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))  # fmt: skip
+            painter.drawPolyline(shape)
+        pen = QPen(faint(colour, opacity), wide, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap,
+                   Qt.PenJoinStyle.RoundJoin)  # fmt: skip
+        if dashed or dotted:
+            pen.setDashPattern([3.4, 2.4] if dashed else [1.4, 1.8])
+        painter.setPen(pen)
+        painter.drawPolyline(shape)
+
+    def area(self, shape: QPainterPath | QRectF, kind: str, strength: float = 1.0,
+             edge: str = "", radius: float = 0.0, edge_px: float = 1.4) -> None:  # fmt: skip
+        """Fill in the manner of a kind; `strength` mixes it with the ground."""
+        painter, theme = self.painter, self.theme
+        painter.setPen(Qt.PenStyle.NoPen)
+        if self.vector and not kind.startswith("#"):
+            self._vector(shape, kind, strength, radius)
+        else:
+            for brush in _brushes(theme, kind, strength, self.ratio):
+                painter.setBrush(brush)
+                self._shape(shape, radius)
+        if edge:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(edge), edge_px))
+            self._shape(shape, radius)
+
+    def _shape(self, shape: QPainterPath | QRectF, radius: float) -> None:
+        if isinstance(shape, QPainterPath):
+            self.painter.drawPath(shape)
+        elif radius and min(shape.width(), shape.height()) > 1.5 * radius:
+            self.painter.drawRoundedRect(shape, radius, radius)
+        else:
+            self.painter.drawRect(shape)
+
+    def _vector(self, shape: QPainterPath | QRectF, kind: str, strength: float,
+                radius: float) -> None:  # fmt: skip
+        if isinstance(shape, QPainterPath):
+            path = shape
+        else:
+            path = QPainterPath()
+            path.addRoundedRect(shape, radius, radius)
+        if kind == "idle":
+            self.painter.fillPath(path, QColor(mixed(self.theme.overhead.fill, self.theme.bg1,
+                                                     0.12 * strength)))  # fmt: skip
+            kind, strength = "overhead", 0.55 * strength
+        fill_pattern(self.painter, path, self.theme, kind, strength, ground=strength == 1.0)
+
+    def box(self, area: QRectF, ground: str, edge: str = "", radius: float = 8.0,
+            dashed: bool = False, wide: float = 1.0) -> None:  # fmt: skip
+        """A panel."""
+        self.painter.setBrush(QColor(ground) if ground else Qt.BrushStyle.NoBrush)
+        pen = QPen(QColor(edge), wide) if edge else QPen(Qt.PenStyle.NoPen)
+        if dashed:
+            pen.setDashPattern([4, 3])
+        self.painter.setPen(pen)
+        self.painter.drawRoundedRect(area, radius, radius)
+
+    def mark(self, regime: Regime | None, x: float, y: float, radius: float = 5.0, edge: str = "",
+             hollow: bool = False, opacity: float = 1.0, wide: float = 1.4) -> None:  # fmt: skip
+        """A regime's mark; equal radii give equal areas."""
+        theme, painter = self.theme, self.painter
+        colour = theme.regime(regime).fill if regime else theme.ink
+        painter.setPen(QPen(faint(edge or (colour if hollow else theme.bg1), opacity), wide))
+        painter.setBrush(faint(theme.bg1 if hollow else colour, opacity))
+        painter.drawPath(mark_path(regime, radius).translated(x, y))
+
+    def ring(self, area: QRectF, radius: float = 6.0) -> None:
+        """The focus ring."""
+        self.painter.setBrush(Qt.BrushStyle.NoBrush)
+        self.painter.setPen(QPen(QColor(self.theme.focus), 2.0))
+        self.painter.drawRoundedRect(area, radius, radius)
+
+
+def pill_box(x: float, y: float, words: str, px: int = LABEL_PX, weight: int = 500,
+             align: float = 0.5, mono: bool = False) -> QRectF:  # fmt: skip
+    """Where a pill stands."""
+    metrics = face(px, weight, mono)[1]
+    wide, high = metrics.horizontalAdvance(words) + 10, metrics.height() + 3
+    return QRectF(x - align * wide, y - high / 2, wide, high)
+
+
+def faint(colour: str, opacity: float) -> QColor:
+    """A colour of an opacity."""
+    found = QColor(colour)
+    found.setAlphaF(opacity)
+    return found
+
+
+def pattern_brushes(theme: Theme, kind: str, ratio: float) -> tuple[QBrush, ...]:
+    """What is laid over each other to fill an area of a kind at full strength: the ground, then
+    the pattern."""
+    return _brushes(theme, kind, 1.0, ratio)
+
+
+@lru_cache(maxsize=256)
+def _brushes(theme: Theme, kind: str, strength: float, ratio: float) -> tuple[QBrush, ...]:
+    """What is laid over each other to fill an area."""
+    ground = theme.bg1
+    if kind.startswith("#"):
+        return (QBrush(faint(kind, strength)),)
+    if kind == "refused":
+        lines = _hatch(QColor(theme.line2), 10.0, 1.0, ratio)
+        return QBrush(QColor(theme.bg0)), lines
+    if kind == "idle":
+        fill = theme.overhead.fill
+        lines = _hatch(QColor(mixed(fill, ground, 0.5 * strength)), IDLE_PX, 1.0, ratio)
+        return QBrush(QColor(mixed(fill, ground, 0.10 * strength))), lines
+    fill = theme.regime(kind).fill
+    strong = QColor(mixed(fill, ground, strength))
+    if kind == "compute":
+        return (QBrush(strong),)
+    if kind == "memory":
+        return QBrush(QColor(mixed(fill, ground, 0.45 * strength))), _dots(strong, ratio)
+    return (
+        QBrush(QColor(mixed(fill, ground, 0.34 * strength))), _hatch(strong, HATCH_PX, 2.0, ratio)
+    )  # fmt: skip
+
+
+def _tile(pitch: float, ratio: float) -> tuple[QImage, QPainter]:
+    side = round(pitch * ratio)
+    image = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.scale(side / pitch, side / pitch)
+    return image, painter
+
+
+def _brush(image: QImage, pitch: float) -> QBrush:
+    image.setDevicePixelRatio(image.width() / pitch)
+    return QBrush(image)
+
+
+def _hatch(colour: QColor, pitch: float, wide: float, ratio: float) -> QBrush:
+    image, painter = _tile(pitch, ratio)
+    painter.setPen(QPen(colour, wide))
+    for start in (-pitch, 0.0, pitch):  # the corners belong to the neighbours' strips
+        painter.drawLine(QPointF(start - 1, pitch + 1), QPointF(start + pitch + 1, -1))
+    painter.end()
+    return _brush(image, pitch)
+
+
+def _dots(colour: QColor, ratio: float) -> QBrush:
+    image, painter = _tile(DOTS_PX, ratio)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    half = DOTS_PX / 2
+    for x, y in ((0, 0), (DOTS_PX, 0), (0, DOTS_PX), (DOTS_PX, DOTS_PX), (half, half)):
+        painter.drawEllipse(QPointF(x, y), 1.2, 1.2)
+    painter.end()
+    return _brush(image, DOTS_PX)

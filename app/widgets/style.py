@@ -1,0 +1,144 @@
+"""The window's looks: one style sheet and one palette, filled from the tokens of `app.theme`."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+
+from app.theme import (
+    BODY_PX,
+    DARK,
+    FAMILIES,
+    FIGURE_PX,
+    FIXED_FAMILIES,
+    HEAD_PX,
+    LABEL_PX,
+    LIGHT,
+    SUPPORT_PX,
+    Theme,
+    mixed,
+)
+
+HEAD_HEIGHT, VERDICT_HEIGHT = 36, 92
+SHELF_WIDTH, INSPECTOR_WIDTH = 216, 306
+SIDE_HEIGHT, SIDE_LOW, LOW_WINDOW = 84, 48, 900
+"""A scenario's card, and that in a window lower than the last."""
+TIME_PX = 26
+
+
+def themed(choice: str) -> Theme:
+    """The theme of a choice; that of the system for "system"."""
+    if choice == "system":
+        hints = QGuiApplication.styleHints()
+        choice = "light" if hints.colorScheme() == Qt.ColorScheme.Light else "dark"
+    return LIGHT if choice == "light" else DARK
+
+
+def face(px: int = BODY_PX, weight: int = 400, fixed: bool = False) -> QFont:
+    """The window's type, in pixels, its figures of one width."""
+    found = QFont()
+    found.setFamilies(list(FIXED_FAMILIES if fixed else FAMILIES))
+    found.setPixelSize(px)
+    found.setWeight(QFont.Weight(weight))
+    tag = getattr(QFont, "Tag", None)
+    if tag is not None and hasattr(found, "setFeature"):
+        found.setFeature(tag("tnum"), 1)
+    return found
+
+
+def palette(theme: Theme) -> QPalette:
+    """Qt's own colours, for what no rule of the sheet reaches."""
+    found, role = QPalette(), QPalette.ColorRole
+    for name, colour in {
+        role.Window: theme.bg0, role.WindowText: theme.ink, role.Base: theme.bg0,
+        role.AlternateBase: theme.bg1, role.Text: theme.ink, role.Button: theme.bg3,
+        role.ButtonText: theme.ink, role.ToolTipBase: theme.bg2, role.ToolTipText: theme.ink,
+        role.Highlight: theme.b, role.HighlightedText: theme.on_accent,
+        role.PlaceholderText: theme.ink3, role.Link: theme.b,
+    }.items():  # fmt: skip
+        found.setColor(name, QColor(colour))
+    return found
+
+
+def sheet(theme: Theme) -> str:
+    """The style sheet. Looks hang on the dynamic properties `look` and `tone` of widgets."""
+    t = theme
+    families = ", ".join(f'"{name}"' for name in FAMILIES)
+    return f"""
+* {{ font-family: {families}; font-size: {BODY_PX}px; color: {t.ink}; outline: 0; }}
+QMainWindow, QWidget[look="window"] {{ background: {t.bg0}; }}
+QMainWindow::separator {{ background: {t.bg0}; width: 8px; height: 8px; }}
+QMainWindow::separator:hover {{ background: {t.line}; }}
+QFrame[look="dockhead"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top-left-radius: 8px; border-top-right-radius: 8px; }}
+QFrame[look="body"] {{ background: {t.bg1}; border: 1px solid {t.line}; border-top: 0; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
+QFrame[look="banner"] {{ background: {t.danger_ground}; border: 1px solid {t.danger}; border-radius: 6px; }}
+QFrame[look="offer"] {{ background: {t.bg2}; border: 1px solid {t.line2}; border-radius: 6px; }}
+QFrame[look="card"] {{ background: {t.bg2}; border: 1px solid {t.line}; border-radius: 8px; }}
+QLabel[look="drop"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; border: 1px dashed {t.line2}; border-radius: 8px; padding: 10px 4px; }}
+QStatusBar {{ background: {t.bg0}; border: 0; }}
+QStatusBar::item {{ border: 0; }}
+QWidget[look="plain"], QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; border: 0; }}
+QLabel {{ background: transparent; border: 0; }}
+QLabel[tone="quiet"] {{ color: {t.ink3}; font-size: {SUPPORT_PX}px; }}
+QLabel[tone="support"] {{ color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
+QLabel[tone="quiet"]:disabled, QLabel[tone="support"]:disabled {{ color: {mixed(t.ink3, t.bg1, 0.6)}; }}
+QLabel[tone="label"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; }}
+QLabel[tone="title"] {{ font-weight: 600; }}
+QLabel[tone="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
+QLabel[tone="head"] {{ font-size: {HEAD_PX}px; font-weight: 600; }}
+QLabel[tone="danger"] {{ color: {t.danger}; font-size: {SUPPORT_PX}px; font-weight: 600; }}
+QLabel[tone="code"] {{ font-family: "{FIXED_FAMILIES[0]}", "{FIXED_FAMILIES[1]}", monospace; font-size: {SUPPORT_PX}px; color: {t.ink2}; }}
+QMenuBar {{ background: transparent; border: 0; spacing: 0; }}
+QMenuBar::item {{ background: transparent; color: {t.ink2}; padding: 5px 8px; border-radius: 4px; }}
+QMenuBar::item:selected {{ background: {t.bg3}; color: {t.ink}; }}
+QMenu {{ background: {t.bg2}; border: 1px solid {t.line2}; padding: 4px; }}
+QMenu::item {{ padding: 5px 24px 5px 12px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {t.bg3}; }}
+QMenu::item:disabled {{ color: {t.ink3}; }}
+QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
+QToolTip {{ background: {t.bg2}; color: {t.ink}; border: 1px solid {t.line2}; padding: 6px 8px; font-size: {SUPPORT_PX}px; }}
+QPushButton, QToolButton[look="button"] {{ background: {t.bg3}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 10px; min-height: 24px; }}
+QPushButton:hover, QToolButton[look="button"]:hover {{ border-color: {t.line2}; }}
+QPushButton:pressed {{ background: {t.line}; }}
+QPushButton:disabled {{ color: {t.ink3}; background: {t.bg2}; }}
+QPushButton[look="primary"]:disabled {{ background: {t.bg3}; color: {t.ink3}; }}
+QPushButton[look="primary"] {{ background: {t.b}; color: {t.on_accent}; font-weight: 600; }}
+QPushButton:focus, QToolButton:focus, QLineEdit:focus, QComboBox:focus, QAbstractItemView:focus {{ border: 2px solid {t.focus}; }}
+QToolButton {{ background: transparent; border: 2px solid transparent; border-radius: 6px; padding: 2px; color: {t.ink2}; }}
+QToolButton:hover {{ background: {t.bg3}; color: {t.ink}; }}
+QToolButton:disabled {{ color: {t.line2}; }}
+QToolButton::menu-indicator {{ image: none; }}
+QToolButton[look="more"] {{ border: 1px dashed {t.line2}; border-radius: 8px; font-size: {FIGURE_PX}px; }}
+QToolButton[look="more"]:focus {{ border: 2px solid {t.focus}; }}
+QToolButton[look="quiet"] {{ color: {t.ink3}; font-size: {LABEL_PX}px; padding: 1px 6px; }}
+QToolButton[look="tab"] {{ padding: 4px 12px; color: {t.ink2}; border: 1px solid transparent; }}
+QToolButton[look="tab"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
+QToolButton[look="tab"]:focus {{ border: 2px solid {t.focus}; padding: 3px 11px; }}
+QFrame[look="segments"] {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; }}
+QToolButton[look="segment"] {{ border: 1px solid transparent; border-radius: 5px; padding: 0 2px; min-height: 22px; color: {t.ink2}; font-size: {SUPPORT_PX}px; }}
+QToolButton[look="segment"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
+QToolButton[look="segment"]:disabled {{ color: {t.ink3}; }}
+QToolButton[look="segment"]:focus {{ border: 2px solid {t.focus}; }}
+QLineEdit, QComboBox, QPlainTextEdit {{ background: {t.bg0}; border: 1px solid {t.line}; border-radius: 6px; padding: 0 8px; min-height: 24px; selection-background-color: {t.b}; selection-color: {t.on_accent}; }}
+Strip QLabel, Strip QToolButton, Strip QComboBox, Strip QLineEdit {{ font-size: {LABEL_PX}px; }}
+QLineEdit:hover, QComboBox:hover {{ border-color: {t.line2}; }}
+QLineEdit[look="wrong"] {{ border: 1px solid {t.danger}; }}
+QComboBox {{ padding-right: 20px; }}
+QComboBox::drop-down {{ border: 0; width: 18px; }}
+QComboBox::down-arrow {{ image: none; }}
+QComboBox QAbstractItemView, QListView {{ background: {t.bg2}; border: 1px solid {t.line2}; padding: 4px; selection-background-color: {t.bg3}; selection-color: {t.ink}; }}
+QListView::item {{ min-height: 24px; border-radius: 4px; padding: 2px 8px; }}
+QListView::item:selected {{ background: {t.bg3}; color: {t.ink}; }}
+QScrollBar:vertical {{ background: transparent; width: 8px; margin: 0; }}
+QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 0; }}
+QScrollBar::handle {{ background: {t.line2}; border-radius: 3px; min-height: 24px; min-width: 24px; margin: 1px; }}
+QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ width: 0; height: 0; background: transparent; }}
+QAbstractScrollArea::corner {{ background: transparent; border: 0; }}
+QTabBar {{ background: transparent; border: 0; qproperty-drawBase: 0; }}
+QTabBar::tab {{ background: transparent; color: {t.ink3}; padding: 4px 10px; border: 0; border-top: 2px solid transparent; }}
+QTabBar::tab:selected {{ color: {t.ink}; border-top: 2px solid {t.b}; }}
+QDockWidget {{ border: 0; }}
+QDialog {{ background: {t.bg1}; border: 1px solid {t.line2}; }}
+QTableView, QTreeView {{ background: {t.bg1}; border: 0; gridline-color: {t.line}; selection-background-color: {t.bg3}; selection-color: {t.ink}; alternate-background-color: {t.bg2}; }}
+QHeaderView::section {{ background: {t.bg1}; color: {t.ink3}; border: 0; border-bottom: 1px solid {t.line}; padding: 4px 8px; font-size: {SUPPORT_PX}px; }}
+"""

@@ -1,0 +1,17 @@
+"""All suites of cases, by name."""
+
+from __future__ import annotations
+
+from calibration.cases.compiled import (
+    COMPILED,
+    COMPILED_BLIND,
+    COMPILED_HOST,
+    COMPILED_MODES,
+    COMPILED_VALIDATION,
+)
+from calibration.cases.networks import BATCHES, CASES, HOST_CASES, VALIDATION
+
+SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
+          "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
+          "compiled_blind": COMPILED_BLIND, "compiled_host": COMPILED_HOST,
+          "compiled_modes": COMPILED_MODES}  # fmt: skip

@@ -1,0 +1,147 @@
+"""Fit one curve of a profile to measured kernels: its physics, then what that leaves over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from calibration.fit.residual import fit_residual
+from calibration.record.samples import Sample
+from simulator.hardware.gpu import GPU
+from simulator.timing.kernel_models import physics, slower_together, smooth
+from simulator.timing.profile import Profile, Tiles, Traffic
+from simulator.timing.roofline import ALL_HOT
+from simulator.timing.work_columns import Group, group
+
+Floats = NDArray[np.float64]
+
+_JUDGED = 500  # samples by which a curve's physics is found
+_WINOGRAD = 2.25  # times fewer products of a convolution of 3×3
+_TILE_LIMITS = {
+    "utilisation": (0.02, _WINOGRAD), "feed": (2.0, 500.0), "narrow": (0.1, 500.0),
+    "wave_s": (1e-8, 2e-5), "split_s": (5e-7, 2e-5), "dram": (0.1, 0.91), "l2": (0.03, 1.0),
+    "fixed_s": (5e-7, 2e-5), "unaligned": (1.0, 8.0), "cold_s": (1e-9, 1e-5), "alone": (1.0, 8.0),
+    "masked": (1.0, 8.0), "edge": (1.0, 8.0),
+}  # fmt: skip
+_HEADS_OWN = {"alone", "masked", "edge", "narrow"}
+_PRODUCTS_OWN = {"split_s", "unaligned", "feed"}
+
+
+class Measured:
+    """Samples of one curve, stacked once for many evaluations."""
+
+    def __init__(self, name: str, samples: Sequence[Sample]) -> None:
+        self.name = name
+        self.group = group([s.work for s in samples])
+        self.hot = np.array([s.hot for s in samples])
+        self.dirty = np.array([s.dirty for s in samples])
+        self.seconds = np.array([s.seconds for s in samples])
+
+    def errors(self, gpu: GPU, profile: Profile) -> Floats:
+        """log(physics / measured) of each sample."""
+        compute, cold, hot, fixed, latency, back = physics(self.group, self.name, gpu, profile).T
+        held = (cold + back * self.dirty) * (1 - self.hot) + hot * self.hot
+        total = np.maximum(compute, held)
+        if smooth(self.name):
+            total = total * slower_together(compute, held)
+        total = total + fixed + latency * (self.hot < ALL_HOT)
+        return np.log(total / self.seconds)
+
+
+def _solve(make: Callable[[Floats], Profile], starts: Sequence[Floats | Sequence[float]],
+           low: Sequence[float], high: Sequence[float], found: Measured, gpu: GPU,
+           ) -> Floats:  # fmt: skip
+    """The best of several starts: a limit that rules nowhere at first has no slope to follow."""
+
+    def residuals(log_values: Floats) -> Floats:
+        return np.clip(found.errors(gpu, make(np.exp(log_values))), -5, 5)
+
+    every = [
+        least_squares(residuals, np.log(start), bounds=(np.log(low), np.log(high)), loss="soft_l1",
+                      f_scale=0.1, diff_step=0.02, max_nfev=40)
+        for start in starts
+    ]  # fmt: skip
+    best = min(every, key=lambda each: each.cost)
+    return np.array([float(f"{v:.4g}") for v in np.exp(best.x)])
+
+
+def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
+    """`base` with one curve fitted: first its physics, then what that leaves over by shape."""
+    measured = Measured(name, some)
+    judged = Measured(name, _spread(some))
+    old, fitted = _start_of(name, base), base
+    if old is not None:
+        free = [f for f in _TILE_LIMITS if f not in (_PRODUCTS_OWN if _heads(name) else _HEADS_OWN)]
+
+        def tiled(v: Floats) -> Profile:
+            tiles = msgspec.structs.replace(old, **dict(zip(free, v.tolist(), strict=True)))
+            return msgspec.structs.replace(base, tiles={**base.tiles, name: tiles})
+
+        low, high = zip(*(_TILE_LIMITS[f] for f in free), strict=True)
+        if not name.startswith("conv"):
+            high = (1.0, *high[1:])  # a product has no more to compute than its FLOPs
+        start = np.clip([getattr(old, f) for f in free], np.array(low) * 1.01, high)
+        fitted = tiled(_solve(tiled, [start.tolist()], low, high, judged, gpu))
+    elif len(some) >= 4:
+
+        def held(v: Floats) -> Profile:
+            traffic = {**base.traffic, name: Traffic(*v.tolist())}
+            return msgspec.structs.replace(base, traffic=traffic)
+
+        start = [14.0, 0.5, 0.5, 1.5e-6, 5e-7, 5e10, 1e-9, 60.0, 1e-9]
+        low = [0.3, 0.02, 0.01, 2e-7, 1e-9, 1e6, 1e-12, 1e-3, 1e-12]
+        high = [40.0, 1, 1, 2e-4, 5e-6, 1e13, 1e-4, 1e5, 1e-4]
+        likely = _run_clocks(measured, gpu)
+        starts = [start, [*start[:6], 1e-7, 1000.0, 1e-7], [*start[:6], 5e-9, likely, 1e-9]]
+        fitted = only_seen(name, held(_solve(held, starts, low, high, judged, gpu)), measured.group)
+    logs = -measured.errors(gpu, fitted)
+    works, hot = [s.work for s in some], measured.hot.tolist()
+    residual = fit_residual(works, hot, logs.tolist(), fitted.units)
+    if residual is None:
+        return fitted
+    return msgspec.structs.replace(fitted, residuals={**fitted.residuals, name: residual})
+
+
+def _run_clocks(found: Measured, gpu: GPU) -> float:
+    """As many clocks a run as nine samples of ten leave time for: more would rule everywhere."""
+    runs = found.group.runs
+    if not runs.any():
+        return 60.0
+    clocks = found.seconds[runs > 0] / runs[runs > 0] * (gpu.units or 1) * (gpu.boost_hz or 1.0)
+    return float(np.clip(np.quantile(clocks, 0.1), 1e-2, 1e4))
+
+
+def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
+    """A curve without the figures that none of its works told anything about: another kind of
+    kernel, which has none of its own, may be predicted by it."""
+    unseen: dict[str, float] = {}
+    if not of.rows.any():
+        unseen["row"] = 0.0
+    if not of.runs.any():
+        unseen["run_clocks"] = 0.0
+    if not of.steps.any():
+        unseen |= {"step_s": 0.0, "cold_step_s": 0.0}
+    traffic = msgspec.structs.replace(fitted.traffic[name], **unseen)
+    return msgspec.structs.replace(fitted, traffic={**fitted.traffic, name: traffic})
+
+
+def _spread(some: Sequence[Sample]) -> Sequence[Sample]:
+    """As many samples as few parameters need, drawn alike on every machine."""
+    if len(some) <= _JUDGED:
+        return some
+    rows = np.random.default_rng(0).permutation(len(some))[:_JUDGED]
+    return [some[row] for row in np.sort(rows)]
+
+
+def _heads(name: str) -> bool:
+    return name.startswith("attention")
+
+
+def _start_of(name: str, base: Profile) -> Tiles | None:
+    """Where a tiled family starts: as its own, or as what it is a variant of."""
+    kinds = [kind for kind in base.tiles if name == kind or name.startswith(kind + "_")]
+    return base.tiles[max(kinds, key=len)] if kinds else None

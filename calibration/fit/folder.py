@@ -1,0 +1,129 @@
+"""Profiles from a folder of measurements: of a GPU of one's own, and of the host beside it.
+
+`ridgepoint calibrate fit FOLDER` writes `FOLDER/<gpu>.json` and `FOLDER/host.json`; with
+`--install` the GPU's goes where predictions find it by themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from pathlib import Path
+
+import msgspec
+
+from calibration.fit.gpu import base, fit, report, written
+from calibration.measure.host_index import index
+from calibration.measure.log import Measurements, read
+from calibration.record.library_samples import samples, swept
+from calibration.record.samples import merged
+from simulator.errors import InputError
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import COUNTS, Host
+from simulator.hardware.host import host as find_host
+from simulator.timing.profile import Profile, profile, users
+
+
+def gpu_profile(measured: Measurements, path: Path) -> Profile:
+    """The profile of the GPU that was measured. What a sweep of calls does not show (gaps of a
+    stream, the interval of whole networks) is the packaged profile's, and the source says so."""
+    card = find_gpu(measured.header["sheet"])
+    known = profile()
+    found = list(swept(card, path))
+    if not found:
+        raise InputError(
+            f"{path} holds no measured kernels of the libraries: expected a folder that "
+            "`ridgepoint calibrate measure` filled without --kind"
+        )
+    start = msgspec.structs.replace(
+        base(known.gap_s, graph_gap(measured) or known.graph_gap_s, known.graph_launch_s),
+        id=card.id,
+        gpu=card.id,
+        units=card.units or known.units,
+        source=f"{len(found)} calls measured on {measured.header['gpu']} with torch "
+        f"{measured.header['torch']}, CUDA {measured.header['cuda']}; gaps of a stream and the "
+        f"interval as of {known.id}",
+        interval=known.interval,
+        compiled=known.compiled,
+    )
+    seen = merged(samples(found))
+    fitted = fit(seen, card, start)
+    print(report(seen, card, fitted))
+    return fitted
+
+
+def graph_gap(measured: Measurements) -> float | None:
+    """Seconds between the kernels of a graph: what chains of small kernels take beyond these."""
+    gaps = [
+        (s["warm"]["median_s"] - sum(kernel[1] for kernel in s["kernels"])) / len(s["kernels"])
+        for s in measured.samples.values()
+        if s["point"]["operation"] == "cuda_kernel_chain" and len(s.get("kernels", ())) >= 8
+    ]
+    return float(f"{max(0.0, statistics.median(gaps)):.3g}") if gaps else None
+
+
+_BY_CASE = {"view": "views", "python_call": "pythoncalls", "module_call": "identities",
+            "library_op": "linears", "norm_op": "norms"}  # fmt: skip
+"""Counts whose time one case of the index is ruled by; the others go with the median of all."""
+
+
+def host_profile(measured: Measurements) -> Host:
+    """The reference host, each of its times as many times as long as its cases took here."""
+    known = find_host()
+    last = measured.processes[-1]
+    here: dict[str, float] = last["host_index"]
+    whole = index(here, known.reference)
+
+    def times(count: str) -> float:
+        case = _BY_CASE.get(count)
+        shared = [n for n in here if case and n.startswith(case + "/") and n in known.reference]
+        ratios = [here[name] / known.reference[name] for name in shared]
+        return statistics.median(ratios) if ratios else whole
+
+    return msgspec.structs.replace(
+        known,
+        id="own",
+        cpu=str(last["cpu"]),
+        source=f"{known.id}, each count slower by what fixed steps took here ({whole:.2f} times as "
+        "long in the median)",
+        seconds={count: float(f"{known.seconds[count] * times(count):.4g}") for count in COUNTS},
+        reference=here,
+    )
+
+
+def main() -> None:
+    """Fit the profiles of a folder."""
+    parser = argparse.ArgumentParser(prog="fit", description=__doc__)
+    parser.add_argument("folder", type=Path, help="what `measure` filled")
+    parser.add_argument("--install", action="store_true", help="predict with the GPU's from now on")
+    options = parser.parse_args()
+    folder: Path = options.folder
+    logs = [path for path in (folder / "samples.jsonl", folder / "host.jsonl") if path.is_file()]
+    if not logs:
+        raise InputError(
+            f"{folder} holds neither samples.jsonl nor host.jsonl: expected a folder that "
+            "`ridgepoint calibrate measure` filled; measure first, or name another folder"
+        )
+    for path in logs:
+        measured = read(path)
+        if measured.header.get("sheet"):
+            found = gpu_profile(measured, path)
+            _write(found, folder / f"{found.gpu}.json")
+            if options.install:
+                _write(found, users() / f"{found.gpu}.json")
+        if measured.processes:
+            _write(host_profile(measured), folder / "host.json")
+
+
+def _write(found: Profile | Host, path: Path) -> None:
+    if isinstance(found, Host):
+        text = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+    else:
+        text = written(found)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()

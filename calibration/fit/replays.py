@@ -1,0 +1,109 @@
+"""Fit what the host takes for graphs that are replayed (`simulator.fusion.host.replay_costs`). Only
+steps that their host rules tell of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from calibration.record.read import MEASUREMENTS
+from calibration.validate.trace_fidelity import retrace
+from simulator import predict_trace
+from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts
+from simulator.fusion.host.replay_costs import replaying
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import Host
+from simulator.records import Trace
+from simulator.schedule.launch_plan import issued
+from simulator.simulate.step import as_run
+from simulator.timing.profile import profile
+
+FILES = ("compiled_host", "compiled_modes")
+FURTHER = MEASUREMENTS / "h200_sxm" / "further_modes.jsonl.gz"
+_RULES = 1.25
+"""Of the GPU's busy time: a step this long is ruled by its host."""
+_NAMES = tuple(field.name for field in fields(ReplayCosts))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A step that was replayed, its seconds, and how many times as long as the reference's its host
+    takes."""
+
+    name: str
+    trace: Trace
+    period_s: float
+    slower: float
+
+
+def measured(host: Host) -> Iterator[Measured]:
+    """Those that their host rules, of each file beside its own host."""
+    for file in FILES:
+        rows = _rows(MEASUREMENTS / "h200_sxm" / f"{file}.jsonl.gz")
+        yield from _beside(host, [
+            (row["case"], row["period"]["median_s"], row["eager"]["period"]["median_s"])
+            for row in rows
+            if row.get("case", {}).get("mode") == "compiled_graphs" and "failed" not in row
+            and row["period"]["median_s"] > _RULES * row["gpu_busy_s"]
+        ])  # fmt: skip
+
+
+def further(host: Host) -> Iterator[Measured]:
+    """Those of `calibration.measure.compile_modes`, but for those with breaks: of these no eager twin says
+    how fast the host was, and each graph behind a break is a call of its own."""
+    rows = _rows(FURTHER)
+    yield from _beside(host, [
+        (row["case"], *(row["found"][m]["period_s"] for m in ("compiled_graphs", "eager")))
+        for row in rows if row["what"] == "timed" and row["case"]["mode"] == "compiled_graphs"
+    ])  # fmt: skip
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _beside(host: Host, steps: list[tuple[dict[str, Any], float, float]]) -> Iterator[Measured]:
+    """Steps with their seconds, and those of their eager twins, which say how slow the host was:
+    what is asked of a mode is how much faster it makes a step."""
+    for case, period_s, eager_s in steps:
+        twin = predict_trace(retrace({**case, "mode": "eager"}), host=host)
+        yield Measured(case["name"], retrace(case), period_s, eager_s / twin.period_s)
+
+
+def counted(trace: Trace, host: Host, costs: HostCosts) -> tuple[NDArray[np.float64], float]:
+    """How often each of the costs is paid in a step, and the seconds that the host takes beside."""
+    gpu, known = find_gpu("h200"), profile()
+    found = issued(as_run(trace, gpu, "reduce-overhead", known), gpu)
+
+    def host_s(replay: ReplayCosts) -> float:
+        launches, _ = replaying(found, host, known, costs, replay)
+        return float(launches.host_s.sum() + launches.tail_s)
+
+    free = ReplayCosts(0.0, 0.0, 0.0, 0.0)
+    rest = host_s(free)
+    each = [host_s(ReplayCosts(**{**vars(free), name: 1.0})) - rest for name in _NAMES]
+    return np.array(each), rest
+
+
+def fitted(host: Host, costs: HostCosts) -> tuple[ReplayCosts, NDArray[np.float64]]:
+    """Non-negative least squares on relative errors over the recorded steps; and each step's
+    predicted over measured time, printed beside its name."""
+    steps = [*measured(host), *further(host)]
+    found = [counted(step.trace, host, costs) for step in steps]
+    counts, rest = np.array([each for each, _ in found]), np.array([r for _, r in found])
+    seconds = np.array([step.period_s / step.slower for step in steps])
+    replay, _ = nnls(counts / seconds[:, None], (seconds - rest) / seconds)
+    replay = [float(f"{value:.3g}") for value in replay]
+    ratio = (counts @ replay + rest) / seconds
+    for step, each in zip(steps, ratio, strict=True):
+        print(f"{each:5.2f} {step.slower:5.2f} {step.name}")
+    return ReplayCosts(*replay), ratio

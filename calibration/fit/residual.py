@@ -1,0 +1,93 @@
+"""Fit a curve's residual: lengths, spread and noise by the likelihood of the measured kernels.
+
+Rasmussen and Williams, "Gaussian Processes for Machine Learning" (2006), eq. 5.8 and 5.9, with
+automatic relevance determination: a coordinate that says nothing gets a great length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+
+from simulator.costs import Work
+from simulator.timing.residuals import Residual, coordinates, features
+
+Floats = NDArray[np.float64]
+
+LEAST = 8  # samples, below which a residual would be a guess
+_JUDGED = 400  # samples by which lengths are found
+_PENALTY = 0.05  # of squared logarithms of lengths: what says nothing stays long
+_MOST = 1.2  # log of a ratio beyond which a sample is another kernel than the one lowered
+
+
+def fit_residual(
+    works: Sequence[Work], hot: Sequence[float], logs: Sequence[float], units: int
+) -> Residual | None:
+    """The residual of samples `logs`, log(measured / physics); None where there are too few."""
+    if len(works) < LEAST:
+        return None
+    every = [features(work, units) for work in works]
+    names = ("hot", *sorted({name for each in every for name in each}))
+    table = coordinates(works, 0.0, names, units)
+    table[:, 0] = hot
+    used = table.std(axis=0) > 1e-6
+    names = tuple(name for name, use in zip(names, used, strict=True) if use)
+    table, values = np.round(table[:, used], 2), np.clip(np.array(logs, float), -_MOST, _MOST)
+    random = np.random.default_rng(0)
+    values = np.asarray(np.round(values, 4), np.float64)
+    judged = random.permutation(len(values))[:_JUDGED]
+    lengths, spread, noise = _most_likely(table[judged], values[judged])
+    return Residual(
+        names,
+        tuple(_digits(lengths)),
+        tuple(tuple(row) for row in table.tolist()),
+        tuple(values.tolist()),
+        *_digits(np.array([spread, noise])),
+    )
+
+
+def _digits(values: Floats) -> list[float]:
+    return [float(f"{v:.4g}") for v in values]
+
+
+def _most_likely(points: Floats, values: Floats) -> tuple[Floats, float, float]:
+    """Lengths, spread and noise of the greatest likelihood, by its gradient."""
+    count, dimensions = points.shape
+    squares = ((points[:, None] - points[None]) ** 2).transpose(2, 0, 1).reshape(dimensions, -1)
+    diagonal = slice(None, None, count + 1)
+
+    def cost(logs: Floats) -> tuple[float, Floats]:
+        inverse, spread2, noise2 = (
+            np.exp(2 * logs[:dimensions]),
+            *np.exp(2 * logs[dimensions:]).tolist(),
+        )
+        distance = np.sqrt(np.maximum(inverse @ squares, 1e-12))
+        near = spread2 * np.exp(-distance)
+        covariance = near.copy()
+        covariance[diagonal] += noise2
+        factor = cho_factor(covariance.reshape(count, count), lower=True)
+        weights = cho_solve(factor, values)
+        penalty = _PENALTY * float(logs[:dimensions] @ logs[:dimensions])
+        likelihood = 0.5 * values @ weights + np.log(np.diag(factor[0])).sum() + penalty
+        slope = (cho_solve(factor, np.eye(count)) - np.outer(weights, weights)).ravel()
+        along = -slope * near / distance
+        along[diagonal] = 0
+        gradient = np.concatenate(
+            [
+                0.5 * (squares @ along) * inverse + 2 * _PENALTY * logs[:dimensions],
+                [slope @ near, slope[diagonal].sum() * noise2],
+            ]
+        )
+        return float(likelihood), gradient
+
+    start = -1 - np.log(np.maximum(points.std(axis=0), 0.3))
+    best = minimize(
+        cost, np.concatenate([start, np.log([0.2, 0.05])]), jac=True, method="L-BFGS-B",
+        bounds=[(-7, 2)] * dimensions + [(-5, 0.5), (-4.6, 0)], options={"maxiter": 40},
+    )  # fmt: skip
+    logs = np.exp(best.x)
+    return 1 / logs[:dimensions], float(logs[-2]), float(logs[-1])

@@ -1,0 +1,228 @@
+"""Time NCCL's collectives over all GPUs of this machine, and kernels beside them.
+
+`python -m calibration.measure.collectives FILE --seconds 100` writes JSON lines: the machine, then a line
+a point. Each protocol is forced by `NCCL_PROTO` in processes of its own; "auto" leaves the choice
+to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the whole array
+of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
+
+    stream_s   back to back on a stream, per call, the slowest rank's median
+    graph_s    the same calls replayed from a CUDA graph
+    issue_s    host seconds of a call that returns before the GPU is done
+    alone_s, beside_s   (part "overlap") a kernel alone and while collectives run beside it
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import multiprocessing
+
+SIZES = [1024 * 4**i for i in range(11)]
+"""1 KiB to 1 GiB."""
+FINE = [2**i for i in range(10, 31)]
+PROTOCOLS = ("auto", "LL", "LL128", "Simple")
+BESIDE_S = 0.02
+"""How long a kernel and a collective run beside each other."""
+PORT = 29541
+Call = Callable[[], Any]
+
+
+def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
+    """A collective over random bfloat16 data of so many bytes."""
+    count = message_bytes // 2
+    whole = torch.randn(count, device="cuda", dtype=torch.bfloat16)
+    part = torch.randn(count // ranks, device="cuda", dtype=torch.bfloat16)
+    peer = rank ^ 1
+    exchange = [dist.P2POp(dist.isend, whole, peer), dist.P2POp(dist.irecv, whole.clone(), peer)]
+
+    def send_receive() -> None:
+        for work in dist.batch_isend_irecv(exchange):
+            work.wait()
+
+    def one_way() -> Any:
+        return dist.send(whole, peer) if rank % 2 == 0 else dist.recv(whole, peer)
+
+    made: dict[str, Call] = {
+        "all_reduce": lambda: dist.all_reduce(whole),
+        "all_gather": lambda: dist.all_gather_into_tensor(whole, part),
+        "reduce_scatter": lambda: dist.reduce_scatter_tensor(part, whole),
+        "all_to_all": lambda: dist.all_to_all_single(torch.empty_like(whole), whole),
+        "broadcast": lambda: dist.broadcast(whole, 0),
+        "send_receive": one_way,
+        "exchange": send_receive,
+    }
+    return made[name]
+
+
+def slowest(seconds: float) -> float:
+    """The largest of all ranks' figures."""
+    value = torch.tensor([seconds], device="cuda", dtype=torch.float64)
+    dist.all_reduce(value, op=dist.ReduceOp.MAX)
+    return float(value)
+
+
+def stream_s(call: Call, repeats: int, rounds: int = 5) -> tuple[float, float]:
+    """(GPU seconds a call back to back, host seconds to issue one), medians of rounds."""
+    each: list[float] = []
+    issued: list[float] = []
+    for _ in range(rounds):
+        torch.cuda.synchronize()
+        dist.barrier()
+        torch.cuda.synchronize()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        call()
+        begin.record()
+        at = time.perf_counter()
+        for _ in range(repeats):
+            call()
+        issued.append((time.perf_counter() - at) / repeats)
+        end.record()
+        end.synchronize()
+        each.append(begin.elapsed_time(end) * 1e-3 / repeats)
+    return slowest(median(each)), median(issued)
+
+
+def graph_s(call: Call, repeats: int) -> float:
+    """GPU seconds a call, replayed from a CUDA graph of `repeats` calls."""
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        for _ in range(repeats):
+            call()
+    graph.replay()
+    found, _ = stream_s(graph.replay, 3)
+    return found / repeats
+
+
+def points(protocol: str) -> Iterator[tuple[str, int]]:
+    """Collective and size, those that tell most first."""
+    if protocol != "auto":
+        yield from ((name, size) for name in ("all_reduce", "all_gather") for size in SIZES)
+        yield from (("reduce_scatter", size) for size in SIZES)
+        return
+    for name in ("all_reduce", "all_gather", "reduce_scatter"):
+        yield from ((name, size) for size in FINE)
+    for name in ("all_to_all", "broadcast", "send_receive", "exchange"):
+        yield from ((name, size) for size in SIZES)
+
+
+def kernels() -> dict[str, Call]:
+    """Kernels of each kind to run beside a collective."""
+    a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    small = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    long = torch.randn(2**28, device="cuda", dtype=torch.bfloat16)
+    out = torch.empty_like(long)
+    return {
+        "product/8192": lambda: a @ b,
+        "product/2048": lambda: small @ small,
+        "copy/512MiB": lambda: out.copy_(long),
+        "gelu/512MiB": lambda: torch.nn.functional.gelu(long),
+    }
+
+
+def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> None:
+    """Each kernel alone and beside a collective on another stream, and the collective likewise."""
+    side = torch.cuda.Stream()
+    for name, size in (("all_reduce", 2**28), ("all_gather", 2**28), ("reduce_scatter", 2**26)):
+        call = calls(name, size, rank, ranks)
+        collective_s, _ = stream_s(call, 10, 3)
+        for kernel, work in kernels().items():
+            one_s, _ = stream_s(work, 10, 3)
+            works, collectives = (max(1, round(BESIDE_S / s)) for s in (one_s, collective_s))
+            torch.cuda.synchronize()
+            dist.barrier()
+            torch.cuda.synchronize()
+            marks = [torch.cuda.Event(enable_timing=True) for _ in range(4)]
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                marks[0].record()
+                for _ in range(collectives):
+                    call()
+                marks[1].record()
+            marks[2].record()
+            for _ in range(works):
+                work()
+            marks[3].record()
+            torch.cuda.synchronize()
+            say({
+                "part": "overlap", "collective": name, "message_bytes": size, "kernel": kernel,
+                "collective_alone_s": collective_s, "kernel_alone_s": one_s,
+                "collectives": collectives, "kernels": works,
+                "collectives_s": slowest(marks[0].elapsed_time(marks[1]) * 1e-3),
+                "kernels_s": slowest(marks[2].elapsed_time(marks[3]) * 1e-3),
+                "kernels_end_s": slowest(marks[0].elapsed_time(marks[3]) * 1e-3),
+            })  # fmt: skip
+
+
+def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> None:
+    """A process: one GPU, one rank."""
+    if protocol != "auto":
+        os.environ["NCCL_PROTO"] = protocol
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT), NCCL_NVLS_ENABLE="0")
+    torch.cuda.set_device(rank)
+    dist.init_process_group(
+        "nccl",
+        rank=rank,
+        world_size=ranks,
+        device_id=torch.device("cuda", rank),
+        timeout=timedelta(seconds=40),
+    )
+    torch.cuda.set_stream(torch.cuda.Stream())
+
+    def say(row: dict[str, Any]) -> None:
+        if rank == 0:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+
+    for name, size in points(protocol):
+        if slowest(float(time.time() > until)):
+            break
+        row: dict[str, Any] = {"part": "collective", "protocol": protocol, "collective": name,
+                               "message_bytes": size, "ranks": ranks}  # fmt: skip
+        call = calls(name, size, rank, ranks)
+        call()
+        repeats = max(3, min(50, int(0.02 / (20e-6 + size / 100e9))))
+        row["stream_s"], row["issue_s"] = stream_s(call, repeats)
+        if protocol == "auto" and name in ("all_reduce", "all_gather", "reduce_scatter"):
+            row["graph_s"] = graph_s(call, repeats)
+        say(row)
+        del call
+    if protocol == "auto":
+        overlaps(say, rank, ranks)
+    dist.destroy_process_group()
+
+
+def main() -> None:
+    """Measure until the time is over."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--seconds", type=float, default=100.0)
+    asked = parser.parse_args()
+    until = time.time() + asked.seconds
+    ranks = torch.cuda.device_count()
+    nccl: Any = torch.cuda.nccl
+    machine = {"gpu": torch.cuda.get_device_name(), "ranks": ranks, "torch": torch.__version__,
+               "nccl": ".".join(map(str, nccl.version()))}  # fmt: skip
+    asked.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
+    for protocol in PROTOCOLS:
+        left_s = until - time.time()
+        if left_s < 8:
+            break
+        share_s = left_s * (0.6 if protocol == "auto" else 1.0)
+        multiprocessing.spawn(  # pyright: ignore
+            measure, (ranks, protocol, str(asked.file), time.time() + share_s), ranks
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""The GPU that is measured: which it is, its data sheet, who else uses it, and how it feels.
+
+Needs torch; clocks, power and other processes come from pynvml (package nvidia-ml-py), and stay
+unknown without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import simulator
+from simulator.errors import InputError
+
+PACKAGED = Path(simulator.__file__).parent / "hardware" / "gpus"
+THROTTLES = {
+    0x4: "sw_power_cap", 0x8: "hw_slowdown", 0x10: "sync_boost", 0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake_slowdown",
+}  # fmt: skip
+"""NVML's reasons for a clock below the highest, nvmlClocksEventReason*; idle (1) and a clock that
+somebody set (2, 0x100) slow nothing down by themselves."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A CUDA GPU with a data sheet: `sheet` is the id of its TOML file."""
+
+    name: str
+    sheet: str
+    compute_capability: str
+    units: int
+    memory_bytes: int
+    l2_bytes: int
+    uuid: str
+
+
+def find() -> Device:
+    """The current CUDA GPU. InputError where there is none, or none with a data sheet."""
+    if torch.version.cuda is None or not torch.cuda.is_available():
+        build = f"torch {torch.__version__}, built "
+        build += f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
+        raise InputError(
+            f"no CUDA GPU was found: {build}; expected an NVIDIA GPU with its driver and a CUDA "
+            "build of torch. Run this on a GPU machine, or time this host alone with --host-only"
+        )
+    found = torch.cuda.get_device_properties()
+    return Device(
+        name=found.name,
+        sheet=sheet(found.name, found.multi_processor_count, found.total_memory),
+        compute_capability=f"{found.major}.{found.minor}",
+        units=found.multi_processor_count,
+        memory_bytes=found.total_memory,
+        l2_bytes=found.L2_cache_size,
+        uuid=str(found.uuid),
+    )
+
+
+def sheet(name: str, units: int = 132, memory_bytes: int = 141 * 2**30) -> str:
+    """The id of the data sheet that lists this name of a GPU, as torch spells it.
+
+    Letter case counts for nothing, and '-' is '_'. InputError, with a file to begin with, where
+    no sheet lists it; `units` and `memory_bytes` go into that file.
+    """
+    wanted = _spelling(name)
+    for path in _paths():
+        try:
+            table = tomllib.loads(path.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: not TOML: {error}; correct or remove the file") from None
+        listed = [path.stem, str(table.get("name", "")), *map(str, table.get("aliases", ()))]
+        if wanted in map(_spelling, listed):
+            return path.stem
+    stem = re.sub(r"[^a-z0-9]+", "_", wanted).removeprefix("nvidia_")
+    example = (
+        f'    name = "{name}"\n'
+        f"    units = {units}                     # SMs\n"
+        f"    memory_gib = {round(memory_bytes / 2**30)}\n"
+        "    boost_mhz = 1980                # this and all below: from the data sheet\n"
+        "    bandwidth_gbytes_per_s = 4800\n"
+        "    l2_mib = 50\n"
+        "    [tensor_tflops]                 # dense, not with sparsity\n"
+        "    bf16 = 989.4\n"
+        "    [vector_tflops]\n"
+        "    fp32 = 66.9"
+    )
+    raise InputError(
+        f"{name!r} has no data sheet: expected a GPU that `ridgepoint gpus` lists under this name. "
+        f"Write {users_folder() / f'{stem}.toml'} from the vendor's figures, such as\n{example}\n"
+        f"or, if a listed GPU is the same, add {name!r} to the aliases of its file"
+    )
+
+
+def _spelling(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def users_folder() -> Path:
+    """Where a user's own data sheets lie, as `simulator.hardware.gpu` has it."""
+    if named := os.environ.get("RIDGEPOINT_GPUS"):
+        return Path(named)
+    try:
+        import platformdirs
+    except ImportError:  # a GPU machine where nothing can be installed
+        base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+        return Path(base) / "ridgepoint" / "gpus"
+    return Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus"
+
+
+def _paths() -> list[Path]:
+    return [*sorted(PACKAGED.glob("*.toml")), *sorted(users_folder().glob("*.toml"))]
+
+
+def versions() -> dict[str, str | int | None]:
+    """Versions of what runs, and the CPU's name; None for what is not there."""
+    return {
+        "torch": str(torch.__version__),
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+        "triton": _version("triton"),
+        "python": platform.python_version(),
+        "cpu": cpu(),
+        "system": platform.platform(terse=True),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return str(importlib.import_module(package).__version__)
+    except (ImportError, AttributeError):
+        return None
+
+
+def cpu() -> str:
+    """The CPU's name and how many logical cores may be used."""
+    name = platform.processor() or platform.machine()
+    listing = Path("/proc/cpuinfo")
+    if listing.is_file():
+        for line in listing.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    return f"{name}, {os.cpu_count()} logical cores"
+
+
+class Watch:
+    """Clocks, power, throttling and other processes of one GPU, through NVML.
+
+    Where pynvml is missing, or the GPU does not tell, a figure is None; this is said once.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.memory_bytes = device.memory_bytes
+        self.driver: str | None = None
+        self._said: set[str] = set()
+        self._nvml: Any = None
+        try:
+            self._nvml = importlib.import_module("pynvml")
+            self._nvml.nvmlInit()
+            uuid = device.uuid if device.uuid.startswith(("GPU-", "MIG-")) else f"GPU-{device.uuid}"
+            self._handle: Any = self._nvml.nvmlDeviceGetHandleByUUID(uuid)
+            driver = self._nvml.nvmlSystemGetDriverVersion()
+            self.driver = driver.decode() if isinstance(driver, bytes) else str(driver)
+        except ImportError:
+            self._say("pynvml is missing (pip install nvidia-ml-py): clocks, power, throttling and "
+                      "other processes stay unknown")  # fmt: skip
+            self._nvml = None
+        except Exception as error:  # NVML's errors have no common base before it is imported
+            self._say(f"NVML does not know this GPU ({error}): clocks, power, throttling and other "
+                      "processes stay unknown")  # fmt: skip
+            self._nvml = None
+
+    def _say(self, text: str, about: str = "") -> None:
+        """Warn, once for each text or subject."""
+        if (about or text) not in self._said:
+            self._said.add(about or text)
+            print(f"warning: {text}", file=sys.stderr, flush=True)
+
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        if self._nvml is None:
+            return None
+        try:
+            return getattr(self._nvml, name)(self._handle, *arguments)
+        except (AttributeError, self._nvml.NVMLError):  # not told by this GPU, driver or pynvml
+            return None
+
+    def reading(self) -> dict[str, Any]:
+        """`clock_hz` of the SMs, `memory_clock_hz`, `power_w` (as the driver averages it) and the
+        names of what throttles; call it while the GPU works. Says once what slows a GPU by heat."""
+        clock_mhz = self._ask("nvmlDeviceGetClockInfo", 1)  # NVML_CLOCK_SM
+        memory_mhz = self._ask("nvmlDeviceGetClockInfo", 2)  # NVML_CLOCK_MEM
+        power_mw = self._ask("nvmlDeviceGetPowerUsage")
+        mask = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
+        if mask is None:  # the name before 2023
+            mask = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons")
+        names = None if mask is None else throttles(mask)
+        for reason in names or ():
+            if reason not in ("sw_power_cap", "sync_boost"):
+                self._say(f"the GPU throttles ({reason}): its samples say so; cool or power it "
+                          "better and measure into another folder")  # fmt: skip
+        return {
+            "clock_hz": clock_mhz and clock_mhz * 1e6,
+            "memory_clock_hz": memory_mhz and memory_mhz * 1e6,
+            "power_w": power_mw and round(power_mw * 1e-3, 1),
+            "throttle": names,
+        }
+
+    def other_processes(self, own_bytes: int) -> float | None:
+        """The share of the GPU's memory that other compute processes hold: 0 for none, None where
+        it is not known. `own_bytes` is what this process holds. Warns once."""
+        listed = self._ask("nvmlDeviceGetComputeRunningProcesses")
+        if listed is None:
+            return None
+        processes = [(p.pid, p.usedGpuMemory) for p in listed]
+        rest = others(processes, os.getpid(), own_bytes)
+        share = round(sum(max(size or 0, 1) for _, size in rest) / self.memory_bytes, 6)
+        if rest:
+            self._say(
+                f"other processes use this GPU ({len(rest)}, with {share:.1%} of its memory): "
+                "samples are kept and marked, but may be slow; end them and measure into another "
+                "folder",
+                "others",
+            )
+        return max(share, 1e-6) if rest else 0.0
+
+
+def throttles(mask: int) -> list[str]:
+    """The names in NVML's mask of reasons."""
+    return [name for bit, name in THROTTLES.items() if mask & bit]
+
+
+def others(
+    processes: Sequence[tuple[int, int | None]], own_pid: int, own_bytes: int
+) -> list[tuple[int, int | None]]:
+    """The processes of (pid, bytes) that are not this one.
+
+    In a container NVML may list the pids outside: then the one whose memory is nearest to this
+    process's own counts as this one.
+    """
+    if own_pid in (pid for pid, _ in processes):
+        return [each for each in processes if each[0] != own_pid]
+    nearest = min(processes, key=lambda each: abs((each[1] or 0) - own_bytes), default=None)
+    return [each for each in processes if each is not nearest]

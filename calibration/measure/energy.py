@@ -1,0 +1,228 @@
+"""Measure what energy kernels and steps take on a GPU, sustained.
+
+`python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: first the machine, then
+the GPU at rest, then a line for each of `energy_cases.CASES`, as many as the time allows. After a
+pause at rest a case runs for `WARM_S`, and then for `MEASURED_S` more, over which its power is the
+slope of the driver's energy counter. No setting of the card is touched. `--dry` tries the script on
+a machine without a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from calibration.cases.case import Step
+from calibration.cases.energy import CASES, Call, EnergyCase
+from calibration.measure.device import cpu, versions
+from calibration.measure.host_index import REFERENCE
+from calibration.measure.nvml import COLUMNS, FakeMeter, Meter, Nvml, Readings, Row
+from calibration.measure.timing import period
+
+REST_S, WARM_S, MEASURED_S, FIRST_S = 0.5, 1.6, 2.0, 0.2
+AT_REST_S = 3.0
+_CHUNK_S = 0.01
+_MOST_COPIES = 1000
+_QUEUED = 4
+"""Chunks that the host may run ahead of the GPU."""
+
+
+class GpuRun:
+    """Chunks of calls on the GPU between events; `marks` are (seconds, iterations done)."""
+
+    def __init__(self, call: Call, captured: bool) -> None:
+        call()
+        torch.cuda.synchronize()
+        one_s = self._elapsed_s(call)
+        self.copies = int(np.clip(_CHUNK_S / one_s, 1, _MOST_COPIES))
+        self.how = "stream"
+        self._call = call
+        self._chunk: Call = self._calls
+        if captured:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
+                self._chunk()
+            self._chunk, self.how = graph.replay, "graph"
+            self._chunk()
+            torch.cuda.synchronize()
+
+    def _calls(self) -> None:
+        for _ in range(self.copies):  # what a call returns is freed before the next
+            self._call()
+
+    @staticmethod
+    def _elapsed_s(call: Call) -> float:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(3):
+            call()
+        end.record()
+        end.synchronize()
+        return max(begin.elapsed_time(end) * 1e-3 / 3, 1e-6)
+
+    def marks(self, seconds: float) -> list[tuple[float, int]]:
+        """Run for so long; when (by perf_counter) each chunk ended, and the iterations until it."""
+        events: list[Any] = []
+        queued: deque[Any] = deque()
+        until = time.perf_counter() + seconds
+        while not events or time.perf_counter() < until:
+            if events:
+                self._chunk()
+            event: Any = torch.cuda.Event(enable_timing=True)
+            event.record()
+            events.append(event)
+            queued.append(event)
+            if len(queued) > _QUEUED:
+                queued.popleft().synchronize()
+        events[-1].synchronize()
+        end_s = time.perf_counter()
+        before = [end_s - e.elapsed_time(events[-1]) * 1e-3 for e in events]
+        return [(at, number * self.copies) for number, at in enumerate(before)]
+
+
+class HostRun:
+    """The same on the CPU, to try the script."""
+
+    how, copies = "host", 1
+
+    def __init__(self, call: Call, captured: bool) -> None:
+        self._call = call
+
+    def marks(self, seconds: float) -> list[tuple[float, int]]:
+        found = [(time.perf_counter(), 0)]
+        while found[-1][0] < found[0][0] + seconds:
+            self._call()
+            found.append((time.perf_counter(), len(found)))
+        return found
+
+
+def per_iteration_s(marks: list[tuple[float, int]], begin_s: float, end_s: float) -> float | None:
+    """Seconds an iteration over the chunks that ended in this time; None where too few did."""
+    inside = [mark for mark in marks if begin_s <= mark[0] <= end_s]
+    if len(inside) < 2:
+        return None
+    return (inside[-1][0] - inside[0][0]) / (inside[-1][1] - inside[0][1])
+
+
+def power_w(rows: list[Row], begin_s: float, end_s: float) -> float | None:
+    """The slope of the energy counter over the readings of this time; None where it is unknown."""
+    inside = [(r[0], r[1]) for r in rows if r[0] and r[1] and begin_s <= r[0] <= end_s]
+    if len(inside) < 4:
+        return None
+    times, joules = np.array(inside, float).T
+    return float(np.polyfit(times - times[0], joules - joules[0], 1)[0])
+
+
+def series(rows: list[Row], begin_s: float) -> list[list[float | None]]:
+    """The readings, time from the beginning of the case and energy from its first reading."""
+    first_j = rows[0][1] if rows else None
+    shifted: list[list[float | None]] = []
+    for at, energy, *rest in rows:
+        joules = None if energy is None or first_j is None else round(energy - first_j, 3)
+        shifted.append([round((at or 0) - begin_s, 4), joules, *rest])
+    return shifted
+
+
+def measured(
+    case: EnergyCase, meter: Meter, device: str, shrink: int, scale: float
+) -> dict[str, Any]:
+    """The fields of a case's line. Raises what the case raises."""
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    with torch.device(device), torch.no_grad():
+        call = case.make(device, shrink)
+    run: Callable[..., Any] = GpuRun if device == "cuda" else HostRun
+    with torch.set_grad_enabled(case.step is not None):
+        loop = run(call, case.captured)
+        with Readings(meter) as readings:
+            time.sleep(REST_S * scale)
+            begin_s = time.perf_counter()
+            marks = loop.marks((WARM_S + MEASURED_S) * scale)
+    warm_s, end_s = begin_s + WARM_S * scale, marks[-1][0]
+    each_s = per_iteration_s(marks, warm_s, end_s)
+    watts = power_w(readings.rows, warm_s, end_s)
+    inside = [r for r in readings.rows if warm_s <= (r[0] or 0) <= end_s]
+    clocks = [r[3] for r in inside if r[3]]
+    return {
+        "work": case.work, "step": case.step and case.step.record(), "how": loop.how,
+        "copies": loop.copies, "iterations": marks[-1][1],
+        "first_s": per_iteration_s(marks, marks[0][0], marks[0][0] + FIRST_S * scale),
+        "sustained_s": each_s, "seconds": end_s - warm_s, "power_w": watts,
+        "joules": watts and each_s and watts * each_s,
+        "clock_hz": float(np.mean(clocks)) if clocks else None,
+        "reasons": sorted({int(r[6]) for r in inside if r[6] is not None}),
+        "chunks": [[round(at - begin_s, 4), count] for at, count in marks],
+        "series": series(readings.rows, begin_s),
+    }  # fmt: skip
+
+
+def at_rest(meter: Meter, seconds: float) -> dict[str, Any]:
+    """The GPU without work, a context open on it."""
+    with Readings(meter) as readings:
+        begin_s = time.perf_counter()
+        time.sleep(seconds)
+    watts = power_w(readings.rows, begin_s + seconds / 3, time.perf_counter())
+    return {"power_w": watts, "series": series(readings.rows, begin_s)}
+
+
+def main() -> None:
+    """Measure until the time is over; a case that fails leaves a line that says why."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--seconds", type=float, default=150.0)
+    parser.add_argument("--dry", action="store_true", help="without a GPU: tiny sizes, fake meter")
+    asked = parser.parse_args()
+    until = time.perf_counter() + asked.seconds
+    device, shrink, scale = ("cpu", 64, 0.05) if asked.dry else ("cuda", 1, 1.0)
+    meter: Meter = FakeMeter()
+    name = "none"
+    if not asked.dry:
+        torch.cuda.set_stream(torch.cuda.Stream())
+        found = torch.cuda.get_device_properties()
+        name, meter = found.name, Nvml(str(found.uuid))
+    with asked.file.open("w", encoding="utf-8") as file:
+
+        def line(row: dict[str, Any]) -> None:
+            file.write(json.dumps(row, separators=(",", ":")) + "\n")
+            file.flush()
+
+        machine = {"gpu": name, "cpu": cpu(), **versions(), **meter.limits()}
+        line({"machine": machine, "columns": COLUMNS})
+        line({"name": "rest", **at_rest(meter, AT_REST_S * scale)})
+        for case in CASES:
+            if time.perf_counter() + (REST_S + WARM_S + MEASURED_S) * scale + 1 > until:
+                break
+            began = time.perf_counter()
+            row: dict[str, Any] = {}
+            try:
+                row = measured(case, meter, device, shrink, scale)
+                if case.step:
+                    host = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
+                    row["host_reference_s"] = float(f"{host:.5g}")
+            except Exception as error:  # a case may raise anything
+                row = {"failed": f"{type(error).__name__}: {str(error)[:300]}"}
+            took = round(time.perf_counter() - began, 2)
+            line({"name": case.name, **row, "took_s": took})
+            said = row.get("failed") or (
+                f"{row['sustained_s'] or 0:.4g} s, first {row['first_s'] or 0:.4g} s, "
+                f"{row['power_w'] or 0:.0f} W, {(row['clock_hz'] or 0) * 1e-6:.0f} MHz"
+            )
+            print(f"{case.name}: {said} ({took} s)", flush=True)
+            row.clear()
+            gc.collect()
+            if device == "cuda":
+                torch.cuda.empty_cache()
+        line({"ended": "time" if time.perf_counter() + 5 > until else "all"})
+
+
+if __name__ == "__main__":
+    main()

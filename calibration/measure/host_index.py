@@ -1,0 +1,78 @@
+"""How fast this host is, by a few seconds of fixed work beside every measurement.
+
+Hosts of one kind differ by far more than GPUs of one kind do, so each measuring process says how
+long its own host took over the same steps. On the GPU they are micro-networks ruled by their host;
+on the CPU the same ones over tensors of 256 numbers, where Python and the dispatcher take nearly
+all of the time and nothing is launched. The latter run without a GPU, and so tell a host apart
+from the one beside a measured GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from statistics import median
+from typing import Any, Literal
+
+import torch
+
+from calibration.cases.case import Case, Step
+from calibration.measure.timing import period
+from simulator.errors import InputError
+
+ON_GPU = ("views", "adds", "scales", "linears", "norms", "identities", "pythoncalls")
+ON_CPU = (
+    "views", "transposes", "adds", "addsinplace", "scales", "products", "linears", "norms",
+    "softmaxes", "sums", "identities", "pythoncalls",
+)  # fmt: skip
+REFERENCE = Case("linears", "fp32", "inference", 4)
+"""On the CPU it says how fast the host is just now, between other measurements."""
+ON_CPU_MARK = "@cpu"
+"""Ends the names of cases that run on the CPU."""
+
+CASE_S = 0.25
+"""Seconds a case: 19 of them take about 5."""
+
+
+def _cases(device: Literal["cuda", "cpu"]) -> dict[str, Case]:
+    """Cases by the name under which they are stored; those on the GPU as the recordings name
+    them, those on the CPU marked."""
+    names = ON_GPU if device == "cuda" else ON_CPU
+    cases = [Case(name, "fp32", "inference", 4) for name in names]
+    return {case.name + ("" if device == "cuda" else ON_CPU_MARK): case for case in cases}
+
+
+def suite(gpu: bool, timed: Callable[..., Any] = period) -> dict[str, float]:
+    """Seconds a step by case: on CPU tensors, and with `gpu` on CUDA ones too."""
+    devices: tuple[Literal["cuda", "cpu"], ...] = ("cuda", "cpu") if gpu else ("cpu",)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # waking others takes longer than 256 numbers do
+    try:
+        return {name: s for device in devices for name, s in _timed(device, timed)}
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _timed(
+    device: Literal["cuda", "cpu"], timed: Callable[..., Any]
+) -> Iterator[tuple[str, float]]:
+    for name, case in _cases(device).items():
+        step = Step(case, device)
+        for _ in range(3):
+            step()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        seconds = timed(step, CASE_S, device=device).median_s
+        yield name, float(f"{seconds:.5g}")
+
+
+def index(measured: Mapping[str, float], reference: Mapping[str, float]) -> float:
+    """How many times as long this host takes as the reference: the median ratio over the cases
+    that both have, those with a GPU where there are such. InputError where they share none."""
+    shared = [name for name in reference if name in measured]
+    shared = [name for name in shared if not name.endswith(ON_CPU_MARK)] or shared
+    if not shared:
+        raise InputError(
+            f"no host case in common: {', '.join(measured) or 'none'} came, expected some of "
+            f"{', '.join(reference) or 'none'}; measure both hosts with this version"
+        )
+    return median(measured[name] / reference[name] for name in shared)

@@ -1,0 +1,272 @@
+"""Run the sweeps: in what order, against drift, within a time, and what is said meanwhile."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TextIO, get_args
+
+import torch
+
+from calibration.measure.kernels import Kernel
+from calibration.measure.log import Log
+from calibration.sweeps.registry import OPERATIONS, Kind, Operation, Point
+from simulator.errors import InputError, RidgepointError
+
+PACKAGES: dict[str, str] = {
+    "library": "calibration.sweeps", "cuda": "calibration.cuda", "triton": "calibration.fused",
+    "generated": "calibration.generated",
+}  # fmt: skip
+BLOCK = 20
+"""Points between two looks at the reference."""
+
+DRIFT = 0.02
+"""The relative change of the reference above which a block is measured again."""
+
+QUICK_POINTS = 600
+
+
+def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
+    """Register the points of a kind, or of all but generated kernels, which take minutes to
+    compile, and return their operations; what cannot be imported is said and left out. InputError
+    where that leaves nothing."""
+    for each, package in PACKAGES.items():
+        if each == "generated" and kind != "generated":
+            continue
+        try:
+            importlib.import_module(package)
+        except ImportError as error:
+            say(f"{each} points are left out: {error}")
+    every = [each for each in get_args(Kind) if each != "generated"]
+    kinds = {"triton": ("triton", "chain"), None: every}.get(kind, (kind,))
+    found = [each for each in OPERATIONS.values() if each.kind in kinds]
+    if not found:
+        raise InputError(
+            f"there is nothing to measure: expected {kind or 'library, cuda or triton'} points, "
+            "none could be imported; install what is missing (said above), or ask for another "
+            "--kind"
+        )
+    return found
+
+
+def planned(
+    operations: Iterable[Operation], quick: bool = False, only: str = "", seed: int = 0
+) -> list[Point]:
+    """Points in the order in which they are measured: one of each operation, then all operations
+    at an even pace, so that every prefix covers them all. `only` is a regular expression on the
+    point's name; `quick` thins each sweep evenly. The same arguments give the same order."""
+    try:
+        pattern = re.compile(only)
+    except re.error as error:
+        raise InputError(
+            f"--only {only!r}: not a regular expression ({error}); expected one on a point's name, "
+            "such as 'softmax.*bf16'"
+        ) from None
+    found = list(operations)
+    most = max(2, QUICK_POINTS // max(len(found), 1))
+    chance = random.Random(seed)
+    keyed: list[tuple[float, Point]] = []
+    for each in found:
+        points = list(each.quick(most) if quick else each.points)
+        chance.shuffle(points)
+        points = [point for point in points if pattern.search(point.name)]
+        for i, point in enumerate(points):
+            place = (i + chance.random()) / len(points)
+            keyed.append((place - 1 if i == 0 else place, point))
+    if not keyed:
+        raise InputError(
+            f"--only {only!r} leaves no point of {sum(len(each.points) for each in found)}: "
+            f"expected a part of a name such as {found[0].points[0].name!r}; change it"
+        )
+    return [point for _, point in sorted(keyed, key=lambda pair: pair[0])]
+
+
+class Bench(Protocol):
+    """What times points. `time` and `hold` keep a point's call until its kernels are read."""
+
+    def time(self, point: Point) -> dict[str, Any]: ...
+    def hold(self, point: Point) -> None: ...
+    def full(self) -> bool: ...
+    def kernels(self) -> list[tuple[Point, list[Kernel] | str]]: ...
+    def reference(self) -> dict[str, float]: ...
+    def works(self) -> bool: ...
+
+
+class Progress:
+    """Done, total and time left. Rewrites its line on a terminal; elsewhere a line each 10 s."""
+
+    def __init__(
+        self, total: int, until_s: float, clock: Callable[[], float] = time.perf_counter,
+        out: TextIO | None = None,
+    ) -> None:  # fmt: skip
+        self.total, self.until_s, self.clock = total, until_s, clock
+        self.done = self.failures = 0
+        self._began_s = clock()
+        self._said_s = float("-inf")
+        self.out = out or sys.stderr
+
+    @property
+    def eta_s(self) -> float:
+        """Seconds until all is done at the pace so far, or until the time is over."""
+        now_s = self.clock()
+        pace_s = (now_s - self._began_s) / self.done if self.done else 0.1
+        return max(0.0, min(pace_s * (self.total - self.done), self.until_s - now_s))
+
+    def line(self, name: str) -> str:
+        """Such as `120/600 points, 2 failed, 1 min 5 s left: softmax(…)`."""
+        failed = f", {self.failures} failed" if self.failures else ""
+        return f"{self.done}/{self.total} points{failed}, {spoken(self.eta_s)} left: {name}"
+
+    def show(self, name: str) -> None:
+        now_s = self.clock()
+        terminal = self.out.isatty()
+        if now_s - self._said_s < (0.1 if terminal else 10.0):
+            return
+        self._said_s = now_s
+        text = self.line(name)
+        self.out.write(f"\r\033[K{text[:79]}" if terminal else f"{text}\n")
+        self.out.flush()
+
+    def end(self) -> None:
+        if self.out.isatty():
+            self.out.write("\r\033[K")
+            self.out.flush()
+
+
+def spoken(seconds: float) -> str:
+    """A time to wait, such as `4 min 10 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class Sweep:
+    """Measures points into a log, block by block.
+
+    After each block the reference is timed again. Where it moved by more than 2% the block is
+    measured a second time, and marked `drifted` where the reference after that agrees with neither
+    of the two before.
+    """
+
+    def __init__(
+        self, log: Log, bench: Bench, progress: Progress, wall: Callable[[], float] = time.time
+    ) -> None:
+        self.log, self.bench, self.progress, self.wall = log, bench, progress, wall
+        self.process = len(log.found.processes) - 1
+        self._reserve_s = 8.0  # the last profiler session; the first is the slowest
+
+    def run(self, points: Sequence[Point]) -> bool:
+        """Measure what the log lacks; False where the time was over before the end."""
+        before = self._reference()
+        block: list[Point] = []
+        complete = True
+        for point in points:
+            if self.progress.clock() + self._reserve_s > self.progress.until_s:
+                complete = False
+                break
+            self.progress.show(point.name)
+            if self._one(point):
+                block.append(point)
+            self.progress.done += 1
+            if self.bench.full():
+                self._read_kernels()
+            if len(block) == BLOCK:
+                before = self._close(block, before)
+                block = []
+        if block:
+            self._close(block, before)
+        self._read_kernels()
+        self.progress.end()
+        return complete
+
+    def _one(self, point: Point) -> bool:
+        """Time a point, or hold it where its kernels alone are missing; was it timed?
+
+        Out of memory, the held operands are let go and it is tried once more.
+        """
+        timed_before = "warm" in self.log.found.samples.get(point.name, {})
+        attempt = self._hold if timed_before else self._time
+        failure, full = attempt(point)
+        if full:
+            self._read_kernels()
+            failure, _ = attempt(point)
+        if failure:
+            lost = {"kernels": [], "kernels_failed": failure} if timed_before else {}
+            self._write(point, lost or {"failed": failure})
+            self.progress.failures += 1
+            self._go_on(point, failure)
+        return not (failure or timed_before)
+
+    def _time(self, point: Point) -> tuple[str, bool]:
+        """Why a point could not be timed ("" if it was), and whether memory was too small."""
+        try:
+            sample = self.bench.time(point)
+        except Exception as error:  # a sweep's call may raise anything
+            return said(error), isinstance(error, torch.OutOfMemoryError)
+        self._write(point, sample)
+        return "", False
+
+    def _hold(self, point: Point) -> tuple[str, bool]:
+        try:
+            self.bench.hold(point)
+        except Exception as error:
+            return said(error), isinstance(error, torch.OutOfMemoryError)
+        return "", False
+
+    def _go_on(self, point: Point, failure: str) -> None:
+        if not self.bench.works():
+            raise RidgepointError(
+                f"{point.name} left CUDA unusable in this process ({failure}): it is marked as "
+                "failed and all samples are kept; run the same command again to go on"
+            )
+
+    def _write(self, point: Point, what: dict[str, Any]) -> None:
+        about = {"operation": point.operation, "params": point.params}
+        row = {"point": about, **what, "process": self.process, "at_s": round(self.wall(), 1)}
+        self.log.write(row)
+
+    def _reference(self) -> dict[str, float]:
+        found = self.bench.reference()
+        self.log.write({"reference": {**found, "process": self.process}})
+        return found
+
+    def _close(self, block: Sequence[Point], before: dict[str, float]) -> dict[str, float]:
+        """The reference after a block, the block measured again where it had moved."""
+        after = self._reference()
+        if moved(before, after) <= DRIFT:
+            return after
+        for point in block:
+            failure, _ = self._time(point)
+            if failure:  # the first time stands, and is marked if the reference moves again
+                self._go_on(point, failure)
+            if self.bench.full():
+                self._read_kernels()
+        again = self._reference()
+        if min(moved(before, again), moved(after, again)) > DRIFT:
+            for point in block:
+                self._write(point, {"drifted": True})
+        return again
+
+    def _read_kernels(self) -> None:
+        began_s = self.progress.clock()
+        for point, found in self.bench.kernels():
+            if isinstance(found, str):
+                self._write(point, {"kernels": [], "kernels_failed": found})
+                self._go_on(point, found)
+            else:
+                self._write(point, {"kernels": found})
+        self._reserve_s = 2.0 + 1.5 * (self.progress.clock() - began_s)
+
+
+def said(error: Exception) -> str:
+    """An error in one line, such as `OutOfMemoryError: CUDA out of memory. …`."""
+    first = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first[:300]}"
+
+
+def moved(before: dict[str, float], after: dict[str, float]) -> float:
+    """The largest relative change of a reference's times."""
+    return max(abs(after[name] / before[name] - 1) for name in before)

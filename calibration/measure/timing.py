@@ -1,0 +1,248 @@
+"""The only stopwatch: every time in a measurement file was taken here.
+
+`period` and `latency` time whole steps by the host's clock. `replayed` times one call on the GPU
+alone, by events around replays of a CUDA graph. `kernels` reads each kernel of many calls from one
+profiler session, with the operands in L2 (warm) and out of it (cold).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from calibration.measure.kernels import Kernel, kernels_of
+
+Call = Callable[[], object]
+STEADY = 0.03
+"""The relative interquartile range at which samples are enough."""
+
+_RUN_S = 5e-4
+"""What lies between two events: long against their resolution (0.5 µs) and a replay's start."""
+
+_MOST_COPIES = 200
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds: the median of the samples and their interquartile range over it."""
+
+    median_s: float
+    relative_iqr: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Replayed(Timing):
+    """Seconds a call, from replays of a graph of it or, where it can't be captured, a stream."""
+
+    how: Literal["graph", "stream"]
+
+
+def _summary(samples_s: list[float]) -> Timing:
+    low, mid, high = np.percentile(samples_s, [25, 50, 75])
+    return Timing(float(mid), float((high - low) / mid), len(samples_s))
+
+
+def period(
+    step: Call, budget_s: float = 1.0, blocks: int = 7, device: Literal["cuda", "cpu"] = "cuda"
+) -> Timing:
+    """A step back to back: blocks of steps, synchronised only at the end of each block."""
+    wait: Call = torch.cuda.synchronize if device == "cuda" else int
+    step()
+    wait()
+    began = time.perf_counter()
+    step()
+    wait()
+    one_s = time.perf_counter() - began
+    steps = int(np.clip(budget_s / blocks / one_s, 3, 300))
+    samples: list[float] = []
+    for _ in range(blocks):
+        wait()
+        began = time.perf_counter()
+        for _ in range(steps):
+            step()
+        wait()
+        samples.append((time.perf_counter() - began) / steps)
+    return _summary(samples)
+
+
+def latency(step: Call, budget_s: float = 0.5) -> Timing:
+    """One step alone: from an idle GPU until the GPU is idle again."""
+    samples: list[float] = []
+    until = time.perf_counter() + budget_s
+    while len(samples) < 5 or (time.perf_counter() < until and len(samples) < 200):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        step()
+        torch.cuda.synchronize()
+        samples.append(time.perf_counter() - began)
+    return _summary(samples)
+
+
+def replayed(call: Call, budget_s: float = 0.06, during: Call | None = None) -> Replayed:
+    """A call on the GPU, its operands as the call before left them, without the host.
+
+    Runs on torch's current stream, which must not be the default one if graphs are to be made:
+    a backward pass runs where its forward pass ran. `during` is called once while the GPU works,
+    to read its clocks. Raises what the call raises.
+    """
+    call()  # autotuning, compilation, workspaces
+    captured = _graph(call) if _asynchronous(call) else None
+    if captured is None:
+        copies = int(np.clip(_RUN_S / _elapsed_s(call, 1), 1, _MOST_COPIES))
+        found = _sampled(lambda: [call() for _ in range(copies)], copies, budget_s, during)
+    else:
+        graph, copies = captured
+        found = _sampled(graph.replay, copies, budget_s, during)
+    how = "stream" if captured is None else "graph"
+    return Replayed(found.median_s, found.relative_iqr, found.samples, how)
+
+
+def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
+    """A graph whose replay takes long enough to be timed, and how many calls are in it."""
+    copies = int(np.clip(_RUN_S / _elapsed_s(call, 3), 1, 50))
+    graph = _captured(call, copies)
+    if graph is None:
+        return None
+    one_s = _elapsed_s(graph.replay, 2) / copies
+    needed = int(np.clip(_RUN_S / one_s, 1, _MOST_COPIES))
+    if needed > 2 * copies and (longer := _captured(call, needed)):
+        return longer, needed  # the host had slowed the first estimate
+    return graph, copies
+
+
+def _sampled(run: Call, copies: int, budget_s: float, during: Call | None) -> Timing:
+    """Rounds of runs between events, until they are steady or the time is over."""
+    a_round = int(np.clip(budget_s / 4 / max(_elapsed_s(run, 1), 1e-6), 1, 5))
+    samples: list[float] = []
+    until = time.perf_counter() + budget_s
+    while True:
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(a_round + 1)]
+        events[0].record()
+        for event in events[1:]:
+            run()
+            event.record()
+        if during is not None:
+            during()
+            during = None
+        events[-1].synchronize()
+        samples += [a.elapsed_time(b) * 1e-3 / copies for a, b in pairwise(events)]
+        found = _summary(samples)
+        if len(samples) >= 10 and found.relative_iqr <= STEADY:
+            return found
+        if len(samples) >= 3 and time.perf_counter() > until:
+            return found
+
+
+def _elapsed_s(run: Call, times: int) -> float:
+    """Seconds a run, host and gaps included: good enough to choose a count by."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(times):
+        run()
+    end.record()
+    end.synchronize()
+    return max(begin.elapsed_time(end) * 1e-3 / times, 1e-7)
+
+
+def _asynchronous(call: Call) -> bool:
+    """Does the call never wait for the GPU? One that does breaks a capture."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls the mode a prototype
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            call()
+            return True
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError:
+            return False
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+
+def _captured(call: Call, copies: int) -> torch.cuda.CUDAGraph | None:
+    """A graph of so many calls in a row; None where capturing failed.
+
+    Unlike `torch.cuda.graph` this keeps the allocator's cache and collects no garbage, which
+    would take longer than the timing.
+    """
+    if torch.cuda.current_stream() == torch.cuda.default_stream():
+        return None
+    torch.cuda.synchronize()
+    graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
+    try:
+        graph.capture_begin(pool=pool)
+        try:
+            for _ in range(copies):
+                call()
+        finally:
+            graph.capture_end()
+        graph.replay()
+        torch.cuda.synchronize()
+        return graph
+    except torch.OutOfMemoryError:
+        mend(pool)
+        raise
+    except RuntimeError:
+        mend(pool)
+        return None
+
+
+def mend(pool: Any) -> None:
+    """After a failed capture the allocator still holds its pool open, and the generator believes
+    that it is being captured; a small capture that ends well sets the generator right."""
+    with contextlib.suppress(RuntimeError):
+        torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)
+    with contextlib.suppress(RuntimeError):
+        torch.cuda.synchronize()
+    ones = torch.ones(1, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    graph.capture_begin()
+    ones.add_(1)
+    graph.capture_end()
+
+
+def kernels(calls: Sequence[Call], runs: Sequence[int]) -> list[list[Kernel]]:
+    """The kernels of each call in launch order, from one profiler session over all of them.
+
+    calls  already run once, so that nothing compiles here
+    runs   how often each is run warm, and again cold
+
+    Warm: back to back. Cold: after a kernel that reads and writes as much as L2 holds, four times
+    over. It leaves lines to be written back beside clean ones, as a network's kernels do: on an
+    H200 a 16 MB copy takes 8.5 µs after reading alone, 10.1 µs after writing alone. It lies outside
+    the ranges by which kernels are assigned.
+    """
+    l2_bytes = torch.cuda.get_device_properties().L2_cache_size
+    read, written = torch.randn(2, 2 * l2_bytes // 4, device="cuda")
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        for point, (call, times) in enumerate(zip(calls, runs, strict=True)):
+            for _ in range(times):  # one pass leaves L2 only partly with the operands
+                call()
+            for run in range(times):
+                with record_function(f"point{point}.warm{run}"):
+                    call()
+            for run in range(times):
+                torch.neg(read, out=written)
+                with record_function(f"point{point}.cold{run}"):
+                    call()
+        torch.cuda.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
+    return kernels_of(events, len(calls))

@@ -1,0 +1,182 @@
+"""What fusing a chain gains: predicted from the chain alone, against the fused Triton kernel.
+
+A fused kernel is one launch that moves the chain's outer bytes and does all its instructions. Its
+curve is fitted to the points that are not held out; nothing in it knows which kernel it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from calibration.fused import VARIANTS, Traffic
+from calibration.measure.log import read
+from calibration.outcome import Outcome
+from calibration.record.library_samples import Swept, kept, lowered
+from calibration.record.read import MEASUREMENTS
+from calibration.record.samples import L2_REACH, Sample, dirty
+from calibration.sweeps import OPERATIONS, Point
+from simulator.costs import Work, works
+from simulator.costs.softmaxes import divided
+from simulator.fusion.dataflow import dataflow
+from simulator.fusion.kinds import kind
+from simulator.fusion.lowering.arithmetic import arithmetic
+from simulator.fusion.lowering.contraction import contracted
+from simulator.fusion.scheduling import by_hand
+from simulator.fusion.scheduling.work import dims
+from simulator.hardware.gpu import GPU
+from simulator.records import Trace
+from simulator.timing.profile import Profile
+from simulator.timing.roofline import roofs
+from simulator.tracing import trace_call
+
+_LOGS = ("fused.jsonl.gz", "samples.jsonl.gz")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A fused kernel, as one work, and the chain that it replaces."""
+
+    variant: str
+    point: Point
+    work: Work
+    hot: float
+    seconds: float
+    chain: Swept
+    chain_s: float
+
+
+def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_bytes: float) -> Work:
+    """A chain as one launch: what it must move, and every instruction of it. `operands` are what it
+    reads and, last, its result. L2 finds what was used up to `reach_bytes` before: a smaller
+    operand than the result comes from DRAM each time that it is read again where more lies
+    between."""
+    ops = [op.signature for op in chain.ops if kind(op.signature) != "none"]
+    reducing = [op for op in ops if kind(op) == "reduction"]
+    every = [work for op in reducing for work in works(op) or ()]
+    rows = max((work.dims.get("rows", 0) for work in every), default=0)
+    elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
+    cols = elements // rows if rows else 0
+    loaded = sum(each.elements != rows for each in operands)  # a number a row counts for nothing
+    flow = dataflow(chain)
+    makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
+    less = sum(
+        contracted(chain, flow, i, lambda v: makers.get(v, -1)) for i in range(len(chain.ops))
+    )
+    computed = sum(arithmetic(op, by_hand=True)[1] for op in ops) - less
+    slots = by_hand.slots(computed, loaded, elements, rows, cols)
+    how = "reduction" if reducing else "pointwise"
+    found = dims(how, slots, rows, cols, elements, len(operands))
+    moved, again = traffic.moved_bytes, 0
+    for each in operands:
+        if each.passes > 1 and moved / each.passes > reach_bytes:
+            moved += each.nbytes * (each.passes - 1)
+        elif each.nbytes > by_hand.IN_L1:
+            again += each.nbytes * (each.passes - 1)
+    found |= {**by_hand.cut(slots, elements, rows, cols, by_hand.sums(ops)), "again": again / moved}
+    return Work("fused", traffic.flops, moved, instructions=slots, dims=found)
+
+
+def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
+    """Every measured point of the variants that are no matrix products; of those that were measured
+    again the first time."""
+    logs = [path] if path else [MEASUREMENTS / gpu.id / name for name in _LOGS]
+    measured = {name: row for log in logs for name, row in read(log).samples.items()}
+    for name, variant in VARIANTS.items():
+        if variant.matrix:
+            continue
+        for point in OPERATIONS[variant.fused_operation].points:
+            other = Point(variant.unfused_operation, point.params)
+            one, many = measured.get(point.name, {}), measured.get(other.name, {})
+            if not (one.get("kernels") and many.get("kernels")):
+                continue
+            trace = trace_call(other.make)
+            chain = hiding(lowered(other, trace, many, gpu), variant.zeros(**point.params))
+            reach = L2_REACH * (gpu.l2_bytes or 0)
+            work = fused(trace, variant.traffic(**point.params), external(trace), reach)
+            yield Gain(
+                name, point, work, kept((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
+                sum(s for _, s, _ in one["kernels"]), chain,
+                sum(s for _, s, _ in many["kernels"]),
+            )  # fmt: skip
+
+
+def hiding(chain: Swept, zeros: int) -> Swept:
+    """A chain whose softmax makes so many zeros, which no trace shows."""
+    launches = [
+        (divided(work, zeros), hot, cold) if work.family == "softmax" else (work, hot, cold)
+        for work, hot, cold in chain.launches
+    ]
+    return replace(chain, launches=launches)
+
+
+class Operand(NamedTuple):
+    """Something that a kernel reads or writes: a storage, and how often all of it is passed."""
+
+    elements: int
+    nbytes: int
+    passes: int = 1
+
+
+def external(trace: Trace) -> list[Operand]:
+    """What a call was given, and its result."""
+    found: dict[int, Operand] = {}
+    for op in trace.ops:
+        result = op.outputs[0].shape if kind(op.signature) != "none" else ()
+        for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
+            each = Operand(tensor.numel, tensor.nbytes, passes(tensor.shape, result))
+            found[storage] = max(found.get(storage, each), each)
+    given = [each for s, each in found.items() if trace.storages[s].born < 0]
+    out = trace.ops[-1].outputs[0]
+    return [*given, Operand(out.numel, out.nbytes)]
+
+
+def passes(shape: Sequence[int], result: Sequence[int]) -> int:
+    """How often a loop over the result passes an operand that is broadcast to it, from its begin to
+    its end: once for each place along the axes outside of its own."""
+    lead = len(result) - len(shape)
+    own = next((d for d, size in enumerate(shape) if size > 1), len(shape))
+    return prod(result[: lead + own]) if lead >= 0 else 1
+
+
+def in_place(trace: Trace) -> int:
+    """Bytes of what a call was given and writes: they are moved twice, but lie in L2 once."""
+    written = {
+        storage: tensor.nbytes
+        for op in trace.ops if kind(op.signature) != "none"
+        for storage, tensor in zip(op.storages[len(op.inputs) :], op.outputs, strict=True)
+        if trace.storages[storage].born < 0
+    }  # fmt: skip
+    return sum(written.values())
+
+
+def samples(found: Iterable[Gain]) -> list[Sample]:
+    """The fused kernels that the fit may see."""
+    return [
+        Sample(g.work, g.hot, g.seconds, dirty([g.work])) for g in found if not g.point.held_out
+    ]
+
+
+def outcomes(found: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]:
+    """Predicted over measured gain of the points that are held out."""
+    return [
+        Outcome(
+            g.point.name, "fused Triton kernels", "gain over the chain", _ratio(g, gpu, learned)
+        )
+        for g in found
+        if g.point.held_out
+    ]
+
+
+def _ratio(g: Gain, gpu: GPU, learned: Profile) -> float:
+    works = [g.work, *(work for work, _, _ in g.chain.launches)]
+    hot = np.array([g.hot, *(share for _, share, _ in g.chain.launches)])
+    filled = np.array([dirty([g.work]), *[dirty(works[1:])] * len(g.chain.launches)])
+    compute, held, fixed = roofs(works, gpu, learned).parts(hot, filled)
+    predicted = np.maximum(compute, held) + fixed
+    return float(predicted[1:].sum() / predicted[0]) / (g.chain_s / g.seconds)

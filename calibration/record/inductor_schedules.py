@@ -1,0 +1,135 @@
+"""What the real Inductor makes of the catalogue: `python -m calibration.record.inductor_schedules` asks
+its scheduler, without a GPU, for each case that is not yet stored for the torch that is installed,
+and keeps launches, buffers and origins as they came.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import torch
+
+from calibration.record.read import MEASUREMENTS
+from simulator.inductor.exact import question_of, scheduled
+from simulator.inductor.refusal import RefusalError
+from simulator.inductor.schedule import Schedule
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+
+FOLDER = MEASUREMENTS / "inductor"
+LAYERS = 3
+"""Of networks that repeat one: the first, one between two, and the last."""
+_LEFT_OUT = ("llama3-8b", "llama3-70b", "bert-large", "gpt2-xl", "vit-l16", "mixtral")
+"""Prefixes of names: what differs from a smaller entry in its sizes alone."""
+_FEW = ("mlp-tiny", "bert-base", "gpt2", "vit-b16", "resnet18")
+_SMALL = {"mlp-tiny": 64, "mlp-wide": 64, "dlrm": 256, "chain": 1, "convnet-tiny": 64}
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One step of a catalogue network."""
+
+    network: str
+    dtype: str
+    training: bool
+    batch: int
+    seq: int | None
+    sizes: dict[str, int]
+
+    @property
+    def scenario(self) -> Scenario:
+        return Scenario(
+            self.network, gpu="h200", batch=self.batch, seq=self.seq, dtype=self.dtype,
+            training=self.training, optimizer="none" if self.training else None, sizes=self.sizes,
+        )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        phase = "training" if self.training else "inference"
+        return f"{self.network}/{self.dtype}/{phase}"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A case with its schedule, or the reason why there is none."""
+
+    case: Case
+    schedule: Schedule | None
+    refused: str = ""
+
+
+def cases() -> Iterator[Case]:
+    """Inference and training in bf16, inference in fp32; a few networks in autocast and fp16, in
+    which most are compiled as in bf16."""
+    for training, dtype, names in (
+        (False, "bf16", tuple(CATALOGUE)), (True, "bf16", tuple(CATALOGUE)),
+        (True, "autocast", _FEW), (False, "fp16", _FEW), (False, "fp32", tuple(CATALOGUE)),
+    ):  # fmt: skip
+        for name in names:
+            entry = CATALOGUE[name]
+            if _left_out(name) or (training and not entry.trains):
+                continue
+            if name == "unet" and (training or dtype != "bf16"):
+                continue  # minutes each
+            sequence = entry.seq_unit == "tokens" and entry.seq is not None
+            batch = _SMALL.get(name, 2 if sequence else 8)
+            sizes = {"layers": LAYERS} if entry.sizes.get("layers", 0) > LAYERS else {}
+            yield Case(name, dtype, training, batch, 256 if sequence else None, sizes)
+
+
+def _left_out(name: str) -> bool:
+    return any(name == each or name.startswith(f"{each}-") for each in _LEFT_OUT) and (
+        name != "mixtral-small"
+    )
+
+
+def file_of(version: str) -> Path:
+    """Where the schedules of a version of torch are."""
+    return FOLDER / f"torch-{version.split('+')[0]}.jsonl.gz"
+
+
+def rows(path: Path) -> list[Row]:
+    """What is stored, in order; nothing where there is no file."""
+    if not path.exists():
+        return []
+    with gzip.open(path) as lines:
+        return [msgspec.json.decode(line, type=Row) for line in lines]
+
+
+def main() -> None:
+    """Ask for what is missing, one at a time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pattern", nargs="?", default="", help="part of a case's name to ask again")
+    pattern = parser.parse_args().pattern
+    path = file_of(torch.__version__)
+    path.parent.mkdir(exist_ok=True)
+    found = {row.case.name: row for row in rows(path)}
+    for case in cases():
+        if case.name in found and not (pattern and pattern in case.name):
+            continue
+        began = time.perf_counter()
+        found[case.name] = row = _asked(case)
+        said = row.refused or f"{len(row.schedule.launches) if row.schedule else 0} launches"
+        print(f"{case.name:40} {time.perf_counter() - began:6.1f} s  {said}", flush=True)
+        _write(path, list(found.values()))
+
+
+def _asked(case: Case) -> Row:
+    try:
+        return Row(case, scheduled(question_of(setting(case.scenario)), lambda _: None))
+    except RefusalError as refusal:
+        return Row(case, None, str(refusal))
+
+
+def _write(path: Path, found: list[Row]) -> None:
+    with gzip.GzipFile(path, "wb", mtime=0) as out:
+        for row in found:
+            out.write(msgspec.json.encode(row) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The sweep of the libraries' kernels, read back: each point's launches beside their seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from calibration.measure.log import Row, read
+from calibration.record.read import MEASUREMENTS
+from calibration.record.samples import Launched, Sample, dirty, match, merged
+from calibration.sweeps import Point, points
+from simulator.costs import Work
+from simulator.hardware.gpu import GPU
+from simulator.records import Trace
+from simulator.tracing import trace_call
+from simulator.whatif.edits.tensor_float import TensorFloat
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One call as it was lowered and as it was measured.
+
+    `launches` are (work, share of its bytes in L2 warm, and cold), `kernels` (name, seconds warm,
+    and cold), all in launch order.
+    """
+
+    point: Point
+    launches: list[tuple[Work, float, float]]
+    kernels: list[tuple[str, float, float]]
+
+    def samples(self) -> Iterator[Sample]:
+        """Its launches as samples, warm and cold: after a flush, which leaves L2 full of what it
+        wrote."""
+        works = [work for work, _, _ in self.launches]
+        own = dirty(works)
+        warm = {id(work): share for work, share, _ in self.launches}
+        cold = {id(work): share for work, _, share in self.launches}
+        for work, seconds in match(works, [(name, s) for name, s, _ in self.kernels]):
+            yield Sample(work, warm[id(work)], seconds, own)
+        for work, seconds in match(works, [(name, s) for name, _, s in self.kernels]):
+            yield Sample(work, cold[id(work)], seconds, 1.0)
+
+
+def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:
+    """Every measured point of a library's call, traced again; only those held out, or not."""
+    measured = read(path or MEASUREMENTS / gpu.id / "samples.jsonl.gz").samples
+    for point in points("library"):
+        sample = measured.get(point.name)
+        if held_out in (None, point.held_out) and sample and sample.get("kernels"):
+            yield lowered(point, trace_call(point.make), sample, gpu)
+
+
+def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
+    """A point's launches beside its kernels. Operands that fit together are in L2 when a call is
+    repeated; after a flush only what the call itself wrote is."""
+    if point.params.get("dtype") == "tf32":  # `allow_tf32`, which a trace does not show
+        trace = TensorFloat("**")(trace)
+    launched = Launched(trace, gpu)
+    found = [(launched.hot(i), launched.works(i)) for i in range(len(trace.ops))]
+    touched = sum(work.bytes for _, works in found for work in works)
+    share = kept(min(_operands(trace), touched) / (gpu.l2_bytes or 1))
+    launches: list[tuple[Work, float, float]] = []
+    for cold, works in found:
+        warm = round(cold + (1 - cold) * share, 2)
+        launches += [(replace(work), warm, cold) for work in works]  # each its own record
+    kernels = [
+        (name, warm, warm if cold is None else cold) for name, warm, cold in sample["kernels"]
+    ]
+    return Swept(point, launches, kernels)
+
+
+def _operands(trace: Trace) -> int:
+    """Bytes of the distinct tensors of a call; what is written in place counts once."""
+    size: dict[int, int] = {}
+    for op in trace.ops:
+        for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
+            size[storage] = max(size.get(storage, 0), tensor.nbytes)
+    return sum(size.values())
+
+
+def kept(share: float) -> float:
+    """How much of what a call touches L2 still has when it is repeated at once, where that is so
+    many times L2: all up to 0.8, nothing from 1.3 on, as measured on an H200."""
+    return min(1.0, max(0.0, (1.3 - share) / 0.5))
+
+
+def samples(found: Iterable[Swept]) -> list[Sample]:
+    """What the fit may see: all but the points that are held out."""
+    return merged(s for each in found if not each.point.held_out for s in each.samples())

@@ -1,0 +1,70 @@
+"""The whole steps that were timed, as one small file for the explorer to lay over predictions.
+
+`python -m calibration.record.measured_steps` writes `simulator/measured/<gpu>.json` from the recordings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from calibration.measure.host_index import index
+from calibration.record.read import MEASUREMENTS, host_index, recordings, timed
+from simulator.hardware.host import host as find_host
+from simulator.measured.steps import FOLDER, MeasuredStep
+
+RECORDED = ("recordings", "validation")
+TIMED = ("batches", "compiled", "compiled_validation")  # compiled_blind had a host half as fast
+FITTED = ("recordings",)
+"""Suites that fits have seen; the others were held out from every one."""
+
+
+def steps(gpu: str) -> Iterator[MeasuredStep]:
+    """Every step of a GPU that was timed, those of graphs too."""
+    for suite in RECORDED:
+        slower = index(host_index(suite, gpu), find_host().reference)
+        for found in recordings(suite, gpu):
+            yield _step(found.case, found.period_s, found.gpu_busy_s, suite, slower)
+            if found.graph and "period" in found.graph:
+                case = {**found.case, "mode": "cuda_graph"}
+                yield _step(case, found.graph["period"]["median_s"], None, suite, slower)
+    for suite in TIMED:
+        if (MEASUREMENTS / gpu / f"{suite}.jsonl.gz").is_file():
+            for step in timed(suite, gpu):
+                slower = index(step.host_index, find_host().reference)
+                yield _step(step.case, step.period_s, step.gpu_busy_s, suite, slower)
+
+
+def _step(case: dict[str, Any], period_s: float, busy_s: float | None, suite: str,
+          slower: float) -> MeasuredStep:  # fmt: skip
+    return MeasuredStep(
+        network=case["network"], dtype=case["precision"], training=case["phase"] != "inference",
+        optimizer=case["optimizer"], mode=case["mode"], batch=case["batch"],
+        seq=case["seq"] or None, sizes=case["sizes"], period_s=float(f"{period_s:.5g}"),
+        gpu_busy_s=None if busy_s is None else float(f"{busy_s:.5g}"),
+        fitted=suite in FITTED, host_times=float(f"{slower:.4g}"),
+    )  # fmt: skip
+
+
+def text(gpu: str) -> str:
+    """The file of a GPU: one step a line."""
+    lines = [json.dumps(msgspec.to_builtins(step), sort_keys=True) for step in steps(gpu)]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def main() -> None:
+    """Write the file of every GPU that was measured."""
+    for folder in sorted(MEASUREMENTS.iterdir()):
+        if (folder / "recordings.jsonl.gz").is_file():
+            path: Path = FOLDER / f"{folder.name}.json"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text(folder.name), "utf-8")
+            print(path)
+
+
+if __name__ == "__main__":
+    main()

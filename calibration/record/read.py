@@ -1,0 +1,114 @@
+"""Recordings from a real GPU, read back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+MEASUREMENTS = Path(__file__).parents[1] / "measurements"
+
+
+class RecordedOp(msgspec.Struct, frozen=True):
+    """One dispatched op: tensors as (shape, dtype, stride, device), kernels as (name, seconds)."""
+
+    name: str
+    inputs: list[list[Any]]
+    outputs: list[list[Any]]
+    kernels: list[tuple[str, float]]
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """One case as a real GPU ran it. Times in seconds, memory in bytes."""
+
+    case: dict[str, Any]
+    ops: list[RecordedOp]
+    period_s: float
+    period_iqr: float
+    latency_s: float
+    gpu_busy_s: float
+    kernel_count: int
+    before_bytes: int
+    peak_bytes: int
+    graph: dict[str, Any] | None
+
+    @property
+    def name(self) -> str:
+        return self.case["name"]
+
+
+class Timed(msgspec.Struct, frozen=True):
+    """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` the
+    period of its eager twin in the same process, of a compiled step. `host_index` is what the fixed
+    host suite took in that process; `rounds` are (fixed host work, compiled, eager), in seconds."""
+
+    case: dict[str, Any]
+    period_s: float
+    latency_s: float
+    gpu_busy_s: float
+    kernel_count: int
+    peak_bytes: int
+    launches: list[tuple[str, int]]
+    host_index: dict[str, float]
+    eager_s: float | None = None
+    rounds: list[tuple[float, float, float]] = []
+
+    @property
+    def name(self) -> str:
+        return self.case["name"]
+
+
+def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
+    """Every case of a suite that was timed without its ops."""
+    host: dict[str, float] = {}
+    with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            host = row.get("host_index", host)  # each process says so before its cases
+            if "period" in row:
+                yield Timed(
+                    row["case"], row["period"]["median_s"], row["latency"]["median_s"],
+                    row["gpu_busy_s"], row["kernels"], row["peak_bytes"], row.get("launches", []),
+                    host, row["eager"]["period"]["median_s"] if "eager" in row else None,
+                    row.get("rounds", []),
+                )  # fmt: skip
+
+
+def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Recording]:
+    """Every recorded case of a suite on a GPU, in the order in which it was recorded."""
+    with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
+        for line in lines:
+            row = json.loads(line)
+            if "ops" in row:
+                yield _recording(row)
+
+
+def host_index(suite: str, gpu: str = "h200_sxm") -> dict[str, float]:
+    """What the fixed host suite took in the process that recorded a suite."""
+    with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
+        return json.loads(next(lines))["host_index"]
+
+
+def _recording(row: dict[str, Any]) -> Recording:
+    names, signatures = row["kernel_names"], row["signatures"]
+    ops: list[RecordedOp] = []
+    for index, *launched in row["ops"]:
+        pairs = zip(launched[::2], launched[1::2], strict=True)
+        kernels = [(names[name], duration_ns * 1e-9) for name, duration_ns in pairs]
+        name, inputs, outputs = signatures[index]
+        ops.append(RecordedOp(name, inputs, outputs, kernels))
+    return Recording(
+        case=row["case"],
+        ops=ops,
+        period_s=row["period"]["median_s"],
+        period_iqr=row["period"]["relative_iqr"],
+        latency_s=row["latency"]["median_s"],
+        gpu_busy_s=row["gpu_busy_s"],
+        kernel_count=row["kernels"],
+        before_bytes=row["before_bytes"],
+        peak_bytes=row["peak_bytes"],
+        graph=row.get("graph"),
+    )

@@ -1,0 +1,210 @@
+"""What is fitted: launches as measured, each with its work and where its operands lay."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from calibration.record.convolution_samples import cases
+from calibration.record.read import Recording
+from simulator.costs import Work
+from simulator.hardware.gpu import GPU
+from simulator.lowering import launches, lower
+from simulator.records import Trace
+from simulator.schedule.l2_reuse import accesses
+
+Pair = tuple[Recording, Trace]
+
+_MAIN = {"gemm", "gemv", "conv", "attention"}
+_BESIDE = re.compile(r"splitKreduce|lementWise|lemWise|at::native(?!.*conv_depthwise)")
+"""Kernels that a library launches beside its algorithm's own."""
+
+L2_REACH = 0.6
+"""Share of L2 within which data written before is still found; of 0.3 to 1.0 it fits best."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One launch as measured: its work, the share of its bytes in L2, its seconds, and how full L2
+    was of what others had written."""
+
+    work: Work
+    hot: float
+    seconds: float
+    dirty: float = 0.0
+
+
+def merged(found: Iterable[Sample]) -> list[Sample]:
+    """The same work where L2 was alike is one sample, its median."""
+    seconds: dict[tuple[bytes, float, float], list[float]] = {}
+    works: dict[bytes, Work] = {}
+    for sample in found:
+        text = msgspec.json.encode(sample.work)
+        works[text] = sample.work
+        dirty = sample.dirty if sample.hot < 1 else 0.0  # what is in L2 evicts nothing
+        seconds.setdefault((text, sample.hot, dirty), []).append(sample.seconds)
+    return [
+        Sample(works[text], hot, float(np.median(seconds[text, hot, dirty])), dirty)
+        for text, hot, dirty in sorted(seconds)
+    ]
+
+
+def dirty(works: Iterable[Work]) -> float:
+    """How full L2 is of written lines where these run time and again, in tenths."""
+    every = list(works)
+    written, moved = sum(w.write_bytes for w in every), sum(w.bytes for w in every)
+    return round(min(1.0, 2 * written / max(moved, 1)), 1)
+
+
+def recorded(pairs: Iterable[Pair], gpu: GPU) -> list[Sample]:
+    """The launches of recorded networks."""
+    found: list[Sample] = []
+    for recording, trace in pairs:
+        launched = Launched(trace, gpu)
+        for index, op in enumerate(recording.ops):
+            share = launched.hot(index)
+            matched = match(launched.works(index), op.kernels)
+            found += [Sample(w, share, s, launched.dirty) for w, s in matched]
+    return merged(found)
+
+
+class Launched:
+    """A trace as a GPU is asked to run it: the works of each op and where its operands lie."""
+
+    def __init__(self, trace: Trace, gpu: GPU) -> None:
+        lowered = lower(trace, gpu)
+        launching = np.zeros(len(trace.ops), np.bool_)
+        launching[lowered.op_of] = True
+        self._hot = accesses(trace, launching).hot_share((gpu.l2_bytes or 0) * L2_REACH)
+        self.dirty = dirty(lowered.works[work] for work in lowered.work_of.tolist())
+        self._works: dict[int, list[Work]] = {}
+        for work, op in zip(lowered.work_of.tolist(), lowered.op_of.tolist(), strict=True):
+            self._works.setdefault(op, []).append(lowered.works[work])
+
+    def works(self, op: int) -> list[Work]:
+        """The launches of the op at this place."""
+        return self._works.get(op, [])
+
+    def hot(self, op: int) -> float:
+        """The share of its bytes that L2 serves, in hundredths."""
+        return round(float(self._hot[op]), 2)
+
+
+_NAMES = {
+    "layout": ("nchwToNhwc", "nchwToFoldedNhwc"),
+    "layout back": ("nhwcToNchw", "foldedNhwcToNchw"),
+    "padding": ("AddPadding", "SliceC", "tensorTransform", "convertTensor", "FoldedNhwc"),
+    "fill": ("Memset", "FillFunctor", "init_device_workspace", "scalePackedTensor",
+             "precompute_indices"),
+    "sum": ("splitKreduce", "reduction::", "reduce_wgrad", "_nhwc_reduce"),
+    "cell": ("elemWiseRNNcell", "elementWise_bp1"),
+    "bias": ("elementWise_bp2",),
+    "rnn": ("RNN_blockPersist",),
+}  # fmt: skip
+"""What tells a helping kernel around a convolution or a recurrence, by its role."""
+
+
+_Roles = dict[str, tuple[list[Work], list[tuple[str, float]]]]
+
+
+def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[tuple[Work, float]]:
+    """Each work with the seconds of its kernel.
+
+    A library may order its conversions and fills otherwise than they are lowered: they are told
+    by name, and among alike the one of more instructions takes longer. Around a convolution or a
+    recurrence each role is matched where it has as many kernels as works; what a single
+    convolution's helpers take beyond those lowered is its own. ATen's own kernels come in order.
+    Else the one work of the library's own algorithm has all the seconds but those of the shortest
+    kernels, one for each other work; without such a work nothing is matched.
+    """
+    by_role = _by_role(works, kernels)
+    if all(len(some) == len(timed) for some, timed in by_role.values()):
+        return [pair for role in by_role.items() for pair in _paired(*role)]
+    if any(work.family in ("conv", "rnn") or _role(work) == "cell" for work in works):
+        return _role_by_role(by_role)
+    if len(works) == len(kernels) and not any(work.family in _MAIN for work in works):
+        return [(work, seconds) for work, (_, seconds) in zip(works, kernels, strict=True)]
+    return _main_only(works, [seconds for _, seconds in kernels])
+
+
+def _by_role(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> _Roles:
+    found: _Roles = {}
+    for work in works:
+        found.setdefault(_role(work), ([], []))[0].append(work)
+    for name, seconds in kernels:
+        found.setdefault(_kind(name), ([], []))[1].append((name, seconds))
+    return found
+
+
+def _paired(
+    role: str, pair: tuple[list[Work], list[tuple[str, float]]]
+) -> list[tuple[Work, float]]:
+    some, timed = pair
+    if role in ("layout", "layout back", "padding", "fill", "sum"):
+        some = sorted(some, key=lambda work: (work.instructions, work.bytes))
+        timed = sorted(timed, key=lambda kernel: kernel[1])
+    return [
+        (work, seconds)
+        for work, (name, seconds) in zip(some, timed, strict=True)
+        if not (work.family in _MAIN and _BESIDE.search(name))
+    ]
+
+
+def _role_by_role(by_role: _Roles) -> list[tuple[Work, float]]:
+    found: list[tuple[Work, float]] = []
+    beyond = 0.0
+    for role, (some, timed) in by_role.items():
+        if len(some) == len(timed):
+            found += _paired(role, (some, timed))
+        elif role != "other" and len(timed) > len(some):
+            beyond += sum(sorted(seconds for _, seconds in timed)[: len(timed) - len(some)])
+    convs = [i for i, (work, _) in enumerate(found) if work.family == "conv"]
+    if len(convs) == 1:
+        work, seconds = found[convs[0]]
+        found[convs[0]] = (work, seconds + beyond)
+    return found
+
+
+def _main_only(works: Sequence[Work], seconds: Sequence[float]) -> list[tuple[Work, float]]:
+    main = [work for work in works if work.family in _MAIN]
+    if len(main) != 1 or not seconds:
+        return []
+    rest = min(len(works), len(seconds)) - 1
+    return [(main[0], sum(sorted(seconds, reverse=True)[: len(seconds) - rest]))]
+
+
+def _kind(kernel: str) -> str:
+    named = (role for role, parts in _NAMES.items() if any(part in kernel for part in parts))
+    return next(named, "other")
+
+
+def _role(work: Work) -> str:
+    d = work.dims
+    if work.family == "layout":
+        return "layout back" if d["back"] else "layout"
+    if work.family in ("fill", "padding", "rnn"):
+        return work.family
+    if d.get("variant") == "cell":
+        return "cell"
+    if work.family == "reduction" and d.get("variant") == "recurrent":
+        return "bias"
+    parts = d.get("variant") == "parts" or "outer" in d  # of a convolution, of a product
+    return "sum" if work.family == "reduction" and parts else "other"
+
+
+def convolutions(gpu: GPU) -> list[Sample]:
+    """Convolutions of the sweep, their main kernels alone. Operands that fit were in L2, since
+    each case had run before."""
+    reach = (gpu.l2_bytes or 0) * L2_REACH
+    found: list[Sample] = []
+    for signature, kernels in cases():
+        found += [
+            Sample(work, float(work.bytes < reach), each, dirty([work]))
+            for work, each in match(launches(signature, gpu) or (), kernels)
+            if work.family == "conv"
+        ]
+    return found

@@ -1,0 +1,181 @@
+"""The fast partition against the real Inductor's schedules, network by network:
+`python -m calibration.validate.inductor_agreement [PATTERN]` prints kernels of both, the share of ops that
+lie in the same launch, and the ratio of the bytes that cross the launches' borders; with `--differ`
+also the launches that differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from calibration.record.inductor_schedules import FOLDER, Case, Row, file_of, rows
+from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.fusion.scheduling.partition import fused
+from simulator.inductor.exact_trace import exact_trace
+from simulator.inductor.schedule import Schedule
+from simulator.records import Op, Trace
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import traced
+from simulator.timing.profile import learned
+
+Ops = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One compiler's launches: the ops of the eager trace that each computes, and their kernels."""
+
+    ops: list[Ops]
+    launches: list[Op]
+
+    @property
+    def generated(self) -> int:
+        return sum(each.name.startswith("fused.") for each in self.launches)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(op.signature.read_bytes + op.signature.write_bytes for op in self.launches)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """`real` and `rules` of one case, which launch of the rules is which real one, how many of the
+    `ops` that both name lie in the same launch, and the eager trace."""
+
+    case: Case
+    real: Side
+    rules: Side
+    pairs: dict[int, int]
+    same: int
+    ops: int
+    origin: Trace
+
+    @property
+    def share(self) -> float:
+        return self.same / max(self.ops, 1)
+
+    @property
+    def bytes_ratio(self) -> float:
+        return self.rules.nbytes / self.real.nbytes
+
+
+def agreement(case: Case, schedule: Schedule) -> Agreement:
+    """Both compilers on one case."""
+    found = setting(case.scenario)
+    origin = traced(found)
+    exact, fast = exact_trace(schedule, origin), fused(origin, found.gpu, profile=learned("h200"))
+    real, rules = map(_side, (exact, fast))
+    pairs = matched(real.ops, rules.ops)
+    both = frozenset().union(*real.ops) & frozenset().union(*rules.ops)
+    same = frozenset().union(*(real.ops[a] & rules.ops[b] for a, b in pairs.items()))
+    return Agreement(case, real, rules, pairs, len(same), len(both), origin)
+
+
+def _side(found: Fused) -> Side:
+    """Without the copies that ATen makes of convolutions' gradients, within the call or once the
+    compiled code has returned: they are in no schedule."""
+    launches = [
+        (frozenset(op for node in group.nodes for op in node.ops), launch)
+        for group, launch in zip(found.groups, found.trace.ops, strict=False)
+        if not (group.library and group.nodes[0].call and launch.name == "aten.clone.default")
+    ]
+    return Side([ops for ops, _ in launches], [launch for _, launch in launches])
+
+
+def matched(real: Sequence[Ops], rules: Sequence[Ops]) -> dict[int, int]:
+    """Which launch stands for which: pairs that share most ops of all theirs first, each launch in
+    one pair. An op lies in the same launch where a pair has it on both sides."""
+    of_op: dict[int, list[int]] = {}
+    for b, ops in enumerate(rules):
+        for op in ops:
+            of_op.setdefault(op, []).append(b)
+    candidates: list[tuple[float, int, int]] = []
+    for a, ops in enumerate(real):
+        for b, common in Counter(b for op in ops for b in of_op.get(op, ())).items():
+            candidates.append((-common / len(ops | rules[b]), a, b))
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, a, b in sorted(candidates):
+        if a not in pairs and b not in taken:
+            pairs[a] = b
+            taken.add(b)
+    return pairs
+
+
+def differences(found: Agreement) -> list[str]:
+    """Launches of one side without the other, and pairs whose ops or bytes differ."""
+    said: list[str] = []
+    taken = set(found.pairs.values())
+    both = frozenset().union(*found.real.ops) & frozenset().union(*found.rules.ops)
+    for a, ops in enumerate(found.real.ops):
+        b = found.pairs.get(a)
+        if b is None:
+            said.append(f"  real {a} only: {_told(found, ops)} {_bytes(found.real.launches[a])}")
+            continue
+        more, less = (ops - found.rules.ops[b]) & both, (found.rules.ops[b] - ops) & both
+        sizes = _bytes(found.real.launches[a]), _bytes(found.rules.launches[b])
+        if more or less or sizes[0] != sizes[1]:
+            both_have = _told(found, ops & found.rules.ops[b])
+            apart = f"+[{_told(found, more)}] -[{_told(found, less)}]"
+            said.append(f"  real {a} rules {b}: {both_have} {apart} {sizes[0]} | {sizes[1]}")
+    for b, ops in enumerate(found.rules.ops):
+        if b not in taken:
+            said.append(f"  rules {b} only: {_told(found, ops)} {_bytes(found.rules.launches[b])}")
+    return said
+
+
+def _told(found: Agreement, ops: Ops) -> str:
+    return " ".join(
+        f"{op}:{found.origin.ops[op].name.split('.')[1]}" for op in sorted(ops)
+    )  # fmt: skip
+
+
+def _bytes(op: Op) -> str:
+    reads = "+".join(str(t.nbytes) for t in op.inputs)
+    return f"{reads} → {'+'.join(str(t.nbytes) for t in op.outputs)}"
+
+
+def line(found: Agreement) -> str:
+    """One case as a line of the report."""
+    real, rules = found.real, found.rules
+    return (
+        f"{found.case.name:36} launches {len(real.ops):4} {len(rules.ops):4}  "
+        f"generated {real.generated:4} {rules.generated:4}  "
+        f"same launch {found.share:6.1%} of {found.ops:5}  bytes {found.bytes_ratio:5.3f}"
+    )
+
+
+def stored() -> list[Row]:
+    """The schedules of the torch that is installed; of the newest one stored where it has none."""
+    own = file_of(torch.__version__)
+    return rows(own if own.exists() else max(FOLDER.glob("torch-*.jsonl.gz")))
+
+
+def main() -> None:
+    """Print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pattern", nargs="?", default="", help="part of a case's name")
+    parser.add_argument("--differ", action="store_true", help="print the launches that differ")
+    asked = parser.parse_args()
+    same = ops = 0
+    for row in stored():
+        if asked.pattern not in row.case.name:
+            continue
+        if row.schedule is None:
+            print(f"{row.case.name:36} not compiled: {row.refused}")
+            continue
+        found = agreement(row.case, row.schedule)
+        same, ops = same + found.same, ops + found.ops
+        print(line(found))
+        if asked.differ:
+            print("\n".join(differences(found)))
+    print(f"{same / max(ops, 1):.1%} of {ops} ops lie in the same launch")
+
+
+if __name__ == "__main__":
+    main()

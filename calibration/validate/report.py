@@ -1,0 +1,242 @@
+"""Predicted against measured, on steps and calls that were never fitted.
+
+`python -m calibration.validate.report` prints a line for each case and the summary that the README
+shows; `--readme` puts that there, `--json FILE` writes every outcome.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from calibration.cases.case import COMPILED_OPTIMIZER, TORCH_MODES
+from calibration.measure.host_index import ON_CPU_MARK, REFERENCE, index
+from calibration.outcome import Outcome, Summary, summarised, summary, table
+from calibration.record.library_samples import Swept, swept
+from calibration.record.read import Recording, host_index, recordings, timed
+from calibration.record.samples import Pair
+from calibration.validate import batch_sweeps, crossing, single_ops
+from calibration.validate.trace_fidelity import retrace
+from simulator import predict_trace
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
+from simulator.records import Trace
+from simulator.schedule.memory import memory
+from simulator.timing.profile import profile
+from simulator.whatif.edits.compiled_update import CompiledUpdate
+
+README = Path(__file__).parents[2] / "README.md"
+HOST_BOUND = 1.25
+"""Period over GPU-busy time from which a step counts as ruled by its host."""
+
+_BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
+
+
+def host_of(suite: str) -> Host:
+    """The calibrated host as fast as the one that recorded a suite was."""
+    host = find_host()
+    return host.slower(index(host_index(suite), host.reference))
+
+
+def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
+    """Every figure of a recorded case."""
+    eager = predict_trace(traced, host=host)
+    group = f"{recording.case['phase']}, eager"
+    low, high = eager.interval_s
+    period = eager.period_s / recording.period_s
+    covered = low <= recording.period_s <= high
+
+    def outcome(figure: str, ratio: float) -> Outcome:
+        return Outcome(recording.name, group, figure, ratio)
+
+    found = [
+        Outcome(recording.name, group, "period", period, covered, measured_s=recording.period_s),
+        outcome("latency", eager.latency_s / recording.latency_s),
+        outcome("GPU busy", eager.gpu_busy_s / recording.gpu_busy_s),
+        outcome("kernels", eager.kernel_count / recording.kernel_count),
+        outcome("peak memory", _peak_ratio(recording, traced)),
+    ]
+    if recording.period_s > HOST_BOUND * recording.gpu_busy_s:
+        spread = recording.period_iqr
+        found.append(
+            Outcome(recording.name, "overhead-bound, eager", "period", period, covered, spread)
+        )
+    if recording.graph and "period" in recording.graph:
+        graph = predict_trace(traced, mode="cuda_graph")
+        measured = recording.graph["period"]["median_s"]
+        low, high = graph.interval_s
+        ratio, inside = graph.period_s / measured, low <= measured <= high
+        name = "inference, CUDA graph"
+        found.append(Outcome(recording.name, name, "period", ratio, inside, measured_s=measured))
+    return found
+
+
+def _peak_ratio(recording: Recording, traced: Trace) -> float:
+    """Predicted peak over what the step holds before it begins plus the growth that was measured:
+    the process held other cases' leftovers and workspaces too."""
+    standing = sum(
+        -(-s.nbytes // 512) * 512
+        for s in traced.storages
+        if s.device == "cuda" and s.role in ("weight", "buffer", "input", "optimizer")
+    )
+    grown = recording.peak_bytes - recording.before_bytes
+    return memory(traced).peak_bytes / (standing + grown)
+
+
+def compiled(suite: str = "compiled_validation") -> list[Outcome]:
+    """Every figure of every step that was timed in a mode of `torch.compile`, and its speed-up over
+    the eager twin that was timed beside it."""
+    found: list[Outcome] = []
+    for step in timed(suite):
+        traced = retrace(step.case)
+        mode = TORCH_MODES[step.case["mode"]] or "compiled"
+        whole = (step.case["optimizer"] or "").endswith(COMPILED_OPTIMIZER)
+        updated = CompiledUpdate()(traced) if whole else traced
+        host = find_host().slower(index(step.host_index, find_host().reference))
+        p = predict_trace(updated, mode=mode, host=host)
+        low, high = p.interval_s
+        group = f"{step.case['phase']}, {mode}"
+        period = p.period_s / step.period_s
+        found += [
+            Outcome(step.name, group, "period", period, low <= step.period_s <= high,
+                    measured_s=step.period_s),
+            Outcome(step.name, group, "latency", p.latency_s / step.latency_s),
+            Outcome(step.name, group, "GPU busy", p.gpu_busy_s / step.gpu_busy_s),
+            Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
+        ]  # fmt: skip
+        if step.eager_s is not None:
+            gain = predict_trace(traced, host=host).period_s / p.period_s
+            ratio = gain / (step.eager_s / step.period_s)
+            found.append(Outcome(step.name, group, "speed-up", ratio))
+    return found
+
+
+def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
+    """The period and the speed-up of steps that were timed by turns, in mode "compiled" and eager,
+    on a busy host: each round against the prediction for a host as fast as it was in that round,
+    the median of the rounds."""
+    host = find_host()
+    reference_s = host.reference[REFERENCE.name + ON_CPU_MARK]
+    found: list[Outcome] = []
+    for step in timed(suite):
+        traced = retrace(step.case)
+        ratios: list[tuple[float, float]] = []
+        for work_s, compiled_s, eager_s in step.rounds:
+            then = host.slower(work_s / reference_s)
+            p = predict_trace(traced, mode="compiled", host=then).period_s
+            gain = predict_trace(traced, host=then).period_s / p
+            ratios.append((p / compiled_s, gain / (eager_s / compiled_s)))
+        period, gain = np.median(ratios, axis=0).tolist()
+        group = f"{step.case['phase']}, compiled, by turns"
+        found += [
+            Outcome(step.name, group, "period", period),
+            Outcome(step.name, group, "speed-up", gain),
+        ]
+    return found
+
+
+def validate(pairs: Sequence[Pair], suite: str = "validation") -> list[Outcome]:
+    """Every figure of every case of a suite."""
+    host = host_of(suite)
+    return [o for recording, traced in pairs for o in outcomes(recording, traced, host)]
+
+
+def crossed(pairs: Sequence[Pair], ops: Sequence[Swept]) -> list[Outcome]:
+    """The H100 by the H200's profile and by its own, the H200 by that of the H100 alone: `pairs`
+    are the H200's steps, `ops` its held-out calls."""
+    h100, h200 = find_gpu("h100"), find_gpu("h200")
+    known = {recording.name: trace for recording, trace in pairs}
+    steps = [(r, known[r.name]) for r in recordings("validation", h100.id)]
+    called = list(swept(h100, held_out=True))
+    found: list[Outcome] = []
+    for learned in (profile("h200"), profile("h100")):
+        found += crossing.networks(steps, h100, learned)
+        found += crossing.calls(called, h100, learned)
+    other = crossing.alone(h100)
+    return [
+        *found, *crossing.networks(pairs, h200, other), *crossing.calls(ops, h200, other),
+    ]  # fmt: skip
+
+
+def interval(found: Sequence[Outcome]) -> tuple[float, float]:
+    """The 10th and 90th percentile of measured over predicted period."""
+    ratios = [1 / o.ratio for o in found if o.figure == "period"]
+    low, high = np.quantile(ratios, [0.1, 0.9])
+    return float(f"{low:.3f}"), float(f"{high:.3f}")
+
+
+def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summary]:
+    """The rows of the table: whole steps by group and figure, and single calls together."""
+    found = summary(steps)
+    for group in dict.fromkeys(o.group for o in calls):
+        found.append(summarised(group, "GPU time", [o for o in calls if o.group == group]))
+    return sorted(found, key=lambda s: not s.group.startswith("single"))
+
+
+def put(readme: str, lines: str) -> str:
+    """The README with these lines between its accuracy marks."""
+    before, _, rest = readme.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"
+
+
+def sweep_report(found: Iterable[batch_sweeps.Sweep]) -> str:
+    """Where each sweep leaves the overhead regime, and how often the regimes agree."""
+    lines: list[str] = []
+    agreed: list[bool] = []
+    factors: list[float] = []
+    for sweep in found:
+        measured, predicted = sweep.crossings
+        agreed += sweep.agreement
+        if measured and predicted:
+            factors.append(max(measured / predicted, predicted / measured))
+        ends = " / ".join("none" if end is None else f"{end:.1f}" for end in (measured, predicted))
+        lines.append(f"{sweep.name:42} leaves overhead at batch {ends} (measured / predicted)")
+    lines.append(
+        f"regimes agree in {np.mean(agreed):.1%} of {len(agreed)} doublings; the batch that leaves "
+        f"overhead is off by a factor of {np.median(factors):.2f} in the median, "
+        f"{max(factors):.2f} at most ({len(factors)} sweeps)"
+    )
+    return "\n".join(lines)
+
+
+def calls(found: Iterable[Swept]) -> list[Outcome]:
+    """Outcomes of the held-out calls."""
+    return single_ops.outcomes(found, find_gpu("h200"), profile())
+
+
+def main() -> None:
+    """Print every case, then the table; with --readme put the table into the README."""
+    parser = argparse.ArgumentParser(prog="validate", description=__doc__)
+    parser.add_argument("--readme", action="store_true", help="put the table into the README")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
+    options = parser.parse_args()
+    pairs = [(recording, retrace(recording.case)) for recording in recordings("validation")]
+    steps = validate(pairs)
+    reach = interval(steps)
+    called = list(swept(find_gpu("h200"), held_out=True))
+    steps += [*compiled(), *by_turns(), *crossed(pairs, called)]
+    ops = calls(called)
+    lines = table(summaries(steps, ops))
+    if options.readme:
+        README.write_text(put(README.read_text(), lines))
+    if options.json:
+        rows = [asdict(o) for o in (*steps, *ops)]
+        options.json.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n")
+    for o in steps:
+        print(f"{o.ratio:6.2f}  {o.figure:11}  {o.group:22}  {o.case}")
+    for each in summary(ops):
+        print("  ".join((*each.cells()[:6],)))
+    print(sweep_report(batch_sweeps.sweeps(host_of("batches"))))
+    print(lines)
+    print("interval of measured over predicted period:", reach)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Single calls that no fit has seen: predicted against measured, warm and cold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from calibration.outcome import Outcome
+from calibration.record.library_samples import Swept
+from calibration.record.samples import dirty
+from simulator.hardware.gpu import GPU
+from simulator.timing.profile import Profile
+from simulator.timing.roofline import roofs
+
+
+def outcomes(found: Iterable[Swept], gpu: GPU, learned: Profile) -> list[Outcome]:
+    """GPU seconds of each held-out call, all its kernels together, over the measured ones."""
+    rows: list[Outcome] = []
+    for each in found:
+        if not each.point.held_out:
+            continue
+        flops = sum(work.flops for work, _, _ in each.launches)
+        moved = sum(work.bytes for work, _, _ in each.launches)
+        for column, (state, ratio) in enumerate(ratios(each, gpu, learned).items(), start=1):
+            took = sum(float(kernel[column]) for kernel in each.kernels)
+            group, kind = f"single ops, {state}", each.point.operation
+            rows.append(Outcome(each.point.name, group, kind, ratio, None, 0.0, took, flops, moved))
+    return rows
+
+
+def ratios(each: Swept, gpu: GPU, learned: Profile) -> dict[str, float]:
+    """Predicted over measured seconds of a call, with its operands in L2 and without."""
+    works = [work for work, _, _ in each.launches]
+    table = roofs(works, gpu, learned)
+    found: dict[str, float] = {}
+    for column, state in ((1, "warm"), (2, "cold")):
+        hot = np.array([launch[column] for launch in each.launches], float)
+        compute, held, fixed = table.parts(hot, dirty(works) if state == "warm" else 1.0)
+        predicted = float(np.sum(np.maximum(compute, held) + fixed))
+        found[state] = predicted / sum(float(kernel[column]) for kernel in each.kernels)
+    return found

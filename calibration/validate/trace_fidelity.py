@@ -1,0 +1,143 @@
+"""Is the trace made without a GPU what the GPU was asked to do? A report by case.
+
+`python -m calibration.validate.trace_fidelity [PATTERN]` retraces the recorded cases and compares the ops in
+order (overload, shapes, dtypes) and the kernels they lower to, and names what differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+import torch
+
+from calibration.cases.case import COMPILED_OPTIMIZER, Case, Step
+from calibration.record.read import Recording, recordings
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.lowering import launches
+from simulator.records import Trace
+from simulator.tracing import trace
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """`matched` of `ops` recorded ops stand in the trace in order; `differing` names the rest."""
+
+    name: str
+    ops: int
+    matched: int
+    kernels: int
+    lowered: int
+    differing: Counter[str]
+    kernel_differences: Counter[str]
+
+    @property
+    def share(self) -> float:
+        return self.matched / max(self.ops, 1)
+
+
+def retrace(case: dict[str, Any]) -> Trace:
+    """Trace a recorded case on tensors without memory."""
+    known = {key: value for key, value in case.items() if key not in ("name", "mode")}
+    step = Step(Case(**known), "meta")
+    autocast = {torch.bfloat16: "bf16", torch.float16: "fp16", None: None}[step.autocast]
+    return trace(
+        step.module,
+        step.inputs,
+        phase=case["phase"],
+        optimizer=case["optimizer"] and case["optimizer"].removesuffix(COMPILED_OPTIMIZER),
+        autocast=autocast,
+    )
+
+
+def compare(recording: Recording, traced: Trace, data_dependent: bool = False) -> Fidelity:
+    """Match recorded ops and traced ones in order; sizes are ignored where data decides them."""
+    seen = [_row(op.name, op.inputs, op.outputs, data_dependent) for op in recording.ops]
+    made = [
+        _row(op.name, _plain(op.inputs), _plain(op.outputs), data_dependent) for op in traced.ops
+    ]
+    matcher = SequenceMatcher(None, seen, made, autojunk=False)
+    differing: Counter[str] = Counter()
+    differences: Counter[str] = Counter()
+    matched = 0
+    card = find_gpu("h200")
+    counts = [len(launches(op.signature, card) or ()) for op in traced.ops]
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            matched += b - a
+            for i, j in zip(range(a, b), range(c, d), strict=True):
+                if len(recording.ops[i].kernels) != counts[j]:
+                    op = recording.ops[i]
+                    shapes = "×".join(str(t[0]) for t in op.inputs[:3])
+                    differences[
+                        f"{op.name} {shapes} {op.inputs[0][1] if op.inputs else ''}: "
+                        f"{len(op.kernels)} recorded, {counts[j]} lowered"
+                    ] += 1
+            continue
+        for i in range(a, b):
+            differing[f"only recorded: {_text(seen[i])}"] += 1
+        for j in range(c, d):
+            differing[f"only traced:   {_text(made[j])}"] += 1
+    return Fidelity(
+        recording.name,
+        len(seen),
+        matched,
+        sum(len(op.kernels) for op in recording.ops),
+        sum(counts),
+        differing,
+        differences,
+    )
+
+
+def _plain(tensors: Any) -> list[list[Any]]:
+    return [[list(t.shape), t.dtype, list(t.stride), t.device] for t in tensors]
+
+
+def _row(name: str, inputs: list[list[Any]], outputs: list[list[Any]], names_only: bool) -> Row:
+    def kind(tensors: list[list[Any]]) -> Row:
+        return tuple((dtype, *(() if names_only else shape)) for shape, dtype, *_ in tensors)
+
+    return (name, kind(inputs), kind(outputs))
+
+
+def _text(row: Row) -> str:
+    name, inputs, outputs = row
+
+    def kinds(tensors: Row) -> str:
+        return ", ".join(f"{t[0]}{list(t[1:])}" for t in tensors[:4])
+
+    return f"{name}({kinds(inputs)}) -> ({kinds(outputs)})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pattern", nargs="?", default="")
+    parser.add_argument("--rest", type=int, default=6, help="differences named per case")
+    options = parser.parse_args()
+    total: list[float] = []
+    for recording in recordings():
+        if not re.search(options.pattern, recording.name):
+            continue
+        traced = retrace(recording.case)
+        found = compare(recording, traced, data_dependent="mixtral" in recording.name)
+        total.append(found.share)
+        off = found.lowered / max(found.kernels, 1) - 1
+        print(
+            f"{found.share:7.2%} of {found.ops:5d} ops; kernels {found.kernels:5d} recorded, "
+            f"{found.lowered:5d} lowered ({off:+.1%})  {found.name}"
+        )
+        for text, count in found.differing.most_common(options.rest):
+            print(f"        {count:4d} × {text}")
+        for text, count in found.kernel_differences.most_common(options.rest):
+            print(f"        {count:4d} ~ {text}")
+    print(f"{len(total)} cases, {sum(s >= 0.99 for s in total)} with ≥ 99% of the ops in order")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Advice: every applicable what-if is tried, and ranked by what it gains end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+from simulator.analysis.fusible import fusible
+from simulator.analysis.sweep import Predict
+from simulator.analysis.trials import TRIALS, By, Trial
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.modes import replays
+from simulator.networks.catalogue import CATALOGUE
+from simulator.prediction import Prediction
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+from simulator.timing.profile import learned
+from simulator.whatif import apply, parse, spelled
+
+__all__ = ["Advice", "Advised", "By", "advise", "command", "sample_s", "together"]
+_VISIBLE = 0.005  # gains below half a percent are not worth a line
+_HIDDEN = 0.5  # a local gain of which less than this share arrives is warned of
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One what-if that gains. Figures are of a re-simulated step; times are of one sample, so that
+    batches compare.
+
+    gain       share of time (memory, money) that is saved: 0.3 is 30% less
+    period_s   the new step, with its 80% interval
+    local_gain share of the GPU's busy time a sample that is saved
+    usd_per_million what a million samples cost, where GPUs have a price an hour
+    warning    why a local gain does not arrive, or ""
+    command    what applies it
+    """
+
+    whatif: str
+    gain: float
+    period_s: float
+    interval_s: tuple[float, float]
+    sample_s: float
+    local_gain: float
+    memory_gain: float
+    money_gain: float | None
+    usd_per_million: float | None
+    fits: bool
+    cause: str
+    warning: str
+    command: str
+    changes: Literal["code", "machine", "what is computed"]
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class Advised:
+    """`advice` in order of gain; `hidden` are those whose local gain does not arrive; `refused`
+    gives the reason for each what-if that does not apply."""
+
+    baseline: Prediction
+    by: By
+    advice: tuple[Advice, ...]
+    hidden: tuple[Advice, ...]
+    refused: dict[str, str]
+
+
+def advise(
+    scenario: Scenario, by: By = "time", answer: Predict = predict,
+    trials: Iterable[Trial] = TRIALS, prices: Mapping[str, float] | None = None,
+) -> Advised:  # fmt: skip
+    """Try what applies to a scenario. `prices` are USD an hour by a GPU's id; without any, the
+    prices in GPU files count. InputError where `by` is none of time, memory, money, a price is
+    not above 0, or money is asked for a GPU without a price."""
+    if by not in ("time", "memory", "money"):
+        raise InputError(f"advice by {by!r}: expected time, memory or money")
+    prices = prices or {}
+    for card, price in prices.items():
+        if not (price > 0 and isfinite(price)):
+            raise InputError(f"the price of {card} is {price:g}: expected more than 0 USD an hour")
+    base = answer(scenario)
+    if by == "money" and _price(base.gpu, prices) is None:
+        raise InputError(
+            f"advice by money: {base.gpu.name} has no price: expected USD an hour; give it with "
+            "--price, or as price_usd in a GPU file of your own, or ask by time"
+        )
+    dtype = setting(scenario).ask.dtype
+    found: list[Advice] = []
+    refused: dict[str, str] = {}
+    listed = tuple(trials)
+    more = *_batches(scenario), *_fusible(base), *_priced(prices, listed)
+    for trial in (*listed, *more):
+        name, arguments = parse(trial.text)
+        try:
+            if trial.dtypes and dtype not in trial.dtypes:
+                continue
+            changed = apply(scenario, name, arguments)
+            if changed == scenario:
+                continue
+            p = answer(changed)
+            if by == "money":
+                _sold(base.gpu, p.gpu, trial, prices)
+            found.append(_advice(scenario, changed, base, p, trial, by, prices))
+        except InputError as error:
+            refused[trial.text] = str(error)
+    found.sort(key=lambda a: (not a.fits and base.fits, -a.gain, a.whatif))
+    gaining = tuple(a for a in found if a.gain > _VISIBLE)
+    hidden = tuple(a for a in found if a.warning and a.gain <= _VISIBLE)
+    return Advised(base, by, gaining, hidden, refused)
+
+
+def _batches(scenario: Scenario) -> list[Trial]:
+    """Two and four times the batch, where it is known."""
+    ask = setting(scenario).ask
+    entry = CATALOGUE.get(ask.network)
+    now = ask.batch or (entry and entry.batch)
+    if not now or ask.saved:
+        return []
+
+    how = "a larger batch shares launches and passes over weights"
+    return [Trial(f"+batch={times * now}", (), how, "code") for times in (2, 4)]
+
+
+def _fusible(base: Prediction) -> list[Trial]:
+    """The adjacent ops that are most worth one kernel."""
+    found = fusible(base, learned(base.gpu.id))
+    return [Trial(f"+fuse={each.ops}", ("memory",), each.how, "code") for each in found]
+
+
+def _price(card: GPU, prices: Mapping[str, float]) -> float | None:
+    """What a GPU costs: USD an hour where prices are given, else that of its file, or None."""
+    return prices.get(card.id) if prices else card.price_usd
+
+
+def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]:
+    """Each GPU that a price was given for, where it is not tried anyway."""
+    known = {trial.text for trial in trials}
+    texts = [text for card in prices if (text := f"+gpu={card}") not in known]
+    return [Trial(text, (), "", "machine") for text in texts]
+
+
+def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None:
+    """InputError for a machine of which nobody knows the price."""
+    if trial.changes == "machine" and new.id == old.id:
+        raise InputError("a machine with other figures has no price: expected one that is sold")
+    if _price(new, prices) is None:
+        raise InputError(f"{new.name} has no price: expected USD an hour; give it as --price "
+                         f"{new.id}=USD")  # fmt: skip
+
+
+def sample_s(p: Prediction) -> float:
+    """Seconds a sample, steps back to back."""
+    return p.period_s / max(p.trace.samples, 1)
+
+
+def _advice(
+    scenario: Scenario, changed: Scenario, base: Prediction, p: Prediction, trial: Trial, by: By,
+    prices: Mapping[str, float],
+) -> Advice:  # fmt: skip
+    time = _saved(sample_s(base), sample_s(p))
+    memory = _saved(_need(base), _need(p))
+    money = million = None
+    before, after = _price(base.gpu, prices), _price(p.gpu, prices)
+    if before and after:  # a price buys seconds: dollars · seconds a sample
+        money = _saved(before * sample_s(base), after * sample_s(p))
+        million = after / 3600 * sample_s(p) * 1e6 if prices else None
+    local = _saved(
+        base.gpu_busy_s / max(base.trace.samples, 1), p.gpu_busy_s / max(p.trace.samples, 1)
+    )
+    gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
+    return Advice(
+        spelled(changed.whatifs[-1]), gain, p.period_s, p.interval_s, sample_s(p), local, memory,
+        money, million, p.fits, trial.cause(base, p, by), _warning(base, p, time, local),
+        command(changed), trial.changes, changed,
+    )  # fmt: skip
+
+
+def _saved(before: float, after: float) -> float:
+    return 1 - after / before if before else 0.0
+
+
+def _need(p: Prediction) -> float:
+    return float(p.peak_memory_bytes + p.workspace_bytes)
+
+
+def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
+    if not p.fits:
+        return "it does not fit in the GPU's memory"
+    if local > 0.02 and time < _HIDDEN * local:
+        sync = p.idle.sync_s > p.idle.host_s
+        waits = "a sync" if sync else "the host"
+        first = "apply no_syncs first" if sync else "apply cuda_graph first"
+        if p.mode == "cuda_graph" or replays(p.mode):
+            first = "take work off the host first"
+        gains = f"gains {max(time, 0.0):.0%}" if time > -0.005 else f"takes {-time:.0%} longer"
+        return (
+            f"the GPU has {local:.0%} less to do, but the step {gains}: it waits for {waits}; "
+            f"{first}"
+        )
+    if local < -0.02 and time > 0:
+        return f"the GPU has {-local:.0%} more to do: on a faster host the gain is smaller"
+    return ""
+
+
+_OPTIONS = (
+    ("gpu", "--gpu"), ("host", "--host"), ("batch", "--batch"), ("seq", "--seq"),
+    ("dtype", "--dtype"), ("optimizer", "--optimizer"),
+)  # fmt: skip
+
+
+def command(scenario: Scenario) -> str:
+    """The command that predicts a scenario with its what-ifs."""
+    words = ["ridgepoint", "whatif", _quoted(scenario.network)]
+    for name, option in _OPTIONS:
+        value = getattr(scenario, name)
+        if isinstance(value, str | int) and not (name == "gpu" and value == "h200"):
+            words += [option, _quoted(str(value))]
+    if scenario.training:
+        words.append("--train")
+    if scenario.mode != "eager":
+        words += ["--mode", scenario.mode]
+    for option, given in (("--size", scenario.sizes), ("--data-size", scenario.data_sizes)):
+        for key, value in given.items():
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore
+            words += [option, f"{key}={text}"]
+    words += [_quoted(spelled(a)) for a in scenario.whatifs]
+    return " ".join(words)
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def together(scenario: Scenario, chosen: Sequence[Advice]) -> Scenario:
+    """The scenario with several pieces of advice at once. InputError where they exclude another."""
+    for advice in chosen:
+        applied = advice.scenario.whatifs[-1]
+        scenario = apply(scenario, applied.name, applied.arguments)
+    return scenario

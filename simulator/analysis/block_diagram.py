@@ -1,0 +1,229 @@
+"""A step as blocks that can be joined: what each moves and takes, what flows between them, which of
+them a scenario fuses, and what one more set would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simulator.costs import works
+from simulator.errors import InputError
+from simulator.fusion.scheduling.chosen import Chosen
+from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.modes import compiles
+from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.module_pattern import ALL
+from simulator.scenario.predict import solved
+from simulator.scenario.registry import apply
+from simulator.scenario.scenario import Applied, Scenario
+from simulator.scenario.setting import setting
+from simulator.whatif.edits.fusing import Choice, FusedOps, kernels_of
+
+OUTSIDE = -1
+
+
+@dataclass(frozen=True)
+class Block:
+    """An op that launches something: its place in the trace, and sums over its kernels."""
+
+    op: int
+    name: str
+    module: str
+    regime: Regime
+    bytes: int
+    seconds: float
+    launches: int
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A value from the op that makes it to one that reads it; OUTSIDE is another part of the step.
+    Weights are left out: every step reads them."""
+
+    maker: int
+    reader: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Set:
+    """Ops that are one kernel, and what that saves; `choice` is the what-if that joined them, None
+    where a compiler did."""
+
+    members: tuple[int, ...]
+    bytes_saved: int
+    launches_removed: int
+    choice: Choice | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What joining ops does. `arguments` are those of the what-if `fuse`, `count` the kernels that
+    it makes; bytes and launches are of them all. `refused` says why not, and then all is 0."""
+
+    members: tuple[int, ...]
+    refused: str = ""
+    arguments: tuple[tuple[str, str], ...] = ()
+    count: int = 0
+    bytes_saved: int = 0
+    launches_removed: int = 0
+    after: Prediction | None = None
+
+
+class Joining:
+    """A scenario's step before anything is fused: its `blocks` by op, in order, and what is fused
+    in it, its `sets`."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.apart = _apart(scenario)
+        self.before = solved(setting(self.apart))
+        self.chosen = Chosen(self.before.trace)
+        self.blocks = self._blocks()
+        self.sets = self._sets()
+
+    def _blocks(self) -> dict[int, Block]:
+        """The ops that launch something, in order."""
+        p, c = self.before, self.before.columns
+        count = len(p.trace.ops)
+        computing = c.compute_s >= c.memory_s
+        parts = np.stack([
+            np.where(computing, c.compute_s, 0.0), np.where(computing, 0.0, c.memory_s), c.fixed_s
+        ])  # fmt: skip
+        own = np.stack([np.bincount(c.op_of, each, count) for each in parts])
+        seconds = np.bincount(c.op_of, c.duration_s, count)
+        moved = np.array([work.bytes for work in p.works], float)[c.work_of]
+        sizes = np.bincount(c.op_of, moved, count)
+        launches = np.bincount(c.op_of, minlength=count)
+        return {
+            op: Block(
+                op, _name(p, op), p.trace.ops[op].module, REGIMES[int(own[:, op].argmax())],
+                int(sizes[op]), float(seconds[op]), int(launches[op]),
+            )
+            for op in np.flatnonzero(launches).tolist()
+        }  # fmt: skip
+
+    def flows(self, members: Iterable[int]) -> list[Flow]:
+        """What flows between these blocks, into them and out of them."""
+        flow, inside = self.chosen.flow, set(members)
+        made = {value: op for op in inside for value in flow.makes[op]}
+        found: list[Flow] = []
+        for op in sorted(inside):
+            sizes = zip(flow.reads[op], self.before.trace.ops[op].inputs, strict=False)
+            for value, tensor in dict(sizes).items():
+                if value in made or self.before.trace.storages[value[0]].role == "activation":
+                    found.append(Flow(made.get(value, OUTSIDE), op, tensor.nbytes))
+            outputs = zip(flow.makes[op], self.before.trace.ops[op].outputs, strict=False)
+            for value, tensor in dict(outputs).items():
+                users = flow.users.get(value, [])
+                if any(user not in inside for user in users) or (not users and value in flow.kept):
+                    found.append(Flow(op, OUTSIDE, tensor.nbytes))
+        return found
+
+    def _sets(self) -> list[Set]:
+        """What the scenario fuses: by hand, else by its compiler."""
+        found = setting(self.scenario)
+        edit = next((e for e in found.edits if isinstance(e, FusedOps)), None)
+        if edit is not None:
+            return [
+                self._set(kernel.members, choice)
+                for choice in edit.choices for kernel in kernels_of(self.chosen, choice)
+            ]  # fmt: skip
+        fusion: Fused | None = None
+        if compiles(found.mode) or found.fusion:
+            fusion = solved(found).trace.kept.get("fusion")
+        groups = fusion.groups if fusion else []
+        made = [tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
+                for g in groups]  # fmt: skip
+        return [self._set(each, None) for each in made if len(each) > 1]
+
+    def _set(self, members: tuple[int, ...], choice: Choice | None) -> Set:
+        launches = sum(self.blocks[op].launches for op in members if op in self.blocks)
+        return Set(members, self._saved(members), launches - 1, choice)
+
+    def _saved(self, members: tuple[int, ...]) -> int:
+        """Bytes that a set moves less than its members; those that stay inside it where it is a
+        compiler's, which may compute a value twice."""
+        before = sum(self.blocks[op].bytes for op in members if op in self.blocks)
+        try:
+            kernel = self.chosen.kernel(members)
+        except InputError:
+            inside = [f for f in self.flows(members) if OUTSIDE not in (f.maker, f.reader)]
+            return 2 * sum({(f.maker, f.bytes): f.bytes for f in inside}.values())
+        return before - sum(work.bytes for work in works(kernel.op.signature) or ())
+
+    def tried(self, members: Iterable[int], everywhere: bool) -> Trial:
+        """Join ops, in every layer alike where that is wanted and can be said."""
+        wanted = tuple(sorted(members))
+        try:
+            arguments = self._arguments(wanted, everywhere)
+            scenario = apply(self.scenario, "fuse", arguments)
+            kernels = kernels_of(self.chosen, Choice(**arguments))
+            after = solved(setting(scenario))
+        except InputError as error:
+            return Trial(wanted, str(error).removeprefix("fuse: "))
+        launches = sum(self.blocks[op].launches for k in kernels for op in k.members)
+        return Trial(
+            wanted, "", tuple(arguments.items()), len(kernels),
+            sum(self._saved(k.members) for k in kernels), launches - len(kernels), after,
+        )  # fmt: skip
+
+    def _arguments(self, members: tuple[int, ...], everywhere: bool) -> dict[str, str]:
+        """By name and module where that gives these members in one layer, else by number."""
+        numbers = {"ops": "+".join(map(str, members))}
+        if not everywhere or len(members) < 2:
+            return numbers
+        names = dict.fromkeys(self.before.trace.ops[op].name.split(".")[1] for op in members)
+        asked = {"ops": "+".join(names), "modules": self._around(members)}
+        phase = self.before.trace.ops[members[0]].phase
+        if phase in ("forward", "backward") and self.before.trace.phase == "training":
+            asked["phase"] = phase
+        try:
+            made = kernels_of(self.chosen, Choice(**asked))
+        except InputError:
+            return numbers
+        return asked if any(kernel.members == members for kernel in made) else numbers
+
+    def _around(self, members: tuple[int, ...]) -> str:
+        """The pattern of the module that holds them all, its numbers left open."""
+        paths = [self.before.trace.ops[op].module.split(".") for op in members]
+        common: list[str] = []
+        for parts in zip(*paths, strict=False):
+            if len(set(parts)) > 1:
+                break
+            common.append("#" if parts[0].isdecimal() else parts[0])
+        return ".".join(common) if any(common) else ALL
+
+    def without(self, choice: Choice) -> Scenario:
+        """The scenario with the sets of a choice apart again."""
+        kept = tuple(
+            applied for applied in self.scenario.whatifs
+            if not (applied.name == "fuse" and _choice(applied) == choice)
+        )  # fmt: skip
+        return replace(self.scenario, whatifs=kept)
+
+
+def _choice(applied: Applied) -> Choice:
+    given = {name: str(value) for name, value in applied.arguments.items()}
+    return Choice(**given)
+
+
+def _apart(scenario: Scenario) -> Scenario:
+    """The scenario with nothing fused, run eagerly where a compiler ran it."""
+    kept = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
+    found = replace(scenario, whatifs=kept)
+    return apply(found, "mode", {"to": "eager"}) if compiles(setting(found).mode) else found
+
+
+def _name(p: Prediction, op: int) -> str:
+    """Products by their module, others by their op: query, gelu, layer norm."""
+    call = p.trace.ops[op]
+    tail = [part for part in call.module.split(".") if part and not part.isdecimal()]
+    short = call.name.removeprefix("aten.").partition(".")[0].strip("_")
+    if tail and short in ("addmm", "mm", "bmm", "linear", "convolution"):
+        return tail[-1].replace("_", " ")
+    if short.startswith("scaled_dot_product"):
+        return "attention backward" if short.endswith("backward") else "attention"
+    return short.removeprefix("native_").replace("_", " ")

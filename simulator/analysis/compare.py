@@ -1,0 +1,239 @@
+"""Scenarios side by side: what each change does, alone and together, and what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.analysis.sweep import Predict
+from simulator.errors import InputError
+from simulator.prediction import REGIMES, Prediction, Regime, Shares
+from simulator.scenario.predict_many import why_traced
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+from simulator.whatif import spelled
+
+Floats = NDArray[np.float64]
+MOST = 4
+_FIELDS = (
+    "network", "sizes", "batch", "seq", "dtype", "training", "optimizer", "data_sizes", "gpu",
+    "host", "host_speed", "mode",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change on the way from A to B. `change_s` is what it adds to the period after the
+    changes before it, `alone_s` what it would add to A's by itself (None where it has no meaning
+    without them). Where they differ, changes interact. `interval_s` is the 80% interval of the
+    period that it leads to."""
+
+    label: str
+    period_s: float
+    change_s: float
+    alone_s: float | None
+    interval_s: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """All kernels of one op and family: their count, seconds and regime in A and in B, None where
+    there are none."""
+
+    op: str
+    family: str
+    count: tuple[int, int]
+    seconds: tuple[float, float]
+    regimes: tuple[Regime | None, Regime | None]
+
+    @property
+    def change_s(self) -> float:
+        return self.seconds[1] - self.seconds[0]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A family of kernels, a module, or the "step", that A and B both have: its regime, and its
+    seconds with the idle time before its kernels (of the step, its period)."""
+
+    part: str
+    before: Regime
+    after: Regime
+    seconds: tuple[float, float]
+
+    @property
+    def flipped(self) -> bool:
+        """Is its regime another in B?"""
+        return self.before != self.after
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """From A to B: the steps' changes add up to the difference of the periods."""
+
+    a: Prediction
+    b: Prediction
+    steps: tuple[Step, ...]
+    moved: tuple[Moved, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def flipped(self) -> tuple[Part, ...]:
+        """The parts whose regime is another in B."""
+        return tuple(part for part in self.parts if part.flipped)
+
+    @property
+    def total_s(self) -> float:
+        return self.b.period_s - self.a.period_s
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two to four scenarios; `waterfalls` lead from the first to each of the others. `retraced`
+    says why each took a trace of its own, or "" where a family of traces answered."""
+
+    scenarios: tuple[Scenario, ...]
+    predictions: tuple[Prediction, ...]
+    waterfalls: tuple[Waterfall, ...]
+    retraced: tuple[str, ...] = ()
+
+
+def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Comparison:
+    """InputError for fewer than two scenarios, or more than four."""
+    if not 2 <= len(scenarios) <= MOST:
+        raise InputError(f"{len(scenarios)} scenarios: expected 2 to {MOST} to compare")
+    found = tuple(answer(s) for s in scenarios)
+    first = scenarios[0]
+    falls = tuple(
+        waterfall(first, other, answer, (found[0], p))
+        for other, p in zip(scenarios[1:], found[1:], strict=True)
+    )
+    retraced = tuple(why_traced(setting(s)) or "" for s in scenarios)
+    return Comparison(tuple(scenarios), found, falls, retraced)
+
+
+def waterfall(
+    a: Scenario, b: Scenario, answer: Predict = predict,
+    known: tuple[Prediction, Prediction] | None = None,
+) -> Waterfall:  # fmt: skip
+    """What leads from A to B, change by change in order: what-ifs of A's own are undone, fields
+    changed, and B's what-ifs applied."""
+    first, last = known or (answer(a), answer(b))
+    period = first.period_s
+    steps: list[Step] = []
+    path = _path(a, b)
+    for number, (label, together, alone) in enumerate(path):
+        then = last if number == len(path) - 1 else answer(together)
+        added, by_itself = then.period_s - period, _alone(alone, first, answer)
+        steps.append(Step(label, then.period_s, added, by_itself, then.interval_s))
+        period = then.period_s
+    return Waterfall(first, last, tuple(steps), moved(first, last), parts(first, last))
+
+
+def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
+    """Each change: its label, the scenario with those before it, and A with it alone."""
+    shared = 0
+    for one, other in zip(a.whatifs, b.whatifs, strict=False):
+        if one != other:
+            break
+        shared += 1
+    found: list[tuple[str, Scenario, Scenario]] = []
+    now = a
+    for number in range(len(a.whatifs) - 1, shared - 1, -1):
+        now = replace(now, whatifs=a.whatifs[:number])
+        others = a.whatifs[:number] + a.whatifs[number + 1 :]
+        label = f"without {spelled(a.whatifs[number])}"
+        found.append((label, now, replace(a, whatifs=others)))
+    for name in _FIELDS:
+        was, new = getattr(a, name), getattr(b, name)
+        if was != new:
+            now = replace(now, **{name: new})
+            found.append((f"{name} {_short(was)} → {_short(new)}", now, replace(a, **{name: new})))
+    for applied in b.whatifs[shared:]:
+        now = replace(now, whatifs=(*now.whatifs, applied))
+        found.append((spelled(applied), now, replace(a, whatifs=(*a.whatifs, applied))))
+    return found
+
+
+def _short(value: object) -> str:
+    text = "default" if value is None else str(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _alone(scenario: Scenario, first: Prediction, answer: Predict) -> float | None:
+    try:
+        return answer(scenario).period_s - first.period_s
+    except InputError:  # such as a what-if that another one makes possible
+        return None
+
+
+def moved(a: Prediction, b: Prediction) -> tuple[Moved, ...]:
+    """The kernels whose time changed, the largest change first."""
+    before, after = _by_op(a), _by_op(b)
+    none = 0, np.zeros(3)
+    rows: list[Moved] = []
+    for key in before.keys() | after.keys():
+        (n0, s0), (n1, s1) = before.get(key, none), after.get(key, none)
+        seconds = float(s0.sum()), float(s1.sum())
+        rows.append(Moved(*key, (n0, n1), seconds, (_regime(n0, s0), _regime(n1, s1))))
+    changed = [m for m in rows if m.count[0] != m.count[1] or m.change_s != 0]
+    return tuple(sorted(changed, key=lambda m: (-abs(m.change_s), m.op, m.family)))
+
+
+def _regime(count: int, seconds: Floats) -> Regime | None:
+    return REGIMES[int(np.argmax(seconds))] if count else None
+
+
+def _by_op(p: Prediction) -> dict[tuple[str, str], tuple[int, Floats]]:
+    """Count and seconds by regime of the kernels of an op and family."""
+    found: dict[tuple[str, str], tuple[int, Floats]] = {}
+    pairs = zip(p.columns.op_of.tolist(), p.columns.work_of.tolist(), _seconds(p), strict=True)
+    for op, work, seconds in pairs:
+        key = p.trace.ops[op].name.partition(".")[2], p.works[work].family
+        count, total = found.get(key, (0, np.zeros(3)))
+        found[key] = count + 1, total + seconds
+    return found
+
+
+def _seconds(p: Prediction, idle: bool = False) -> Floats:
+    """Each kernel's time as REGIMES: what bounds it, and its fixed part, with the idle time before
+    it if asked."""
+    c = p.columns
+    bound = np.maximum(c.compute_s, c.memory_s)
+    return np.stack([
+        np.where(c.compute_s >= c.memory_s, bound, 0), np.where(c.compute_s < c.memory_s, bound, 0),
+        c.fixed_s + (p.schedule.idle_s if idle else 0),
+    ], axis=1)  # fmt: skip
+
+
+def parts(a: Prediction, b: Prediction) -> tuple[Part, ...]:
+    """The step, families and modules at the top."""
+    before, after = _parts(a), _parts(b)
+    return tuple(
+        Part(name, regime, after[name][0], (seconds, after[name][1]))
+        for name, (regime, seconds) in before.items()
+        if name in after
+    )
+
+
+def _parts(p: Prediction) -> dict[str, tuple[Regime, float]]:
+    """The largest of compute, memory and the rest (fixed parts and idle time before) by part."""
+    c, each = p.columns, _seconds(p, True)
+    sums: dict[str, Floats] = {}
+    for k, (op, work) in enumerate(zip(c.op_of.tolist(), c.work_of.tolist(), strict=True)):
+        module = p.trace.ops[op].module.partition(".")[0]
+        for name in (f"family {p.works[work].family}", f"module {module}" if module else ""):
+            if name:
+                sums[name] = sums.get(name, np.zeros(3)) + each[k]
+    found: dict[str, tuple[Regime, float]] = {"step": (largest(p.shares), p.period_s)}
+    for name, total in sums.items():
+        found[name] = REGIMES[int(np.argmax(total))], float(total.sum())
+    return found
+
+
+def largest(shares: Shares) -> Regime:
+    """The regime of some shares."""
+    return max(REGIMES, key=lambda r: shares[r])

@@ -1,0 +1,198 @@
+"""Which ops, by name, are worth one kernel: the adjacent ones that save most, all over a network.
+
+What a kernel would save is estimated here, to choose what is tried; what it gains is for a
+prediction to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.errors import InputError
+from simulator.fusion.scheduling.chains import before_loops, chains
+from simulator.fusion.scheduling.chosen import Chosen
+from simulator.hardware.host import syncs
+from simulator.lowering import launches
+from simulator.modes import compiles
+from simulator.prediction import Prediction
+from simulator.records import Signature, Trace
+from simulator.schedule.launch_plan import issued
+from simulator.timing.profile import Profile
+from simulator.timing.roofline import roofs
+
+Floats = NDArray[np.float64]
+Names = tuple[str, ...]
+
+_MOST = 4
+_NEARLY = 0.75  # of what a longer pattern saves
+_WORTH = 0.004  # of a step that it must save about, to be tried
+_LOCAL = 0.02  # or of the GPU's time
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Alike sets of ops, each of which may be one kernel: the first one's members, how many there
+    are, the op that it would be, and the name of the product among them."""
+
+    members: tuple[int, ...]
+    names: Names
+    count: int
+    made: Signature
+    product: str = ""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Names of ops that are fused wherever they adjoin: about so many seconds are saved on the GPU
+    and on the host, all together."""
+
+    names: Names
+    product: str
+    gpu_s: float
+    host_s: float
+
+    @property
+    def ops(self) -> str:
+        """As +fuse takes them."""
+        return "+".join(self.names)
+
+    @property
+    def how(self) -> str:
+        """What one kernel of them spares."""
+        loops = [name for name in self.names if name != self.product]
+        what = f"{', '.join(loops[:-1])} and {loops[-1]}" if len(loops) > 1 else loops[0]
+        run = "runs" if len(loops) == 1 else "run"
+        where = f"{self.product}'s kernel" if self.product else "one kernel"
+        return f"{what} {run} in {where}, and what is handed on stays out of memory"
+
+
+def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
+    """The patterns that save most of a step, the best ones first, none of which contains another:
+    what the host rules is weighed by the host's time, the rest by the GPU's. Then the one that
+    saves most on the GPU, which the host may hide. None of what a compiler fused."""
+    if compiles(p.mode) or "fusion" in p.trace.kept or not p.period_s:
+        return []
+    found = _kernels(p.trace)
+    gpu, host = _saved_gpu_s(p, found, profile), _saved_host_s(p, found)
+    listed = [_pattern(names, found, gpu, host) for names in {frozenset(k.names): k.names
+                                                              for k in found}.values()]  # fmt: skip
+    ruled = p.shares["overhead"]
+
+    def weight_s(each: Pattern) -> float:
+        return each.gpu_s * (1 - ruled) + each.host_s * ruled
+
+    def simplest(each: Pattern) -> Pattern:
+        """The shortest part of it that saves nearly as much."""
+        parts = [q for q in listed if set(q.names) <= set(each.names)
+                 and weight_s(q) >= _NEARLY * weight_s(each)]  # fmt: skip
+        return min(parts, key=lambda q: len(q.names))
+
+    ranked = sorted(listed, key=weight_s, reverse=True)
+    chosen: list[Pattern] = []
+    for each in map(simplest, ranked):
+        nested = any(set(each.names) <= set(c.names) or set(c.names) <= set(each.names)
+                     for c in chosen)  # fmt: skip
+        if weight_s(each) > _WORTH * p.period_s and not nested and len(chosen) < _MOST:
+            chosen.append(each)
+    for local in sorted(listed, key=lambda each: each.gpu_s)[-1:]:
+        known = any(set(local.names) <= set(c.names) for c in chosen) or simplest(local) in chosen
+        if local.gpu_s > _LOCAL * p.gpu_busy_s and not known:
+            chosen.append(local)
+    return chosen
+
+
+def _kernels(trace: Trace) -> list[Kernels]:
+    """Chains of loops, and products with the chain that reads them; kept with the trace."""
+    if "fusible" not in trace.kept:
+        trace.kept["fusible"] = list(_found(trace))
+    return trace.kept["fusible"]
+
+
+def _found(trace: Trace) -> Iterator[Kernels]:
+    chosen = Chosen(trace)
+    owner = {
+        index: op.phase for index, op in enumerate(trace.ops)
+        if chosen.flow.computes[index] and op.phase != "optimizer" and op.name.startswith("aten.")
+        and not syncs(op.signature)
+    }  # fmt: skip
+    found = chains(chosen, owner)
+    of = {index: members for members in found for index in members}
+    listed = [(members, "") for members in found if len(members) > 1]
+    listed += [({product, *of.get(user, {user})}, _name(trace, product))
+               for product, user in before_loops(chosen, owner)]  # fmt: skip
+    alike: dict[tuple[int, ...], list[tuple[tuple[int, ...], str]]] = {}
+    for members, product in listed:
+        ordered = tuple(sorted(members))
+        key = tuple(id(trace.ops[index].signature) for index in ordered)
+        alike.setdefault(key, []).append((ordered, product))
+    for same in alike.values():
+        members, product = same[0]
+        try:
+            made = chosen.kernel(members).op
+        except InputError:
+            continue
+        names = tuple(dict.fromkeys(_name(trace, index) for index in members))
+        yield Kernels(members, names, len(same), made.signature, product)
+
+
+def _name(trace: Trace, index: int) -> str:
+    return trace.ops[index].name.split(".")[1]
+
+
+def _saved_gpu_s(p: Prediction, found: Sequence[Kernels], profile: Profile) -> Floats:
+    """Seconds that each kernel saves on the GPU, about: it takes so much of the time of its ops as
+    it would with nothing in L2."""
+    before, ops = p.columns, p.trace.ops
+    now = np.bincount(before.op_of, before.duration_s, len(ops))
+    listed = [[ops[i].signature for i in each.members] + [each.made] for each in found]
+    distinct = {id(s): s for each in listed for s in each}
+    launched = {key: launches(s, p.gpu) or () for key, s in distinct.items()}
+    works = [work for each in launched.values() for work in each]
+    alone = iter(_cold_s(works, p, profile))
+    cold = {key: sum(islice(alone, len(each))) for key, each in launched.items()}
+    saved: list[float] = []
+    for each, signatures in zip(found, listed, strict=True):
+        *old, new = (cold[id(s)] for s in signatures)
+        share = new / max(sum(old), 1e-12)
+        saved.append(max(0.0, float(now[list(each.members)].sum()) * (1 - share)))
+    return np.array(saved)
+
+
+def _cold_s(works: list[Work], p: Prediction, profile: Profile) -> list[float]:
+    if not works:
+        return []
+    compute, memory, fixed = roofs(works, p.gpu, profile).parts(np.zeros(len(works)), 0.0)
+    return (np.maximum(compute, memory) + fixed).tolist()
+
+
+def _saved_host_s(p: Prediction, found: Sequence[Kernels]) -> Floats:
+    """Seconds of the host that each kernel saves, which costs it one op; a graph's host saves
+    none."""
+    if p.mode == "cuda_graph":
+        return np.zeros(len(found))
+    on_gpu = issued(p.trace, p.gpu)
+    each_s = p.host.op_s(on_gpu.counts) + p.host.launch_s * on_gpu.launches
+    of = [each_s[list(each.members)] for each in found]
+    return np.array([each.sum() - each.max() for each in of])
+
+
+def _pattern(names: Names, found: Sequence[Kernels], gpu: Floats, host: Floats) -> Pattern:
+    """What asking for these names fuses: each op once, in the largest kernel that takes it."""
+    inside = set(names)
+    taken: set[int] = set()
+    product, gpu_s, host_s = "", 0.0, 0.0
+    fits = [i for i, each in enumerate(found) if set(each.names) <= inside]
+    for i in sorted(fits, key=lambda i: -len(found[i].members)):
+        each = found[i]
+        if taken.isdisjoint(each.members):
+            taken.update(each.members)
+            product = product or each.product
+            gpu_s += float(gpu[i]) * each.count
+            host_s += float(host[i]) * each.count
+    return Pattern(names, product, gpu_s, host_s)

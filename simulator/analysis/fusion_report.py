@@ -1,0 +1,193 @@
+"""What fusing bought, kernel by kernel: the ops of each kind of group, what they moved and took
+before, and what is left that could not fuse."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.errors import InputError
+from simulator.fusion.graphs import graphs
+from simulator.fusion.kinds import kind, why_not
+from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.prediction import Prediction
+from simulator.schedule.memory import carried_bytes
+from simulator.timing.profile import learned
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Groups of the same ops, together: before as eager ops, after as kernels. An op of which
+    several groups compute a part counts among them in equal parts. `modules` are the paths of the
+    modules that they begin in."""
+
+    ops: tuple[str, ...]
+    kind: str
+    modules: tuple[str, ...]
+    count: int
+    launches_before: float
+    launches: int
+    bytes_before: float
+    bytes: float
+    before_s: float
+    after_s: float
+
+    @property
+    def bytes_saved(self) -> float:
+        return self.bytes_before - self.bytes
+
+    @property
+    def launches_removed(self) -> float:
+        return self.launches_before - self.launches
+
+
+@dataclass(frozen=True)
+class Left:
+    """Ops of one name that are no part of a generated kernel, and why."""
+
+    op: str
+    count: int
+    launches: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Again:
+    """What the backward pass computes once more, so as not to keep it: eager ops by name with how
+    many of each, their FLOPs, and the bytes kept for the backward pass, in eager mode and now."""
+
+    ops: tuple[tuple[str, int], ...]
+    flops: float
+    eager_bytes: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`merged` by time saved, largest first; `left` by time; `again` is None where nothing is, as
+    in inference."""
+
+    merged: tuple[Merged, ...]
+    left: tuple[Left, ...]
+    again: Again | None
+    eager: Prediction
+
+
+def explain(p: Prediction) -> Explanation:
+    """What fusion did to a compiled prediction. InputError for another mode's."""
+    from simulator.simulate.step import simulate
+
+    fusion: Fused | None = p.trace.kept.get("fusion")
+    if fusion is None:
+        raise InputError(
+            f"fusion of a step in mode {p.mode!r} cannot be explained: nothing is fused there; "
+            "predict mode='compiled'"
+        )
+    eager = simulate(fusion.origin, p.gpu, p.host, learned(p.gpu.id), "eager")
+    return Explanation(_merged(p, eager, fusion), _left(p, fusion), _again(eager, fusion), eager)
+
+
+def _per_op(p: Prediction) -> np.ndarray:
+    """Launches, bytes and seconds of each op [3, ops]."""
+    moved = np.array([work.bytes for work in p.works], float)[p.columns.work_of]
+    count = len(p.trace.ops)
+    return np.stack(
+        [np.bincount(p.columns.op_of, weight, count)
+         for weight in (np.ones(moved.size), moved, p.columns.duration_s)]
+    )  # fmt: skip
+
+
+def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ...]:
+    before, after = _per_op(eager), _per_op(p)
+    members = [
+        tuple(dict.fromkeys(op for node in group.nodes for op in node.ops))
+        for group in fusion.groups
+    ]
+    generated = [not group.library for group in fusion.groups]
+    shared = np.zeros(len(fusion.origin.ops))
+    for number, ops in enumerate(members):
+        if not generated[number]:  # a loop that only makes its operands ready took none of it over
+            before[:, [op for op in ops if kind(fusion.origin.ops[op].signature) == "library"]] = 0
+    for number, ops in enumerate(members):
+        if generated[number]:
+            shared[list(ops)] += 1
+    alike: dict[tuple[tuple[str, ...], str], list[int]] = {}
+    for number, ops in enumerate(members):
+        if generated[number]:
+            names = tuple(dict.fromkeys(_short(fusion.origin.ops[op].name) for op in ops))
+            alike.setdefault((names, fusion.trace.ops[number].name), []).append(number)
+    found: list[Merged] = []
+    for (names, name), numbers in alike.items():
+        ops = [op for number in numbers for op in members[number]]
+        was = (before[:, ops] / shared[ops]).sum(axis=1)
+        now = after[:, numbers].sum(axis=1)
+        found.append(
+            Merged(
+                names, name.split(".")[1],
+                tuple(dict.fromkeys(fusion.trace.ops[number].module for number in numbers)),
+                len(numbers),
+                float(was[0]), int(now[0]), float(was[1]), float(now[1]), float(was[2]),
+                float(now[2]),
+            )
+        )  # fmt: skip
+    return tuple(sorted(found, key=lambda each: each.after_s - each.before_s))
+
+
+def _again(eager: Prediction, fusion: Fused) -> Again | None:
+    ops = fusion.origin.ops
+    repeated = {
+        each for op, group in zip(fusion.trace.ops, fusion.groups, strict=False)
+        if op.phase == "backward" for node in group.nodes for each in node.ops
+        if ops[each].phase == "forward"
+    }  # fmt: skip
+    if not repeated:
+        return None
+    done = np.array([work.flops for work in eager.works], float)[eager.columns.work_of]
+    flops = np.bincount(eager.columns.op_of, done, len(ops))[sorted(repeated)].sum()
+    names = Counter(_short(ops[each].name) for each in sorted(repeated))
+    return Again(tuple(names.most_common()), float(flops), carried_bytes(fusion.origin),
+                 carried_bytes(fusion.trace))  # fmt: skip
+
+
+def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:
+    after, parts = _per_op(p), graphs(fusion.trace)
+    rows: dict[tuple[str, str], list[int]] = {}
+    for number, op in enumerate(fusion.trace.ops):
+        if after[0, number] and not op.name.startswith("fused."):
+            outside = op.phase != "optimizer" and parts.eager(number)
+            why = "it runs where the graph breaks" if outside else why_alone(fusion, number)
+            rows.setdefault((_short(op.name), why), []).append(number)
+    found = [
+        Left(name, len(at), int(after[0, at].sum()), float(after[2, at].sum()), reason)
+        for (name, reason), at in rows.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.seconds))
+
+
+_ADDED = {
+    "aten.sum.dim_IntList": "torch adds up the parts that a generated kernel's blocks summed",
+    "aten.clone.default": "a gradient is copied into the layout that its weight or cuDNN wants",
+}
+_BEGINNING = ("aten.ones_like.default", "aten.zeros.default")
+
+
+def why_alone(fusion: Fused, number: int) -> str:
+    """Why a launch of a compiled step is no generated kernel: an op that cannot be one, or that was
+    to stay as it is, or what the compiled step adds to its ops."""
+    op = fusion.trace.ops[number]
+    if op.phase == "backward" and op.name in _BEGINNING:
+        return "autograd makes the gradient that the backward pass begins with"
+    if number < len(fusion.groups) and op.phase != "optimizer":
+        own = any(fusion.computed.ops[i].name == op.name for i in fusion.members(number))
+        if not own and op.name in _ADDED:
+            return _ADDED[op.name]
+        if own and kind(op.signature) in ("pointwise", "reduction"):
+            return "the fusion that was asked for leaves it as it is"
+    return why_not(op.signature)
+
+
+def _short(name: str) -> str:
+    return name.split(".")[1]

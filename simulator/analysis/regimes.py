@@ -1,0 +1,231 @@
+"""Where the regime changes: the next shift along an axis, and maps over two axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.analysis.along import AHEAD, Along, Figures, Watch, unwatched
+from simulator.analysis.contours import contour
+from simulator.analysis.sweep import Axis, Predict, Sweep, axis, sweep
+from simulator.errors import InputError
+from simulator.prediction import REGIMES, Regime
+from simulator.scenario.scenario import Scenario, Value, predict
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_families import expecting
+
+_LARGEST = 65536
+_CHEAP = ("batch", "seq", "queue_depth")
+_POINTS = 16  # that a search asks at, about
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The next change of regime along an axis.
+
+    `last` is the last value found in the regime `before`, `first` the first one in `after`: whole
+    numbers are neighbours, scales differ by a ten-thousandth. Without a change up to the axis's
+    end `first` and `after` are None, and `reason` says where the search stopped. `tried` are the
+    figures that the search saw, and `retraced` says at which values, and why, it took a trace that
+    no family of traces spared.
+    """
+
+    axis: str
+    start: float
+    last: float
+    before: Regime
+    first: float | None = None
+    after: Regime | None = None
+    reason: str = ""
+    tried: Mapping[float, Figures] = field(default_factory=dict[float, Figures], compare=False)
+    retraced: Mapping[float, str] = field(default_factory=dict[float, str], compare=False)
+
+    @property
+    def sentence(self) -> str:
+        if self.after is None:
+            return f"{self.before}-bound from {self.axis} {self.start:g} on ({self.reason})"
+        up = self.first is not None and self.first > self.last
+        return (
+            f"{self.before}-bound {'up' if up else 'down'} to {self.axis} {self.last:g}, then "
+            f"{self.after}-bound"
+        )
+
+
+def next_shift(
+    scenario: Scenario, along: str, *, start: float | None = None, down: bool = False,
+    limit: float | None = None, answer: Predict = predict, watch: Watch = unwatched,
+) -> Shift:  # fmt: skip
+    """The first change of regime from `start` on (by default: where the scenario is).
+
+    Steps of a factor of two bracket the change, and what is between is narrowed down: a regime
+    that comes and goes within one step can be passed over. Values that need no trace are asked
+    many at once, and the two beside the change each by a prediction. `watch` is told what was
+    tried. InputError for an axis without numbers.
+    """
+    line = axis(scenario, along)
+    if line.kind == "choice":
+        raise InputError(f"{along} has no order: expected an axis of numbers, such as batch")
+    here = _start(scenario, line) if start is None else start
+    if line.kind == "whole":
+        here = int(here)
+    limit = limit or _limit(line, here, down)
+    with expecting(_POINTS if along == "batch" else 1, _POINTS if along == "seq" else 1):
+        shift = _next_shift(Along(scenario, line, answer, watch), here, down, limit)
+        if shift is None:  # equal shares, to the last digit
+            shift = _next_shift(
+                Along(scenario, line, answer, watch, one_by_one=True), here, down, limit
+            )
+    assert shift is not None
+    return shift
+
+
+def _next_shift(line: Along, here: float, down: bool, limit: float) -> Shift | None:
+    """None where predictions don't show what was found at once."""
+    steps = list(_steps(line.line, here, 0.5 if down else 2.0, limit))
+    line.look([here, *steps[:AHEAD]])
+    before, last = line.at(here).regime, here
+
+    def shift(last: float, first: float | None = None, reason: str = "") -> Shift:
+        after = None if first is None else line.at(first).regime
+        return Shift(line.line.name, here, last, before, first, after, reason, line.tried,
+                     line.retraced)  # fmt: skip
+
+    for place, following in enumerate(steps):
+        if place % AHEAD == 0:
+            line.look(steps[place : place + AHEAD])
+        try:
+            found = line.at(following).regime
+        except InputError as error:
+            inner = _last_answered(line, last, following)
+            if inner != last and line.at(inner).regime != before:
+                following = inner
+                break
+            return shift(inner, reason=str(error))
+        if found != before:
+            break
+        last = following
+    else:
+        return shift(last, reason=f"searched to {last:g}")
+    last, first = line.end(
+        last, following, lambda f: f.regime == before,
+        lambda f: f[before] - max(f[r] for r in REGIMES if r != before),
+    )  # fmt: skip
+    after = line.at(first).regime
+    if (line.confirmed(last).regime, line.confirmed(first).regime) != (before, after):
+        return None
+    return shift(last, first)
+
+
+def _limit(line: Axis, here: float, down: bool) -> float:
+    """Where a search ends unless told: a size of the network is not tried at over 16 times what
+    it is, since its trace grows with it."""
+    if down:
+        return max(line.low, 1e-3)
+    return min(line.high, _LARGEST if line.name in _CHEAP or line.kind == "scale" else 16 * here)
+
+
+def _start(scenario: Scenario, line: Axis) -> float:
+    """Where the scenario is on an axis: scales begin at 1, a size at what it is."""
+    if line.kind == "scale":
+        return 1.0
+    ask = setting(scenario).ask
+    own = {"batch": ask.batch, "seq": ask.seq}
+    if line.name in own:
+        from simulator.networks.catalogue import CATALOGUE
+
+        entry = CATALOGUE.get(ask.network)
+        return own[line.name] or getattr(entry, line.name, None) or 1
+    from simulator.whatif.shape import sizes
+
+    return float(sizes(setting(scenario)).get(line.name, max(line.low, 1)))
+
+
+def _steps(line: Axis, at: float, factor: float, limit: float) -> Iterator[float]:
+    """Values by equal factors, up or down to the limit."""
+    while True:
+        following = max(at * factor, limit) if factor < 1 else min(at * factor, limit)
+        if line.kind == "whole":
+            following = int(following) if factor < 1 else int(np.ceil(following))
+        if (following >= at) if factor < 1 else (following <= at):
+            return
+        yield following
+        at = following
+
+
+def _last_answered(line: Along, good: float, bad: float) -> float:
+    """The last value near `bad` that has an answer."""
+    while not line.adjoin(good, bad):
+        middle = line.middle(good, bad)
+        try:
+            line.at(middle)
+            good = middle
+        except InputError:
+            bad = middle
+    return good
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Where two regimes have equal shares, both above the third: lines of points [n, 2], in the
+    axes' own values (for choices, in places 0, 1, 2 …)."""
+
+    between: tuple[Regime, Regime]
+    lines: tuple[NDArray[np.float64], ...]
+
+
+@dataclass(frozen=True)
+class RegimeMap:
+    """Regimes over two axes. `shares` is [y, x, regime] and `regime` [y, x] the largest (an index
+    into REGIMES, −1 where there is no answer); `period_s` [y, x]."""
+
+    x: str
+    y: str
+    xs: tuple[Value, ...]
+    ys: tuple[Value, ...]
+    shares: NDArray[np.float64]
+    regime: NDArray[np.int64]
+    period_s: NDArray[np.float64]
+    boundaries: tuple[Boundary, ...]
+    refused: tuple[str, ...]
+
+
+def regime_map(
+    scenario: Scenario, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value],
+    answer: Predict = predict, counted: Callable[[int], None] = lambda done: None,
+) -> RegimeMap:  # fmt: skip
+    """The regimes at every pair of values. Shares are interpolated between neighbours, along the
+    logarithm of an axis of positive numbers."""
+    if x == y:
+        raise InputError(f"a map of {x} by {y}: expected two different axes; choose another")
+    if not xs or not ys:
+        raise InputError("a map without values: expected one value at least on each axis")
+    found = sweep(scenario, {y: ys, x: xs}, answer, counted)
+    return map_of(found, x, xs, y, ys)
+
+
+def map_of(found: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value]) -> RegimeMap:
+    """The map of a sweep over y and x, x fastest."""
+    grid = (len(ys), len(xs))
+    shares = np.stack([found.columns[r].reshape(grid) for r in REGIMES], axis=-1)
+    regime = found.columns["regime"].astype(np.int64).reshape(grid)
+    places = _places(xs), _places(ys)
+    boundaries: list[Boundary] = []
+    for a, b in combinations(range(len(REGIMES)), 2):
+        third = shares[:, :, 3 - a - b]
+        both = (shares[:, :, a] + shares[:, :, b]) / 2  # they are equal where the line runs
+        lines = contour(shares[:, :, a] - shares[:, :, b], both - third, *places)
+        if lines:
+            boundaries.append(Boundary((REGIMES[a], REGIMES[b]), lines))
+    return RegimeMap(
+        x, y, tuple(xs), tuple(ys), shares, regime, found.columns["period_s"].reshape(grid),
+        tuple(boundaries), tuple(found.refused.values()),
+    )  # fmt: skip
+
+
+def _places(values: Sequence[Value]) -> NDArray[np.float64]:
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    return np.array(values, float) if numbers else np.arange(len(values), dtype=float)

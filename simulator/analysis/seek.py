@@ -1,0 +1,250 @@
+"""Goal seek: the value at which a scenario does what is wanted, verified by a forward run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from simulator.analysis.along import Along, Figures, Holds, Margin, Watch, unwatched
+from simulator.analysis.regimes import next_shift
+from simulator.analysis.sweep import Predict, axis
+from simulator.errors import InputError
+from simulator.fusion import LEVELS
+from simulator.prediction import Prediction
+from simulator.scenario.predict_many import why_traced
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_families import expecting
+from simulator.whatif import apply
+
+_LARGEST = 1 << 20
+_BATCHES = [1 << n for n in range(_LARGEST.bit_length())]
+_UNITS = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
+_POINTS = 16  # batches that a search asks at, about
+
+
+@dataclass(frozen=True)
+class Sought:
+    """An answer: `axis` at `value` reaches the goal, `beyond` (None: there is none) does not.
+
+    `scenario` is the scenario there and `prediction` its forward run, in which the goal was seen
+    to hold. `tried` are the figures that the search saw; `traced` says at which values, and why, it
+    took a trace that no family of traces spared, and `retraced` why the answer did, or is "".
+    """
+
+    goal: str
+    axis: str
+    value: float
+    beyond: float | None
+    scenario: Scenario
+    prediction: Prediction
+    sentence: str
+    tried: Mapping[float, Figures] = field(default_factory=dict[float, Figures], compare=False)
+    traced: Mapping[float, str] = field(default_factory=dict[float, str], compare=False)
+
+    @property
+    def retraced(self) -> str:
+        return why_traced(setting(self.scenario)) or ""
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """What is wanted of a batch, how far from it figures are (0: there), and what to say of one."""
+
+    text: str
+    holds: Holds
+    margin: Margin
+    says: Callable[[Prediction], str]
+
+
+def largest_batch(
+    scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The largest batch that fits in the GPU's memory, workspaces of libraries included. `watch`,
+    here and below, is told what was tried."""
+    room = setting(scenario).gpu.memory_bytes
+    goal = _Goal("the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"],
+                 _memory)  # fmt: skip
+    return _sought(_last, scenario, goal, answer, watch)
+
+
+def batch_for_latency(
+    scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The largest batch whose step alone takes no longer than this."""
+    _positive("latency", seconds, "seconds")
+    goal = _Goal(f"a step alone within {seconds:g} s", lambda f: f["latency_s"] <= seconds,
+                 lambda f: seconds - f["latency_s"], _latency)  # fmt: skip
+    return _sought(_last, scenario, goal, answer, watch)
+
+
+def batch_for_throughput(
+    scenario: Scenario, samples_per_s: float, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The smallest batch that reaches so many samples a second, and fits."""
+    _positive("throughput", samples_per_s, "samples a second")
+    goal = _Goal(
+        f"{samples_per_s:g} samples/s", lambda f: f["samples_per_s"] >= samples_per_s,
+        lambda f: f["samples_per_s"] - samples_per_s, _throughput,
+    )  # fmt: skip
+    return _sought(_first, scenario, goal, answer, watch)
+
+
+def batch_out_of_overhead(
+    scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The smallest batch that is not ruled by overhead."""
+    goal = _Goal(
+        "out of the overhead regime", lambda f: f.regime != "overhead",
+        lambda f: max(f["compute"], f["memory"]) - f["overhead"], lambda p: f"{p.regime}-bound",
+    )  # fmt: skip
+    return _sought(_first, scenario, goal, answer, watch)
+
+
+def flip(
+    scenario: Scenario, along: str = "bandwidth", *, down: bool = False, answer: Predict = predict,
+    watch: Watch = unwatched,
+) -> Sought:  # fmt: skip
+    """The factor of bandwidth, a peak, or the host's speed at which the regime flips."""
+    shift = next_shift(scenario, along, down=down, answer=answer, watch=watch)
+    if shift.first is None:
+        raise InputError(f"no flip: {shift.sentence}; expected a change of regime; try {_OTHER}")
+    there = axis(scenario, along).at(scenario, shift.first)
+    found = answer(there)
+    if found.regime != shift.after:
+        raise AssertionError("a shift that its forward run does not show")
+    goal = f"the regime flips along {along}"
+    return Sought(goal, along, shift.first, shift.last, there, found, shift.sentence, shift.tried,
+                  shift.retraced)  # fmt: skip
+
+
+def fusion_for_time(
+    scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The least fusion whose steps, back to back, take no longer than this each. `value` counts
+    the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
+    _positive("time", seconds, "seconds")
+    return _level(scenario, f"a step within {seconds:g} s", seconds, answer, watch)
+
+
+def fusion_for_speedup(
+    scenario: Scenario, times: float, answer: Predict = predict, watch: Watch = unwatched
+) -> Sought:
+    """The least fusion that is this many times as fast as no fusion, steps back to back."""
+    _positive("speed-up", times, "times")
+    unfused = answer(apply(scenario, "fusion", {"level": "none"}))
+    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, answer, watch)
+
+
+def _level(scenario: Scenario, goal: str, seconds: float, answer: Predict, watch: Watch) -> Sought:
+    """The first level of fusion within so many seconds. A level may be slower than the one below
+    it, so that they are asked in turn."""
+    tried: list[str] = []
+    seen: dict[float, Figures] = {}
+    for at, level in enumerate(LEVELS):
+        there = apply(scenario, "fusion", {"level": level})
+        p = answer(there)
+        seen[at] = Figures.of(p)
+        watch(seen)
+        says = f"fusion {level}: {p.period_s * 1e3:.4g} ms a step"
+        if p.period_s <= seconds:
+            p = answer(there)
+            _verify(goal, p.period_s <= seconds)
+            return Sought(goal, "fusion", at, at - 1 if at else None, there, p, says)
+        tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
+    raise InputError(
+        f"no level of fusion reaches the goal, {goal}, which is {seconds * 1e3:.4g} ms: "
+        f"{', '.join(tried)}; expected a lower goal; try cuda_graph, another precision or GPU"
+    )
+
+
+_OTHER = "another axis, or the other direction (down)"
+
+
+def _rate(p: Prediction) -> float:
+    return p.trace.samples / p.period_s if p.period_s else 0.0
+
+
+def _memory(p: Prediction) -> str:
+    need = p.peak_memory_bytes + p.workspace_bytes
+    return f"{need / 2**30:.1f} of {p.gpu.memory_bytes / 2**30:.1f} GiB"
+
+
+def _latency(p: Prediction) -> str:
+    unit, name = next((u for u in _UNITS if p.latency_s >= u[0]), _UNITS[-1])
+    return f"{p.latency_s / unit:.4g} {name} alone"
+
+
+def _throughput(p: Prediction) -> str:
+    return f"{_rate(p):.4g} samples/s"
+
+
+def _positive(what: str, value: float, unit: str) -> None:
+    if not value > 0:
+        raise InputError(f"{what} is {value}: expected more than 0 {unit}")
+
+
+@expecting(_POINTS)
+def _sought(
+    find: Callable[[Along, _Goal], Sought | None], scenario: Scenario, goal: _Goal,
+    answer: Predict, watch: Watch,
+) -> Sought:  # fmt: skip
+    """The answer; one batch after the other where a forward run does not show what was found of
+    many at once: the goal is met to the last digit."""
+    for one_by_one in (False, True):
+        line = Along(scenario, axis(scenario, "batch"), answer, watch, one_by_one)
+        if found := find(line, goal):
+            return found
+    raise AssertionError(f"{goal.text}: the forward run does not show it")
+
+
+def _last(line: Along, goal: _Goal) -> Sought | None:
+    """The largest batch for which something holds that holds for smaller ones."""
+    bad = line.first(_BATCHES, lambda f: not goal.holds(f))
+    if bad == 1:
+        raise InputError(
+            f"batch 1 misses the goal, {goal.text}: {goal.says(line.forward(1))}; expected a goal "
+            "that one sample reaches; try another GPU or precision, or recompute"
+        )
+    if bad is None:
+        return _found(line, goal, _BATCHES[-1], None)
+    return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
+
+
+def _first(line: Along, goal: _Goal) -> Sought | None:
+    """The smallest batch for which something holds: the first doubling that has it, and down from
+    there."""
+    good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
+    if not goal.holds(line.at(good)):
+        reached = line.forward(good)
+        raise InputError(
+            f"no batch reaches the goal, {goal.text}: batch {good:.0f} has {goal.says(reached)}"
+            f"{'' if reached.fits else ' and does not fit'}; expected a lower goal; try "
+            "another GPU, precision or mode"
+        )
+    ends = (1, None) if good == 1 else line.end(good, good / 2, goal.holds, goal.margin)
+    sought = _found(line, goal, *ends)
+    if sought and not sought.prediction.fits:
+        raise InputError(
+            f"{goal.text}: batch {sought.value:.0f} would have {goal.says(sought.prediction)} but "
+            f"does not fit ({_memory(sought.prediction)}); expected a goal within memory; try "
+            "another GPU or precision"
+        )
+    return sought
+
+
+def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> Sought | None:
+    """The answer, seen to hold in a forward run of its own, and the batch beside it to miss; None
+    where it is not."""
+    p = line.forward(good)
+    if not goal.holds(line.at(good)) or (bad and goal.holds(line.confirmed(bad))):
+        return None
+    return Sought(
+        goal.text, "batch", int(good), None if bad is None else int(bad), line.there(good), p,
+        f"batch {good:.0f}: {goal.says(p)}", line.tried, line.retraced,
+    )  # fmt: skip
+
+
+def _verify(goal: str, holds: bool) -> None:
+    if not holds:
+        raise AssertionError(f"{goal}: the forward run does not show it")

@@ -1,0 +1,212 @@
+"""Many scenarios at once: predictions over the product of some axes, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import InputError
+from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.registry import applied_to, registered
+from simulator.scenario.scenario import Scenario, Value, predict
+from simulator.scenario.setting import Setting, setting
+from simulator.simulate.traces import COLUMNS
+from simulator.whatif import WhatIf, apply, whatifs
+from simulator.whatif.shape import sizes
+
+Predict = Callable[[Scenario], Prediction]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A direction in which a scenario can be changed: a what-if's first number or choice, or a
+    size of the network. `whole` where only whole numbers have a meaning."""
+
+    name: str
+    kind: Literal["whole", "scale", "choice"]
+    low: float = 1.0
+    high: float = 1.0
+    unit: str = ""
+
+    def at(self, scenario: Scenario, value: Value) -> Scenario:
+        """The scenario at a value of the axis."""
+        return apply(scenario, *self._whatif(value))
+
+    def within(self, scenario: Scenario, before: Setting, value: Value) -> tuple[Scenario, Setting]:
+        """The scenario, whose setting is known, at a value of the axis, with its setting."""
+        return applied_to(scenario, before, *self._whatif(value))
+
+    def _whatif(self, value: Value) -> tuple[str, dict[str, Value]]:
+        found = _whatif_of(self.name)
+        if found is None:
+            return "size", {"parameter": self.name, "value": value}
+        return self.name, {found.parameters[0].name: value}
+
+
+def axis(scenario: Scenario, name: str) -> Axis:
+    """The axis of a name; InputError where it means nothing for this network."""
+    if whatif := _whatif_of(name):
+        parameter = whatif.parameters[0]
+        if parameter.kind in ("number", "count") and parameter.low is not None:
+            kind = "whole" if parameter.kind == "count" else "scale"
+            return Axis(name, kind, parameter.low, parameter.high or np.inf, parameter.unit)
+        return Axis(name, "choice")
+    known = sizes(setting(scenario))
+    value = known.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Axis(name, "whole", 1, 2**31 - 1)
+    if name in known:
+        return Axis(name, "choice")
+    more = f", or a size of {scenario.network}: {', '.join(known)}" if known else ""
+    others = ", ".join(sorted(w.name for w in whatifs() if _whatif_of(w.name)))
+    raise InputError(f"no axis {name!r} for {scenario.network}: expected {others}{more}")
+
+
+def _whatif_of(name: str) -> WhatIf | None:
+    """The what-if along which an axis of this name runs; a size of the network has none."""
+    found = registered(name)
+    return found if found and found.parameters and name != "size" else None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One row a scenario. Times in seconds, memory in bytes; NaN (and −1 as the regime) where a
+    scenario has no answer, for the reason in `refused`.
+
+    columns  by name: period_s, latency_s, gpu_busy_s, host_s, low_s, high_s, compute, memory,
+             overhead (shares), samples_per_s, peak_memory_bytes, memory_bytes (with the
+             libraries' workspace: what has to fit), fits, regime
+    retraced by row: why a trace of its own was taken, where no family of traces answered
+    """
+
+    scenarios: tuple[Scenario, ...]
+    points: tuple[Mapping[str, Value], ...]
+    columns: Mapping[str, NDArray[np.float64]]
+    refused: Mapping[int, str]
+    retraced: Mapping[int, str] = field(default_factory=dict[int, str])
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    def regime(self, row: int) -> Regime | None:
+        number = int(self.columns["regime"][row])
+        return REGIMES[number] if number >= 0 else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Each point with its figures, for a table."""
+        return [
+            {**point, **{name: float(column[i]) for name, column in self.columns.items()},
+             "regime": self.regime(i), "refused": self.refused.get(i)}
+            for i, point in enumerate(self.points)
+        ]  # fmt: skip
+
+
+def sweep(
+    scenario: Scenario, axes: Mapping[str, Sequence[Value]], answer: Predict = predict,
+    counted: Callable[[int], None] = lambda done: None,
+) -> Sweep:  # fmt: skip
+    """Every combination of the axes' values, the last axis fastest. Where `answer` is `predict`
+    they are answered at once, and `counted` is told how many are done."""
+    found = [axis(scenario, name) for name in axes]
+    scenarios: list[Scenario] = []
+    settings: dict[int, Setting] = {}
+    refused: dict[int, str] = {}
+
+    def go(depth: int, each: Scenario, before: Setting, why: str) -> None:
+        if depth == len(found):
+            if why:
+                refused[len(scenarios)] = why
+            settings[len(scenarios)] = before
+            scenarios.append(scenario if why else each)
+            return
+        for value in axes[found[depth].name]:
+            there, after, reason = each, before, why
+            if not why:
+                try:
+                    there, after = found[depth].within(each, before, value)
+                except InputError as error:
+                    reason = str(error)
+            go(depth + 1, there, after, reason)
+
+    go(0, scenario, setting(scenario), "")
+    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    if answer is not predict:
+        return _one_by_one(scenarios, points, refused, answer)
+    return _at_once(scenarios, settings, points, refused, counted)
+
+
+def sweep_of(scenarios: Iterable[Scenario], answer: Predict = predict) -> Sweep:
+    """A list of scenarios, one row each."""
+    listed = list(scenarios)
+    points = [{"scenario": i} for i in range(len(listed))]
+    if answer is not predict:
+        return _one_by_one(listed, points, {}, answer)
+    refused: dict[int, str] = {}
+    settings: dict[int, Setting] = {}
+    for row, each in enumerate(listed):
+        try:
+            settings[row] = setting(each)
+        except InputError as error:
+            refused[row] = str(error)
+    return _at_once(listed, settings, points, refused)
+
+
+def _at_once(
+    scenarios: Sequence[Scenario], settings: Mapping[int, Setting],
+    points: Sequence[Mapping[str, Value]], refused: dict[int, str],
+    counted: Callable[[int], None] = lambda done: None,
+) -> Sweep:  # fmt: skip
+    from simulator.scenario.predict_many import answers
+
+    rows = [row for row in range(len(scenarios)) if row not in refused]
+    part, why, retraced = answers([settings[row] for row in rows], figures, counted)
+    table = _empty(len(scenarios))
+    table[rows] = part
+    refused |= {rows[place]: reason for place, reason in why.items()}
+    own = {rows[place]: reason for place, reason in sorted(retraced.items())}
+    return replace(_swept(scenarios, points, refused, table), retraced=own)
+
+
+def _one_by_one(
+    scenarios: Sequence[Scenario], points: Sequence[Mapping[str, Value]], refused: dict[int, str],
+    answer: Predict,
+) -> Sweep:  # fmt: skip
+    table = _empty(len(scenarios))
+    for row, scenario in enumerate(scenarios):
+        if row in refused:
+            continue
+        try:
+            table[row] = figures(answer(scenario))
+        except InputError as error:
+            refused[row] = str(error)
+    return _swept(scenarios, points, refused, table)
+
+
+def _empty(rows: int) -> NDArray[np.float64]:
+    table = np.full((rows, len(COLUMNS)), np.nan)
+    table[:, -1] = -1
+    return table
+
+
+def _swept(
+    scenarios: Sequence[Scenario], points: Sequence[Mapping[str, Value]], refused: dict[int, str],
+    table: NDArray[np.float64],
+) -> Sweep:  # fmt: skip
+    columns = {name: table[:, i].copy() for i, name in enumerate(COLUMNS)}
+    return Sweep(tuple(scenarios), tuple(points), columns, dict(sorted(refused.items())))
+
+
+def figures(p: Prediction) -> list[float]:
+    """A prediction as a row of COLUMNS."""
+    rate = p.trace.samples / p.period_s if p.period_s else np.nan
+    return [
+        p.period_s, p.latency_s, p.gpu_busy_s, p.host_s, *p.interval_s,
+        *(p.shares[r] for r in REGIMES), rate, float(p.peak_memory_bytes),
+        float(p.peak_memory_bytes + p.workspace_bytes), float(p.fits),
+        float(REGIMES.index(p.regime)),
+    ]  # fmt: skip

@@ -1,0 +1,38 @@
+"""Arithmetic for memory: what computing again adds, and what it need not keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.prediction import Prediction
+from simulator.schedule.memory import carried_bytes
+
+
+@dataclass(frozen=True)
+class Trade:
+    """`flops` and `seconds` a step that were added; before and after, the bytes of activations
+    carried from the forward into the backward pass, and the bytes at the peak."""
+
+    flops: int
+    seconds: float
+    carried_bytes: tuple[int, int]
+    peak_bytes: tuple[int, int]
+
+    @property
+    def flops_per_byte(self) -> float:
+        """FLOPs for each byte that is carried no more."""
+        before, after = self.carried_bytes
+        return self.flops / (before - after)
+
+
+def trade(before: Prediction, after: Prediction) -> Trade | None:
+    """The trade from one training step to another of as many samples; None where arithmetic was
+    not added, or memory not saved by it."""
+    if before.trace.samples != after.trace.samples or before.trace.phase != after.trace.phase:
+        return None
+    flops = after.flops - before.flops
+    carried = carried_bytes(before.trace), carried_bytes(after.trace)
+    if flops <= 0 or carried[1] >= carried[0]:
+        return None
+    peaks = before.peak_memory_bytes, after.peak_memory_bytes
+    return Trade(flops, after.period_s - before.period_s, carried, peaks)

@@ -1,0 +1,186 @@
+"""What advice tries, and why each may help: the checklist of the essay.
+
+Overhead: take the host out (tracing, graphs, a larger batch). Memory: move fewer bytes (fuse,
+narrower types). Compute: use the tensor cores, a lower precision, better shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.timing.rates import peak_flops_per_s
+
+Changes = Literal["code", "machine", "what is computed"]
+By = Literal["time", "memory", "money"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A what-if to try, as a command writes it; the regimes it attacks (none: whichever), and how;
+    what has to change for it: the code that runs, the machine, or what is computed (other numbers
+    come out). `dtypes` are those of a network that it is tried on (all where there is none)."""
+
+    text: str
+    aims: tuple[Regime, ...]
+    how: str
+    changes: Changes
+    dtypes: tuple[str, ...] = ()
+
+    def cause(self, base: Prediction, found: Prediction, by: By = "time") -> str:
+        """Why it helps, in one sentence about the step that it is tried on: the regime (or the
+        kind of memory) of which it takes most away, and how."""
+        if by == "memory":
+            return self._less_memory(base, found)
+        regime = _relieved(base, found)
+        name = "memory bandwidth" if regime == "memory" else regime
+        first = f"{name} is {base.shares[regime]:.0%} of the step: "
+        if self.text.startswith("+gpu="):
+            return first + (_against(base, found, regime) or _moved(base, found, regime))
+        if not self.aims or regime in self.aims:
+            return first + self.how
+        if regime == "overhead" and not _issued_less(base, found):
+            return f"{_shrunk(base, found)}: {self.how}"
+        return first + _moved(base, found, regime)
+
+    def _less_memory(self, base: Prediction, found: Prediction) -> str:
+        held, left = base.memory.at_peak, found.memory.at_peak
+        most = max(held, key=lambda role: held[role] - left.get(role, 0), default=None)
+        if most is None:
+            return self.how
+        share = held[most] / base.peak_memory_bytes
+        return f"{_HELD.get(most, most)} hold {share:.0%} of the peak: {self.how}"
+
+
+_HELD = {
+    "weight": "weights", "buffer": "buffers", "input": "inputs", "activation": "activations",
+    "gradient": "gradients", "optimizer": "states of the optimizer",
+}  # fmt: skip
+
+
+def _relieved(base: Prediction, found: Prediction) -> Regime:
+    """The regime of which a sample's step loses most seconds."""
+    one, other = (p.period_s / max(p.trace.samples, 1) for p in (base, found))
+    return max(REGIMES, key=lambda r: base.shares[r] * one - found.shares[r] * other)
+
+
+def _against(base: Prediction, found: Prediction, regime: Regime) -> str:
+    """What another card has more of that is asked for; "" where its figures are no reason."""
+    old, new = base.gpu, found.gpu
+    each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
+    work = base.works[int(each.argmax())] if each.size else None
+    said: dict[str, str] = {}
+    wide = new.bandwidth_bytes_per_s / old.bandwidth_bytes_per_s
+    if wide > 1:
+        said["memory"] = f"{wide:.2g}× the bandwidth"
+    elif regime == "memory" and old.l2_bytes and new.l2_bytes and new.l2_bytes > old.l2_bytes:
+        said["memory"] = f"{new.l2_bytes / old.l2_bytes:.2g}× the L2 cache"
+    if work is not None:
+        peaks = [peak_flops_per_s(card, work.engine, work.dtype) for card in (new, old)]
+        if peaks[0] > peaks[1]:
+            engine = "tensor" if work.engine == "tensor" else "vector"
+            times = peaks[0] / peaks[1]
+            said["compute"] = f"{times:.2g}× the {engine} peak in {work.dtype}"
+    if regime not in said:
+        return ""
+    parts = [said[regime], *(text for name, text in said.items() if name != regime)]
+    return f"{new.name} has {' and '.join(parts)}"
+
+
+def _moved(base: Prediction, found: Prediction, regime: Regime) -> str:
+    """What there is less of, of a sample: launches, the host's work, or a family's time."""
+    less = _issued_less(base, found) if regime == "overhead" else ""
+    return less or _shrunk(base, found)
+
+
+def _issued_less(base: Prediction, found: Prediction) -> str:
+    """Fewer launches a sample, or less work of the host; "" where neither is."""
+    for what, figures in (
+        ("fewer launches", [p.kernel_count / max(p.trace.samples, 1) for p in (base, found)]),
+        ("less host work", [p.host_s / max(p.trace.samples, 1) for p in (base, found)]),
+    ):
+        if figures[1] < figures[0] * 0.99:
+            return f"{1 - figures[1] / figures[0]:.0%} {what}"
+    return ""
+
+
+def _shrunk(base: Prediction, found: Prediction) -> str:
+    """The family of kernels that takes most off a sample."""
+    one, other = (_by_family(p) for p in (base, found))
+    most = max(one, key=lambda family: one[family] - other.get(family, 0.0), default="")
+    less = 1 - other.get(most, 0.0) / one[most] if most and one[most] else 0.0
+    if less >= 1:
+        return f"no {most} kernel is left"
+    return f"{most} kernels take {less:.0%} less time" if less > 0 else "kernels start sooner"
+
+
+def _by_family(p: Prediction) -> dict[str, float]:
+    """Seconds a sample of the kernels of each family."""
+    each = np.bincount(p.columns.work_of, p.columns.duration_s, len(p.works))
+    each /= max(p.trace.samples, 1)
+    found: dict[str, float] = {}
+    for work, seconds in zip(p.works, each.tolist(), strict=True):
+        found[work.family] = found.get(work.family, 0.0) + seconds
+    return found
+
+
+_CARDS = ("a100_sxm_80", "b200_sxm", "h100_sxm", "h200_sxm", "l40s", "mi300x", "rtx4090")
+_WIDE = ("fp32",)
+_WIDER = ("fp32", "autocast", "autocast-fp16")
+
+TRIALS: tuple[Trial, ...] = (
+    Trial("+cuda_graph", ("overhead",), "a graph replays all launches at once", "code"),
+    Trial("+fusion=compiled", ("overhead", "memory"),
+          "torch.compile fuses loops and issues them without Python", "code"),
+    Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
+    Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
+    Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),
+    Trial("+accumulate=4", (), "four forwards share the optimizer's step", "code"),
+    Trial("+host_speed=2", ("overhead",), "a host twice as fast issues twice as much", "machine"),
+    Trial("+launch_cost=0.5", ("overhead",), "launches cost half as much", "machine"),
+    Trial("+launch_latency=2.5", ("overhead",), "launches arrive sooner", "machine"),
+    Trial("+queue_depth=4096", ("overhead",), "a longer queue lets the host run ahead", "machine"),
+    Trial("+precision=tf32", ("compute",), "float32 products on tensor cores", "what is computed",
+          _WIDE),
+    Trial("+precision=autocast", ("compute",), "products in bf16 on tensor cores",
+          "what is computed", _WIDE),
+    Trial("+precision=bf16", ("compute", "memory"), "tensor cores, and half the bytes",
+          "what is computed", _WIDER),
+    Trial("+precision=fp16", ("compute", "memory"), "tensor cores, and half the bytes",
+          "what is computed", _WIDER),
+    Trial("+fp8", ("compute",), "tensor cores have a higher peak in float8", "what is computed"),
+    Trial("+sdpa=cudnn", ("compute",), "attention in one kernel of cuDNN", "code"),
+    Trial("+sdpa=flash", ("compute",), "attention in one kernel on tensor cores", "code"),
+    Trial("+sdpa=efficient", ("compute",), "attention in one kernel", "code"),
+    Trial("+tensor_peak=2", ("compute",), "tensor cores twice as fast", "machine"),
+    Trial("+vector_peak=2", ("compute",), "vector units twice as fast", "machine"),
+    Trial("+sustained_clock=1.1", ("compute",), "a higher power cap leaves more clock", "machine"),
+    Trial("+weights=int8", ("memory",), "weights are read in 8 bits", "what is computed"),
+    Trial("+weights=int4", ("memory",), "weights are read in 4 bits", "what is computed"),
+    Trial("+kv_cache=fp8", ("memory",), "the cache is read in 8 bits", "what is computed"),
+    Trial("+bandwidth=2", ("memory",), "DRAM twice as fast", "machine"),
+    Trial("+l2=4", ("memory",), "more of what was just written is read from L2", "machine"),
+    Trial("+l2_bandwidth=2", ("memory",), "what is in L2 is read twice as fast", "machine"),
+    Trial("+recompute", (), "blocks that run again need not keep what they made", "code"),
+    Trial("+optimizer=sgd", ("memory",), "SGD keeps and reads half of AdamW's state",
+          "what is computed"),
+    *(Trial(f"+gpu={name}", (), "", "machine") for name in _CARDS),
+)  # fmt: skip
+
+UNTRIED = {
+    "batch": "tried at two and four times what it is",
+    "seq": "another question is asked", "size": "another network", "network": "another network",
+    "compiled_optimizer": "optimizer=adamw_fused says it without a compiler",
+    "training": "another question is asked", "freeze": "another question is asked",
+    "remove": "what were free is a question about a chosen op",
+    "fuse": "tried of the adjacent ops that save most (simulator.analysis.fusible)",
+    "utilisation": "a question about a kernel that is yet to be written",
+    "mode": "cuda_graph and fusion say it", "host": "one host is known; host_speed says it",
+    "memory": "it changes no time; what fits is a question for seek",
+    "rate": "the shares say it",
+    "figure": "the figures are tried by name",
+}  # fmt: skip
+"""What-ifs that advice leaves out, each with its reason."""

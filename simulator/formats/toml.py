@@ -1,0 +1,45 @@
+"""Values as TOML writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from simulator.errors import InputError
+from simulator.hardware.gpu_file import shown
+
+
+def table(name: str, values: Mapping[str, Any]) -> list[str]:
+    """The lines of a table, those of the tables in it last."""
+    plain = [(k, v) for k, v in values.items() if not isinstance(v, Mapping)]
+    deeper = [(k, v) for k, v in values.items() if isinstance(v, Mapping)]
+    lines = ["", f"[{name}]", *(f"{key(k)} = {literal(v)}" for k, v in plain)]
+    for inner, value in deeper:
+        lines += table(f"{name}.{key(inner)}", value)
+    return lines
+
+
+def key(name: str) -> str:
+    """A key, in quotes where it must be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else literal(name)
+
+
+def literal(value: Any) -> str:
+    """One value. InputError for what a scenario or a GPU cannot hold."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):  # JSON's strings are TOML's, but for DEL
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and isfinite(value):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(literal, value))}]"  # pyright: ignore[reportUnknownArgumentType]
+    raise InputError(
+        f"a file cannot hold {shown(value)}: expected finite numbers, text, true, false or tuples "
+        "of these; choose one"
+    )

@@ -1,0 +1,192 @@
+"""A trace on disk: JSON or msgpack, versioned, validated, read back without torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from simulator.errors import InputError
+from simulator.formats.limited import absence
+from simulator.records import (
+    ITEM_BYTES,
+    Assumption,
+    Break,
+    Op,
+    Phase,
+    Role,
+    Signature,
+    Storage,
+    Tensor,
+    Trace,
+)
+
+VERSION = 1
+_MAX_BYTES = 512 * 2**20
+_PHASES: tuple[Phase, ...] = get_args(Phase)
+_ROLES: tuple[Role, ...] = get_args(Role)
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Device = Annotated[str, msgspec.Meta(pattern="^(cuda|cpu)$")]
+_Born = Annotated[int, msgspec.Meta(ge=-1)]
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows instead of objects, and every distinct tensor, signature and path once.
+
+    op row:       [signature, module, phase, python calls, module calls, autograd nodes, storages…]
+    storage row:  [bytes, born, freed or null, role, device]
+    """
+
+    format: Literal["ridgepoint-trace"]
+    version: int
+    tensors: list[Tensor]
+    signatures: list[tuple[str, list[int], list[int], list[str], dict[str, Any], list[int]]]
+    modules: list[str]
+    ops: list[list[int]]
+    storages: list[tuple[_Count, _Born, _Count | None, int, _Device]]
+    phase: Literal["inference", "training"]
+    optimizer: str | None
+    samples: _Count
+    tokens: _Count | None
+    parameters: _Count
+    weight_bytes: _Count
+    assumptions: list[Assumption]
+    torch_version: str
+    gpu: str
+    tail_python_calls: int
+    tail_module_calls: int
+    breaks: list[Break] = []
+    code: dict[str, str] = {}
+
+
+def save(trace: Trace, path: Path | str) -> None:
+    """Write a trace; `.json` is JSON, anything else msgpack. The file appears whole or not."""
+    path = Path(path)
+    encode = msgspec.json.encode if path.suffix == ".json" else msgspec.msgpack.encode
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(encode(_rows(trace)))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"cannot write the trace {path}: {error.strerror}") from error
+
+
+def load(path: Path | str) -> Trace:
+    """Read a trace. InputError for a file that is none, is torn, or is of another version."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if not (path.is_file() or path.is_dir()):  # reading a pipe would wait for its writer
+            raise InputError(f"cannot read the trace {path}: {absence(path)}")
+        data = path.read_bytes() if size <= _MAX_BYTES else b""
+    except OSError as error:
+        raise InputError(f"cannot read the trace {path}: {error.strerror}") from error
+    if size > _MAX_BYTES:
+        raise InputError(f"{path} is {size >> 20} MiB: expected a trace of at most 512 MiB")
+    decode = msgspec.json.decode if data[:1] in (b"{", b" ", b"\n") else msgspec.msgpack.decode
+    try:
+        rows = decode(data, type=_File)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{path} is no trace of Ridgepoint: {error}; expected a file written by "
+            "`ridgepoint predict … --save-trace FILE`"
+        ) from error
+    if rows.version != VERSION:
+        raise InputError(
+            f"{path} has trace version {rows.version}: expected {VERSION}; trace the network again"
+        )
+    try:
+        return _trace(rows)
+    except (IndexError, ValueError) as error:
+        raise InputError(f"{path} is damaged: {error}; trace the network again") from error
+
+
+def _rows(trace: Trace) -> _File:
+    signatures, rows = trace.signatures
+    tensors: dict[Tensor, int] = {}
+    modules: dict[str, int] = {}
+
+    def numbers(found: tuple[Tensor, ...]) -> list[int]:
+        return [tensors.setdefault(t, len(tensors)) for t in found]
+
+    packed = [
+        (s.name, numbers(s.inputs), numbers(s.outputs), list(s.names), s.args, list(s.aliases))
+        for s in signatures
+    ]
+    ops = [
+        [
+            row,
+            modules.setdefault(op.module, len(modules)),
+            _PHASES.index(op.phase),
+            op.python_calls,
+            op.module_calls,
+            op.autograd_nodes,
+            *op.storages,
+        ]
+        for op, row in zip(trace.ops, rows, strict=True)
+    ]
+    plain = ("phase", "optimizer", "samples", "tokens", "parameters", "weight_bytes",
+             "assumptions", "torch_version", "gpu", "tail_python_calls",
+             "tail_module_calls", "breaks", "code")  # fmt: skip
+    return _File(
+        format="ridgepoint-trace",
+        version=VERSION,
+        tensors=list(tensors),
+        signatures=packed,
+        modules=list(modules),
+        ops=ops,
+        storages=[
+            (s.nbytes, s.born, s.freed, _ROLES.index(s.role), s.device) for s in trace.storages
+        ],
+        **{name: getattr(trace, name) for name in plain},
+    )
+
+
+def _trace(rows: _File) -> Trace:
+    for t in rows.tensors:
+        if any(n < 0 for n in (*t.shape, *t.stride)):
+            raise ValueError("a tensor has a negative size or stride")
+        if len(t.shape) != len(t.stride):
+            raise ValueError(f"a tensor of {len(t.shape)} sizes has {len(t.stride)} strides")
+        if t.dtype not in ITEM_BYTES:
+            raise ValueError(f"unknown dtype {t.dtype!r}")
+    tensors = rows.tensors
+    signatures = [
+        Signature(
+            name, tuple(tensors[_at(i)] for i in inputs), tuple(tensors[_at(i)] for i in outputs),
+            tuple(names), args, tuple(aliases),
+        )
+        for name, inputs, outputs, names, args, aliases in rows.signatures
+    ]  # fmt: skip
+    for s in signatures:
+        if len(s.names) != len(s.inputs) or len(s.aliases) != len(s.inputs) + len(s.outputs):
+            raise ValueError(f"{s.name} has names or aliases that do not fit its tensors")
+    ops: list[Op] = []
+    for signature, module, phase, python_calls, module_calls, nodes, *storages in rows.ops:
+        if min(python_calls, module_calls, nodes) < 0:
+            raise ValueError("an op has negative counts")
+        if any(not 0 <= s < len(rows.storages) for s in storages):
+            raise ValueError("an op names a storage that is not there")
+        kind = signatures[_at(signature)]
+        if len(storages) != len(kind.inputs) + len(kind.outputs):
+            raise ValueError(f"{kind.name} has {len(storages)} storages")
+        ops.append(
+            Op(
+                kind, rows.modules[_at(module)], _PHASES[_at(phase)], tuple(storages),
+                python_calls, module_calls, nodes,
+            )
+        )  # fmt: skip
+    plain = {f: getattr(rows, f) for f in Trace.__struct_fields__ if f not in ("ops", "storages")}
+    storages = [
+        Storage(nbytes, born, freed, _ROLES[_at(role)], device)
+        for nbytes, born, freed, role, device in rows.storages
+    ]
+    return Trace(ops=ops, storages=storages, **plain)
+
+
+def _at(index: int) -> int:
+    if index < 0:
+        raise IndexError(f"a negative index {index}")
+    return index

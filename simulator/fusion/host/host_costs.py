@@ -1,0 +1,114 @@
+"""What the host does to run a compiled module: guards, the generated wrapper, and launches.
+
+No Python of the module runs, no autograd node of its ops; the whole backward is one node. A library
+call goes through the dispatcher once, from the wrapper, with its result allocated before.
+
+Where the graph breaks, each graph is entered and left, its inputs and weights are checked, and
+autograd has a node for it; what lies between graphs costs what it costs in eager mode.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.fusion.graphs import Graph, Graphs, graphs
+from simulator.fusion.host.compiled_host import HostCosts, compiled_host
+from simulator.hardware.host import Host
+from simulator.records import Phase, Trace
+from simulator.schedule.launch_plan import Floats, Issued
+from simulator.schedule.timeline import Launches
+
+RECORDED = compiled_host().launched
+
+
+def launches(found: Issued, host: Host, costs: HostCosts = RECORDED) -> Launches:
+    """The host's work before each launch of a compiled step; the optimizer's is as in eager mode.
+    Durations are left out."""
+    return spread(found, ops_s(found, host, costs) + calls_s(found, host, costs), host)
+
+
+def ops_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
+    """Seconds of each op by itself [ops], its launches included."""
+    trace, number = found.trace, found.launches
+    own = host.op_s(found.counts)
+    speed = host.seconds["op"] / costs.reference_op_s
+    parts = graphs(trace)
+    eager = np.array([op.phase == "optimizer" or parts.eager(index)
+                      for index, op in enumerate(trace.ops)], bool)  # fmt: skip
+    generated = ~eager & np.array([op.name.startswith("fused.") for op in trace.ops], bool)
+    work = np.where(generated, costs.triton_s * speed * (number > 0), own * costs.library_share)
+    work = np.where(eager, own, work) + np.where(generated, 0, number) * host.launch_s
+    work += tabled(trace) * costs.tabled_s * speed
+    begun = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
+    # What the eager model counts where a backward pass begins is not paid twice.
+    return work - np.where(begun & ~generated, own, 0.0) * costs.library_share
+
+
+def calls_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
+    """Seconds of the way into the forward pass and the backward pass, at the first op of each
+    [ops]."""
+    trace = found.trace
+    entering = _first(np.array([op.phase == "forward" for op in trace.ops], bool))
+    backward = _first(np.array([op.phase == "backward" for op in trace.ops], bool))
+    roles = [storage.role for storage in trace.storages]
+    weights, given = roles.count("weight") + roles.count("buffer"), roles.count("input")
+    called_s = costs.call_s + costs.input_s * given + costs.weight_s * weights
+    back_s = costs.backward_s + costs.gradient_s * roles.count("weight")
+    found_s = (entering * called_s + backward * back_s) * (
+        host.seconds["op"] / costs.reference_op_s
+    )
+    parts = graphs(trace)
+    return found_s + _further_graphs_s(trace, parts, host, costs) if parts.cuts else found_s
+
+
+def spread(found: Issued, work: Floats, host: Host) -> Launches:
+    """Work of each op [ops] over the launches: an op's own comes before its first. Durations are
+    left out."""
+    op_of = found.lowered.op_of
+    done = np.cumsum(work)
+    before = done[op_of] if op_of.size else np.zeros(0)
+    tail = float(done[-1] - before[-1]) if before.size else float(work.sum())
+    tail += found.trace.tail_python_calls * host.seconds["python_call"]
+    return Launches(np.diff(before, prepend=0.0), np.zeros(0), found.sync_after, tail)
+
+
+def tabled(trace: Trace) -> np.ndarray:
+    """Which ops are calls through Python's table of operators."""
+    return np.array([op.name == "aten.convolution_backward.default" for op in trace.ops], bool)
+
+
+def _further_graphs_s(
+    trace: Trace, parts: Graphs, host: Host, costs: HostCosts
+) -> NDArray[np.float64]:
+    """What each graph but the first of its pass adds, at its first op: the way in and out, each
+    tensor that another stretch made for it, backward autograd's node and what its function takes in
+    both passes. [ops]"""
+    speed = host.seconds["op"] / costs.reference_op_s
+    made_in: dict[int, Graph] = {}
+    first: dict[Graph, int] = {}
+    handed: dict[Graph, set[int]] = {}
+    for index, op in enumerate(trace.ops):
+        graph, inputs = parts.of[index], len(op.inputs)
+        if op.phase != "optimizer" and not parts.eager(index):
+            first.setdefault(graph, index)
+            handed.setdefault(graph, set()).update(
+                s for s in op.storages[:inputs] if made_in.get(s, graph) != graph
+            )
+        made_in |= dict.fromkeys(op.storages[inputs:], graph)
+    found = np.zeros(len(trace.ops))
+    passes: dict[Phase, Graph] = {}
+    for graph in first:
+        passes.setdefault(graph[0], graph)
+    for graph, index in first.items():
+        if graph != passes[graph[0]]:
+            entered_s = costs.node_s if graph[0] == "backward" else costs.resumed_s
+            entered_s += costs.call_s + costs.input_s * len(handed[graph])
+            found[index] = entered_s * speed
+            if graph[0] == "backward":
+                found[index] += host.seconds["backward_node"]
+    return found
+
+
+def _first(rows: np.ndarray) -> np.ndarray:
+    return rows & (np.cumsum(rows) == 1)

@@ -1,0 +1,73 @@
+"""What the host does to run a compiled module whose graphs are replayed: the guards of the call,
+then for each graph the tree's bookkeeping and one launch, and between them what it launches itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts, compiled_host
+from simulator.fusion.host.host_costs import RECORDED, calls_s, ops_s, spread
+from simulator.fusion.host.replays import Replays
+from simulator.hardware.host import Host
+from simulator.schedule.launch_plan import Issued
+from simulator.schedule.timeline import Clock, Launches
+from simulator.timing.profile import Profile
+
+_ENDLESS = 1 << 30  # launches: a graph is one, whatever it holds
+
+
+REPLAYED = compiled_host().replayed
+
+
+def replaying(
+    found: Issued, host: Host, profile: Profile, costs: HostCosts = RECORDED,
+    replay: ReplayCosts = REPLAYED,
+) -> tuple[Launches, Clock]:  # fmt: skip
+    """How a host drives a step of `simulator.fusion.host.replays.replayed`. Durations are left out. The
+    gap is the mean over kernels in graphs and beside them."""
+    kept: Replays = found.trace.kept["replays"]
+    captured = kept.piece >= 0
+    speed = host.seconds["op"] / costs.reference_op_s
+    work = np.where(captured, 0.0, ops_s(found, host, costs))
+    for place in kept.copies:
+        work[place] = host.seconds["op"] + host.launch_s
+    heads = _heads(kept.piece, found.launches)
+    for head, held in zip(heads, _held(found, kept.piece, heads), strict=True):
+        work[head] += profile.graph_launch_s + (replay.graph_s + replay.held_s * held) * speed
+    if heads:
+        costs = replace(costs, gradient_s=replay.gradient_s, backward_s=replay.backward_s)
+    work += calls_s(found, host, costs)
+    inside = captured[found.lowered.op_of]
+    inside[np.searchsorted(found.lowered.op_of, heads)] = False  # a graph begins as a kernel does
+    share = float(inside.mean()) if inside.size else 0.0
+    gap_s = share * profile.graph_gap_s + (1 - share) * profile.gap_s
+    depth = _ENDLESS if heads else host.depth
+    return spread(found, work, host), Clock(host.latency_s, gap_s, host.sync_s, depth)
+
+
+def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
+    """The first op of each graph that launches a kernel."""
+    at = np.flatnonzero((piece >= 0) & (launches > 0))
+    _, first = np.unique(piece[at], return_index=True)
+    return at[first].tolist()
+
+
+def _held(found: Issued, piece: np.ndarray, heads: list[int]) -> list[int]:
+    """For each graph the tensors that it hands over, or is handed: what is kept for the backward
+    pass, and copies of inputs. Weights are told by their addresses at once."""
+    ops = found.trace.ops
+    touched: dict[int, set[int]] = {}
+    by: dict[int, set[int]] = {}
+    for op, number in zip(ops, piece.tolist(), strict=True):
+        touched.setdefault(number, set()).update(op.storages)
+        for storage in op.storages:
+            by.setdefault(storage, set()).add(number)
+    storages = found.trace.storages
+
+    def crosses(storage: int) -> bool:
+        return len(by[storage]) > 1 and storages[storage].role == "activation"
+
+    return [sum(map(crosses, touched[int(piece[head])])) for head in heads]

@@ -1,0 +1,208 @@
+"""A compiled step as torch's CUDA graph trees run it (torch/_inductor/cudagraph_trees.py): what is
+captured, what is launched by itself in between, and what is copied before each replay.
+
+A graph reads where it read when it was captured. Weights, buffers and what another graph made lie
+still; inputs, and the gradient that a backward pass begins with, are copied to a place of the
+graph's own (`_copy_inputs_and_remove_from_src`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from simulator.fusion.graphs import graphs
+from simulator.fusion.node import Node
+from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.fusion.scheduling.scheduling import Group
+from simulator.fusion.tangents import is_tangent
+from simulator.hardware.host import syncs
+from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
+from simulator.schedule.memory import POOL
+
+_LARGEST_ITEM = 8  # bytes of one element of what is copied, where no op tells its shape
+
+
+@dataclass(frozen=True)
+class Replays:
+    """`piece[i]` is the number of the graph in which op i is replayed, −1 for an op that the host
+    launches; `copies` are the ops that copy into a graph's own place; `notes` say why something is
+    not captured."""
+
+    piece: NDArray[np.int64]
+    notes: tuple[str, ...]
+    copies: tuple[int, ...] = ()
+
+
+def replayed(trace: Trace) -> Trace:
+    """The trace of a compiled step with the copies before its graphs, and `Replays` kept with it as
+    "replays"."""
+    if "replays" in trace.kept:
+        return trace
+    if "replayed" not in trace.kept:
+        trace.kept["replayed"] = _replayed(trace, trace.kept["fusion"])
+    return trace.kept["replayed"]
+
+
+def _replayed(trace: Trace, fusion: Fused) -> Trace:
+    piece, notes = _pieces(trace)
+    given, first = _given(trace, piece)
+    storages = list(trace.storages)
+    moved: dict[int, int] = {}
+    copies: dict[int, Op] = {}
+    for number, loose in given.items():
+        tensors = [_shape(fusion.origin, trace, s) for s in loose]
+        places = range(len(storages), len(storages) + len(loose))
+        storages += [Storage(t.nbytes, -1, None, "activation") for t in tensors]
+        moved |= dict(zip(loose, places, strict=True))
+        begin = first[number]
+        copies[begin] = _copy(trace.ops[begin].phase, tensors, loose, places)
+    return _with(trace, fusion, Replays(piece, notes), copies, storages, moved)
+
+
+def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The graph of each op, and why there are not just one a pass."""
+    piece = np.full(len(trace.ops), -1, np.int64)
+    changed = _changed_inputs(trace)
+    if changed:
+        return piece, (
+            f"no CUDA graph: the step writes into {changed} of its inputs, which torch.compile "
+            "does not capture (\"skipping cudagraphs due to mutated inputs\"); make them buffers "
+            "of the module",
+        )  # fmt: skip
+    numbers, number = count(), -1
+    apart: dict[str, int] = {}
+    parts = graphs(trace)
+    for index, op in enumerate(trace.ops):
+        if op.phase == "optimizer":
+            continue
+        why = "" if parts.eager(index) else _uncaptured(op)
+        if why or parts.eager(index):
+            if why not in ("", "autograd"):
+                apart[why] = apart.get(why, 0) + 1
+            number = -1
+            continue
+        if number < 0 or parts.of[index] != parts.of[index - 1]:
+            number = next(numbers)
+        piece[index] = number
+    notes = [f"CUDA graphs are cut where {why} ({many} op{'s' * (many > 1)})"
+             for why, many in apart.items()]  # fmt: skip
+    if trace.assumptions and (notes or parts.cuts):
+        notes.append(
+            "a graph is captured for each size that data gives: predicted as if this one was before"
+        )
+    return piece, tuple(notes)
+
+
+def _uncaptured(op: Op) -> str:
+    """Why an op is in no graph; empty where it is."""
+    if is_tangent(op) or (op.name == "aten.ones_like.default" and op.phase == "backward"):
+        return "autograd"  # the gradients that a backward pass begins with
+    if syncs(op.signature):
+        return "the host waits for the GPU"
+    outside = [t for t in op.inputs if t.device == "cpu" and t.shape]
+    if outside or any(t.device == "cpu" for t in op.outputs):
+        return "the CPU works"
+    return ""
+
+
+def _changed_inputs(trace: Trace) -> int:
+    parts = graphs(trace)
+    written = {s for index, op in enumerate(trace.ops)
+               if op.phase != "optimizer" and not parts.eager(index)
+               for s in op.storages[len(op.inputs) :]}  # fmt: skip
+    return sum(trace.storages[s].role == "input" for s in written)
+
+
+def _given(trace: Trace, piece: NDArray[np.int64]) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """By graph the storages that it reads and that do not lie still, inputs and what the host
+    launched before it, where no graph before has copied them; and its first op."""
+    given: dict[int, list[int]] = {}
+    first: dict[int, int] = {}
+    loose = {n for n, s in enumerate(trace.storages) if s.role == "input"}
+    for index, (op, number) in enumerate(zip(trace.ops, piece.tolist(), strict=True)):
+        inputs = len(op.inputs)
+        if number < 0:
+            loose.update(s for s in op.storages[inputs:] if trace.storages[s].role == "activation")
+            continue
+        first.setdefault(number, index)
+        for storage in op.storages[:inputs]:
+            if storage in loose and trace.storages[storage].device == "cuda":
+                loose.discard(storage)
+                given.setdefault(number, []).append(storage)
+    return given, first
+
+
+def _shape(origin: Trace, trace: Trace, storage: int) -> Tensor:
+    """A tensor over all of a storage, as the eager step reads it."""
+    held = trace.storages[storage]
+    if storage < len(origin.storages) and origin.storages[storage].role == held.role:
+        for op in origin.ops:
+            for tensor, each in zip(op.inputs, op.storages, strict=False):
+                if each == storage and tensor.nbytes == held.nbytes:
+                    return tensor
+    items = max(1, held.nbytes // _LARGEST_ITEM)
+    return Tensor((items,), "int64", (1,))
+
+
+def _copy(phase: Phase, tensors: list[Tensor], given: list[int], places: range) -> Op:
+    names = ("self",) * len(given) + ("src",) * len(given)
+    signature = Signature("aten._foreach_copy_.default", (*tensors, *tensors), (), names, {})
+    return Op(signature, "", phase, (*places, *given))
+
+
+def _with(
+    trace: Trace, fusion: Fused, found: Replays, copies: dict[int, Op], storages: list[Storage],
+    moved: dict[int, int],
+) -> Trace:  # fmt: skip
+    """The trace with the copies before the ops of these numbers, what is captured reading them."""
+    ops: list[Op] = []
+    groups: list[Group] = []
+    piece: list[int] = []
+    place: list[int] = []
+    copied: list[int] = []
+    for index, op in enumerate(trace.ops):
+        if index in copies:
+            copied.append(len(ops))
+            ops.append(copies[index])
+            piece.append(-1)
+            groups.append(Group([Node("library", 1, call=copies[index])], 0, 0))
+        place.append(len(ops))
+        if index < len(fusion.groups):
+            groups.append(fusion.groups[index])
+        here = int(found.piece[index])
+        if here >= 0 and not moved.keys().isdisjoint(op.storages):
+            op = replace(op, storages=tuple(moved.get(s, s) for s in op.storages))
+        ops.append(op)
+        piece.append(here)
+    place.append(len(ops))
+    made = trace.with_ops(ops, _while_needed([s.moved(place) for s in storages], ops, moved), place)
+    made.kept["fusion"] = Fused(made, groups, fusion.origin, fusion.notes)
+    made.kept[POOL] = _pooled(made, piece, moved.values())
+    made.kept["replays"] = Replays(np.array(piece, np.int64), found.notes, tuple(copied))
+    return made
+
+
+def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
+    """With the graphs' own places alive from the copy to the last op that reads them: each replay
+    copies anew, and what the graph makes later may lie there."""
+    first, last = touches(ops)
+    for number in moved.values():
+        storages[number] = replace(storages[number], born=first[number], freed=last[number] + 1)
+    return storages
+
+
+def _pooled(trace: Trace, piece: list[int], places: Iterable[int]) -> frozenset[int]:
+    """What graphs make, and their own places: all in the memory of their capture."""
+    made: set[int] = set()
+    met: set[int] = set()
+    for op, number in zip(trace.ops, piece, strict=True):
+        if number >= 0:
+            made.update(s for s in op.storages if s not in met and trace.storages[s].born >= 0)
+        met.update(op.storages)
+    return frozenset(made | set(places))

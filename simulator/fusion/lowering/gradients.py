@@ -1,0 +1,50 @@
+"""Gradients that the compiled backward pass leaves channels last, for weights that lie row by row.
+
+Autograd wants a gradient to lie as its weight does (`AccumulateGrad`, "gradient layout contract" of
+torch/csrc/autograd/functions/accumulate_grad.h), and copies those that do not, one by one, once the
+compiled code has returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.fusion.dataflow import Value
+from simulator.fusion.lowering.layouts import needs_copy, turned
+from simulator.fusion.node import Node
+from simulator.records import Op, Signature, Tensor, row_major
+
+if TYPE_CHECKING:
+    from simulator.fusion.lowering.lowering import Lowering
+
+
+def accumulated(made: Lowering) -> None:
+    """The copies, behind all else that the backward pass launches."""
+    known: dict[Tensor, Signature] = {}
+    for index, op in enumerate(made.trace.ops):
+        if op.phase != "backward" or op.name != "aten.convolution_backward.default":
+            continue
+        found = _weight_gradient(made, index, op)
+        if found is None or not needs_copy(op.signature["weight"]):
+            continue
+        value, tensor = found
+        plain = Tensor(tensor.shape, tensor.dtype, row_major(tensor.shape))
+        if plain not in known:
+            known[plain] = Signature(
+                "aten.clone.default", (turned(plain),), (plain,), ("self",), {}
+            )
+        copy = Op(known[plain], op.module, op.phase, (value[0], value[0]))
+        reads, writes = {value: tensor.nbytes}, {next(made.number): tensor.nbytes}
+        made.nodes.append(Node("library", 1, reads=reads, writes=writes, ops=(index,), call=copy))
+
+
+def _weight_gradient(made: Lowering, index: int, op: Op) -> tuple[Value, Tensor] | None:
+    """The gradient of a convolution's weight as autograd receives it: after its cast, if any."""
+    shape = op.signature["weight"].shape
+    for value, tensor in zip(made.flow.makes[index], op.outputs, strict=True):
+        if tensor.shape == shape:
+            users = made.flow.users.get(value, [])
+            if len(users) == 1 and made.trace.ops[users[0]].name == "aten._to_copy.default":
+                return made.flow.makes[users[0]][0], made.trace.ops[users[0]].outputs[0]
+            return value, tensor
+    return None

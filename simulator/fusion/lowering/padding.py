@@ -1,0 +1,70 @@
+"""Products whose lines no fast kernel can load, padded to multiples of 16 bytes where that pays
+(torch/_inductor/fx_passes/pad_mm.py). Inductor times both; here both are predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from simulator.costs import Work
+from simulator.hardware.gpu import GPU
+from simulator.lowering import launches
+from simulator.records import Signature, Tensor, row_major
+from simulator.timing.profile import Profile
+from simulator.timing.roofline import roofs
+
+Seconds = Callable[[Signature], float]
+_BYTES = 16
+_PAYS = 1.1  # times that the product must take as it is, over the padded one
+PRODUCTS = ("aten.mm.default", "aten.addmm.default")
+
+
+def timer(gpu: GPU, profile: Profile) -> Seconds:
+    """Seconds of an op alone whose operands come from DRAM, as Inductor's benchmark runs it."""
+
+    def seconds(op: Signature) -> float:
+        found: Sequence[Work] = launches(op, gpu) or ()
+        compute, held, fixed = roofs(found, gpu, profile).parts(np.zeros(len(found)), 0.0)
+        return float(sum(max(c, h) + f for c, h, f in zip(compute, held, fixed, strict=True)))
+
+    return seconds
+
+
+def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature | None:
+    """The product on padded operands, or None where it stays as it is. `free[i]` is True where
+    operand i is written by a loop, which may as well write it padded."""
+    if op.name not in PRODUCTS:
+        return None
+    item = op.inputs[-1].itemsize
+    many = max(_BYTES // item, 1)
+    if item > 4 or not any(size % many for t in op.inputs[-2:] for size in t.shape):
+        return None
+    wide = tuple(_wide(t, many) for t in op.inputs)
+    made = replace(op, inputs=wide, outputs=(_wide(op.out, many),))
+    copies = sum(
+        seconds(_concatenation(before, after))
+        for before, after, fused in zip(op.inputs, wide, free, strict=True)
+        if before.shape != after.shape and not fused
+    )
+    return made if seconds(op) > _PAYS * (seconds(made) + copies) else None
+
+
+def _wide(tensor: Tensor, many: int) -> Tensor:
+    shape = tuple(size if size == 1 else -(-size // many) * many for size in tensor.shape)
+    if shape == tensor.shape:
+        return tensor
+    turned = len(shape) == 2 and tensor.stride[0] == 1 and tensor.stride[1] != 1
+    stride = (1, shape[0]) if turned else row_major(shape)
+    return replace(tensor, shape=shape, stride=stride)
+
+
+def _concatenation(before: Tensor, after: Tensor) -> Signature:
+    """Zeros set beside an operand: what the benchmark, which is eager, pays for padding."""
+    dim = next(d for d, size in enumerate(before.shape) if size != after.shape[d])
+    edge = tuple(after.shape[d] - size if d == dim else size for d, size in enumerate(before.shape))
+    zeros = Tensor(edge, before.dtype, row_major(edge))
+    shape = tuple(before.shape[d] + (edge[d] if d == dim else 0) for d in range(len(edge)))
+    out = Tensor(shape, before.dtype, row_major(shape))
+    return Signature("aten.cat.default", (before, zeros), (out,), ("tensors",) * 2, {"dim": dim})

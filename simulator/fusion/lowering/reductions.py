@@ -1,0 +1,67 @@
+"""In how many steps a reduction runs, as Inductor splits it (torch/_inductor/choices.py,
+`reduction_split_factor`): few results leave units idle, so that parts are reduced first."""
+
+from __future__ import annotations
+
+from simulator.hardware.gpu import GPU
+from simulator.timing.rates import UNITS_SEEN
+
+_WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
+_LEAST, _MOST = 32, 512  # elements a thread
+_INNER_UNSPLIT = 8192
+_BUSY_ROWS = 64  # results a multiprocessor, from which none is split (`Reduction.num_splits`)
+_OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
+
+
+def parts(rows: int, cols: int, inner: bool, gpu: GPU) -> int:
+    """Parts that each of `rows` results, of `cols` elements, is reduced in first; 1: at once."""
+    units = gpu.units or UNITS_SEEN
+    per_thread = _per_thread(rows, cols, inner, units)
+    if inner or rows == 1:
+        if rows >= 2 * units or cols <= _INNER_UNSPLIT:
+            return 1
+        each = per_thread * _BLOCK_THREADS
+        return -(-cols // each)
+    if cols <= _LEAST or rows >= _BUSY_ROWS * units:
+        return 1
+    return -(-cols // (_OUTER_VALUES * per_thread))
+
+
+def _per_thread(rows: int, cols: int, inner: bool, units: int) -> int:
+    total = rows * cols
+    if total < _LEAST * units * _THREADS:
+        return _LEAST
+    if total >= _MOST * units * _THREADS:
+        return _even(cols, _MOST, 50)
+    if inner or rows == 1:
+        blocks = -(-units * _THREADS // (2 * _BLOCK_THREADS) // rows)
+        return max(_even(cols, -(-cols // (_BLOCK_THREADS * max(blocks, 1))), 30), _LEAST)
+    blocks = -(-(units * _THREADS // _BLOCK_THREADS) // -(-rows // _OUTER_BLOCK))
+    return max(_even(cols, -(-cols // (_OUTER_VALUES * blocks)), 20), _LEAST)
+
+
+def _even(cols: int, wanted: int, reach: int) -> int:
+    """A divisor of `cols` near what is wanted, or that itself."""
+    for step in range(reach):
+        for near in (wanted - step, wanted + step):
+            if near > 0 and cols % near == 0:
+                return near
+    return wanted
+
+
+_MIXED_ELEMENTS, _MIXED_ROWS, _MIXED_COLS = 5 * 2**20, 4096, 16384
+
+
+def mixed(rows: int, cols: int) -> bool:
+    """May sums along `rows` rows of `cols` elements and sums across the same rows be one kernel?
+    L2 holds what is smaller (`MixOrderReduction` of torch/_inductor/scheduler.py)."""
+    large = rows * cols >= _MIXED_ELEMENTS and rows >= _MIXED_ROWS
+    return large and rows >= 2 * cols and cols <= _MIXED_COLS
+
+
+def mixed_parts(rows: int, gpu: GPU) -> int:
+    """Parts of the sums across the rows that such a kernel leaves
+    (`_codegen_mix_order_reduction` of torch/_inductor/codegen/simd.py)."""
+    share = rows // (8 * (gpu.units or UNITS_SEEN))
+    each = min(max(1 << max(share.bit_length() - 1, 0), 16), 128)
+    return -(-rows // each)

@@ -1,0 +1,242 @@
+"""Attention that is written out, softmax(q·kᵀ/√d + mask)·v, and that Inductor turns into
+`scaled_dot_product_attention`: `fuse_attention` of torch/_inductor/fx_passes.
+
+Of its patterns these were held against the real Inductor (torch 2.13): scores divided by a number,
+with a mask added or without; scores multiplied by one, without. It takes half precision alone
+(`_sfdp_params_check`), the softmax in float32 or not. Scores without a scale, filled by a mask, or
+of scaled queries are no pattern, and nothing is one where an op reads a result in between. That a
+network returns such a result cannot be told from its variables.
+Training steps are left as they are, though Inductor has patterns for those as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.graphs import graphs
+from simulator.fusion.passes.joint_graph import JointGraph
+from simulator.hardware.gpu import GPU
+from simulator.records import Op, Signature, Storage, Tensor, Trace, row_major
+
+_HALF = ("float16", "bfloat16")
+_SCALES = {"aten.div.Tensor": True, "aten.mul.Tensor": False, "aten.mul.Scalar": False}
+"""May a mask be added after it?"""
+_WIDEST = 256  # of a head, for cuDNN and flash
+_AMPERE, _HOPPER, _BLACKWELL = (8, 0), (9, 0), (10, 0)
+
+
+@dataclass(frozen=True)
+class Found:
+    """`ops` do what one call does, of which `last` is the last; the call's operands by name, with
+    their storages, and its result."""
+
+    ops: frozenset[int]
+    last: int
+    operands: tuple[tuple[str, Tensor, int], ...]
+    result: tuple[Tensor, int]
+
+
+def attended(trace: Trace, gpu: GPU) -> JointGraph:
+    """The step with calls in the place of what Inductor finds; itself where it finds nothing."""
+    if gpu.vendor != "NVIDIA" or trace.phase != "inference":
+        return JointGraph(trace)
+    made = [index for index, op in enumerate(trace.ops) if op.name == "aten._softmax.default"]
+    matching = _Matching(trace) if made else None
+    found = [each for index in made if matching and (each := matching.around(index))]
+    calls = {each.last: (each, name) for each in found if (name := _kernel(each, gpu))}
+    return _with(trace, calls) if calls else JointGraph(trace)
+
+
+def _kernel(found: Found, gpu: GPU) -> str | None:
+    """What PyTorch chooses on this card (`simulator.tracing.semantics.attention`); None where that
+    would be plain products again."""
+    tensors = {name: tensor for name, tensor, _ in found.operands}
+    mask, capability = tensors.get("attn_bias"), gpu.compute_capability or _HOPPER
+    sizes = [tensors["query"].shape[-1], tensors["value"].shape[-1]]
+    if any(t.stride[-1] != 1 for t in tensors.values()):
+        return None
+    ampere = capability >= _AMPERE
+    whole = all(size % 8 == 0 for size in sizes)
+    if capability in (_HOPPER, _BLACKWELL) and max(sizes) <= _WIDEST and whole:
+        return "cudnn"
+    if ampere and mask is None and sizes[0] == sizes[1] <= _WIDEST:
+        return "flash"
+    half = ampere or tensors["query"].dtype == "float16"
+    return "efficient" if half and whole else None
+
+
+class _Matching:
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.flow: Dataflow = dataflow(trace)
+        self.maker: dict[Value, int] = {
+            value: index
+            for index, makes in enumerate(self.flow.makes)
+            if self.flow.computes[index]
+            for value in makes
+        }
+
+    def around(self, softmax: int) -> Found | None:
+        """The attention that a softmax is part of."""
+        op = self.trace.ops[softmax]
+        shape = op.inputs[0].shape
+        if len(shape) != 4 or op.signature.arg("dim") not in (-1, 3):
+            return None
+        before, after = self._scores(softmax), self._weighed(softmax)
+        if before is None or after is None:
+            return None
+        inside, mask, copies = before
+        scores, product = inside[-1], after[-1]
+        if self.trace.ops[scores].inputs[0].dtype not in _HALF:
+            return None
+        ops = {softmax, *inside, *after}
+        query, key = (self._operand(scores, place, shape, copies, ops) for place in (0, 1))
+        value = self._operand(product, 1, shape, copies, ops)
+        result = self._result(product, shape, copies, ops)
+        if len({graphs(self.trace).of[index] for index in ops}) > 1:
+            return None
+        if graphs(self.trace).eager(product):
+            return None
+        turned = _turned(key[0])
+        if turned.stride[-1] != 1:  # a copy that a loop makes, and can lay otherwise
+            turned = replace(turned, stride=row_major(turned.shape))
+        operands = [("query", *query), ("key", turned, key[1]), ("value", *value)]
+        if mask is not None:
+            operands.append(("attn_bias", *mask))
+        return Found(frozenset(ops), product, tuple(operands), result)
+
+    def _scores(self, softmax: int) -> tuple[list[int], tuple[Tensor, int] | None, bool] | None:
+        """From the softmax back to the product of queries and keys: the ops, the mask added, and
+        whether the copies before products go too."""
+        inside: list[int] = []
+        mask: tuple[Tensor, int] | None = None
+        divides: bool | None = None
+        at = softmax
+        while True:
+            made = self._only(at, 0)
+            if made is None:
+                return None
+            inside.append(made)
+            op = self.trace.ops[made]
+            if op.name == "aten.bmm.default" and divides is not None:
+                return (inside, mask, divides) if divides or mask is None else None
+            if op.name in _SCALES and divides is None and len(op.inputs) == 1:
+                divides = _SCALES[op.name]
+            elif op.name == "aten.add.Tensor" and divides is None and mask is None:
+                if len(op.inputs) != 2 or op.inputs[0].shape != self.trace.ops[at].inputs[0].shape:
+                    return None
+                mask = op.inputs[1], op.storages[1]
+            elif op.name != "aten._to_copy.default" or op.outputs[0].dtype != "float32":
+                return None
+            at = made
+
+    def _weighed(self, softmax: int) -> list[int] | None:
+        """From the softmax on to the product with the values."""
+        after: list[int] = []
+        at = softmax
+        while True:
+            value = self.flow.makes[at][0]
+            users = self.flow.users.get(value, [])
+            if len(users) != 1 or value in self.flow.kept:
+                return None
+            at = users[0]
+            after.append(at)
+            op = self.trace.ops[at]
+            if op.name == "aten.bmm.default":
+                return after if self.flow.reads[at][0] == value else None
+            if op.name != "aten._to_copy.default" or op.outputs[0].dtype not in _HALF:
+                return None
+
+    def _only(self, user: int, place: int) -> int | None:
+        """The op that makes an input which nobody else reads."""
+        value = self.flow.reads[user][place]
+        alone = self.flow.users.get(value) == [user] and value not in self.flow.kept
+        return self.maker.get(value) if alone else None
+
+    def _operand(
+        self, product: int, place: int, shape: tuple[int, ...], copies: bool, ops: set[int]
+    ) -> tuple[Tensor, int]:
+        """An operand [b, h, rows, cols] as it lay before it was copied for the product."""
+        made = self._only(product, place)
+        op = self.trace.ops[product]
+        if copies and made is not None and self.trace.ops[made].name == "aten.clone.default":
+            source = self.trace.ops[made]
+            if len(source.inputs[0].shape) == 4:
+                ops.add(made)
+                return source.inputs[0], source.storages[0]
+        flat = op.inputs[place]
+        strides = (flat.stride[0] * shape[1], *flat.stride)
+        tensor = replace(flat, shape=(*shape[:2], *flat.shape[1:]), stride=strides)
+        return tensor, op.storages[place]
+
+    def _result(
+        self, product: int, shape: tuple[int, ...], copies: bool, ops: set[int]
+    ) -> tuple[Tensor, int]:
+        """Laid out token by token, as a copy after the product would lay it; else as it was."""
+        flat = self.trace.ops[product].outputs[0]
+        value = self.flow.makes[product][0]
+        b, h, s, d = (*shape[:2], *flat.shape[1:])
+        users = self.flow.users.get(value, [])
+        if copies and len(users) == 1 and value not in self.flow.kept:
+            copy = self.trace.ops[users[0]]
+            if copy.name == "aten.clone.default" and copy.outputs[0].shape == (b, s, h, d):
+                ops.add(users[0])
+                out = replace(flat, shape=(b, h, s, d), stride=(s * h * d, d, h * d, 1))
+                return out, copy.storages[-1]
+        out = replace(flat, shape=(b, h, s, d), stride=(h * s * d, s * d, d, 1))
+        return out, self.trace.ops[product].storages[-1]
+
+
+def _turned(key: Tensor) -> Tensor:
+    """kᵀ as k."""
+    (b, h, d, s), strides = key.shape, key.stride
+    return replace(key, shape=(b, h, s, d), stride=(*strides[:2], strides[3], strides[2]))
+
+
+def _with(trace: Trace, calls: dict[int, tuple[Found, str]]) -> JointGraph:
+    """The trace with these calls, and without what they do and the views of what is no more."""
+    gone = frozenset().union(*(found.ops for found, _ in calls.values()))
+    dead = {s for i in gone for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}
+    dead -= {found.result[1] for found, _ in calls.values()}
+    ops: list[Op] = []
+    source: list[int] = []
+    place: list[int] = []
+    members: dict[int, tuple[int, ...]] = {}
+    kinds: dict[str, Signature] = {}
+    for index, op in enumerate(trace.ops):
+        place.append(len(ops))
+        if index in calls:
+            found, name = calls[index]
+            members[len(ops)] = tuple(sorted(found.ops))
+            op = _call(op, found, name, kinds)
+        elif index in gone or dead.intersection(op.storages):
+            continue
+        ops.append(op)
+        source.append(index)
+    place.append(len(ops))
+    storages = [
+        Storage(0, 0, 0, s.role, s.device) if number in dead else s.moved(place)
+        for number, s in enumerate(trace.storages)
+    ]
+    for last, (found, _) in calls.items():
+        here = place[last]
+        for _, _, number in found.operands:
+            s = storages[number]
+            if s.freed is not None and s.freed <= here:
+                storages[number] = replace(s, freed=here + 1)
+        storages[found.result[1]] = replace(storages[found.result[1]], born=here)
+    return JointGraph(trace.with_ops(ops, storages, place), source, members)
+
+
+def _call(like: Op, found: Found, kernel: str, kinds: dict[str, Signature]) -> Op:
+    names, tensors, numbers = zip(*found.operands, strict=True)
+    args = {} if kernel == "flash" else {"compute_log_sumexp": False}
+    made = Signature(
+        f"aten._scaled_dot_product_{kernel}_attention.default", tensors, (found.result[0],),
+        names, args,
+    )  # fmt: skip
+    made = kinds.setdefault(repr(made), made)
+    return Op(made, like.module, like.phase, (*numbers, found.result[1]))

@@ -1,0 +1,84 @@
+"""How much of what a step would keep it may keep: `choose_saved_values_set` of
+torch/_functorch/partitioners.py, with `activation_memory_budget` of torch/_functorch/config.py."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from simulator.costs import works
+from simulator.fusion.passes.banning import Bans, banned
+from simulator.fusion.passes.cut import kept
+from simulator.fusion.passes.joint import FAR, Joint
+from simulator.fusion.passes.op_types import is_intensive
+
+_PARTS = 10_000  # of the budget, in which the knapsack counts
+
+
+def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
+    """The tensors to keep, their bytes at most this share (0 to 1) of what the default cut keeps
+    beyond the step's inputs, if that can be: 1 is the default cut.
+
+    Below it the heuristics are lifted, those about speed first, then the list of ops; then the
+    banned ops whose results fit no more are run again, those of fewest FLOPs a byte (a 0-1
+    knapsack). Unlike torch, which replays the state of its generators, no random op runs again.
+    """
+    usual = Bans()
+    found = kept(joint, banned(joint, usual))
+    if budget >= 1 or not (whole := kept_bytes(joint, found)):
+        return found
+    freer = replace(usual, used_far_apart=False, long_chains=False, materialized_backward=False)
+    for bans in (freer, replace(freer, not_listed=False)):
+        stopped = banned(joint, bans)
+        found = kept(joint, stopped)
+        if kept_bytes(joint, found) < budget * whole:
+            return found
+    freest = replace(freer, not_listed=False)
+    choices = sorted(
+        (i for i in banned(joint, freest) if joint.op_distance[i] < FAR and not joint.draws(i)
+         and not joint.writes_in_place(i)),
+        key=lambda i: _made_bytes(joint, i), reverse=True,
+    )  # fmt: skip
+    sizes = [_made_bytes(joint, i) / whole for i in choices]
+    again = _left_out(sizes, [_flops(joint, i) for i in choices], budget)
+    return kept(joint, banned(joint, freest, {choices[place] for place in again}))
+
+
+def kept_bytes(joint: Joint, tensors: Collection[int]) -> int:
+    """Bytes of tensors that forward ops made, as the partitioner adds them up: views count."""
+    return sum(joint.tensors[t].nbytes for t in tensors if joint.tensors[t].op >= 0)
+
+
+def _made_bytes(joint: Joint, index: int) -> int:
+    return sum(joint.tensors[t].nbytes for t in joint.makes[index])
+
+
+def _flops(joint: Joint, index: int) -> int:
+    """The FLOPs of a product, and 1 for all else, as torch's FlopCounterMode has it."""
+    op = joint.trace.ops[index]
+    counted = sum(w.flops for w in works(op.signature) or ()) if is_intensive(op) else 0
+    return max(counted, 1)
+
+
+def _left_out(sizes: Sequence[float], values: Sequence[int], most: float) -> list[int]:
+    """The items that are not in the most valuable set whose sizes add up to `most` or less
+    (`dp_knapsack` of torch/_functorch/_activation_checkpointing/knapsack.py)."""
+    room = round(most * _PARTS)
+    best = np.zeros(room + 1)
+    taken: list[np.ndarray] = []
+    whole = [round(size * _PARTS) for size in sizes]
+    for size, value in zip(whole, values, strict=True):
+        with_it = np.full(room + 1, -1.0)
+        if size <= room:
+            with_it[size:] = best[: room + 1 - size] + value
+        taken.append(with_it > best)
+        best = np.maximum(best, with_it)
+    left: list[int] = []
+    for place in reversed(range(len(whole))):
+        if taken[place][room]:
+            room -= whole[place]
+        else:
+            left.append(place)
+    return left

@@ -1,0 +1,182 @@
+"""A training step as torch's partitioner sees it: the tensors that forward ops make, who reads them
+forward, and which of them the backward pass reads.
+
+Ops are those that eager mode dispatches, so that a norm is one op; views are ops as well. A trace
+names storages, not tensors: what an op reads is the last tensor of that storage and version with
+the same shape and strides, and pieces of one op that look the same (the parts of a split) are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.passes.op_types import base, is_fusible, is_random, is_view
+from simulator.records import Op, Tensor, Trace
+
+FAR = 10**9
+"""The distance from the backward pass of what it does not need."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A tensor: the forward op that made it (−1: it is older than the step), its value, its bytes,
+    and whether it is one of several results."""
+
+    op: int
+    value: Value
+    nbytes: int
+    several: bool
+
+
+def cache_by_signature(asked: Callable[[Op], bool]) -> Callable[[Op], bool]:
+    """The same question, asked once of each signature."""
+    known: dict[int, bool] = {}
+
+    def answered(op: Op) -> bool:
+        key = id(op.signature)
+        if key not in known:
+            known[key] = asked(op)
+        return known[key]
+
+    return answered
+
+
+class Joint:
+    """`reads[i]` and `makes[i]` are tensors (places in `tensors`) of forward op i, `users[t]` the
+    forward ops that read a tensor, `readers[t]` the backward ops; `backward_reads` is the reverse
+    of that. `fusible` says which ops fuse with each other. `op_distance` and `distance` count steps
+    to the backward pass, `FAR` where it needs nothing of it."""
+
+    def __init__(self, trace: Trace, fusible: Callable[[Op], bool] = is_fusible) -> None:
+        self.trace = trace
+        self._is_fusible = cache_by_signature(fusible)
+        self.flow: Dataflow = dataflow(trace)
+        self.tensors: list[Made] = []
+        self.reads: dict[int, tuple[int, ...]] = {}
+        self.makes: dict[int, tuple[int, ...]] = {}
+        self.users: list[list[int]] = []
+        self.readers: list[list[int]] = []
+        self.backward_reads: dict[int, tuple[int, ...]] = {}
+        self._known: dict[tuple[Value, Tensor], int] = {}
+        self._oldest: dict[Value, int] = {}
+        last: dict[int, int] = {}
+        for reads, makes in zip(self.flow.reads, self.flow.makes, strict=True):
+            for storage, version in (*reads, *makes):
+                last[storage] = max(last.get(storage, 0), version)
+        self._last = last
+        for index, op in enumerate(trace.ops):
+            if op.phase == "forward":
+                self._forward(index, op)
+            elif op.phase == "backward":
+                self._backward(index, op)
+        self.view = {i: is_view(trace.ops[i]) for i in self.makes}
+        self._measure()
+
+    @property
+    def needed(self) -> list[int]:
+        """The tensors that the backward pass reads."""
+        return [tensor for tensor, readers in enumerate(self.readers) if readers]
+
+    def fuse(self, tensor: int, user: int) -> bool:
+        """`is_fusible`: does this tensor's op fuse with that reader? A concatenation takes in what
+        it reads, and is taken in by nobody."""
+        op = self.trace.ops[user]
+        if base(op) == "cat":
+            return True
+        made = self.tensors[tensor]
+        own = made.several or (made.op >= 0 and self._is_fusible(self.trace.ops[made.op]))
+        return own and self._is_fusible(op)
+
+    def written_over(self, tensor: int) -> bool:
+        """Is what it holds overwritten later in the step?"""
+        storage, version = self.tensors[tensor].value
+        return version < self._last[storage]
+
+    def writes_in_place(self, op: int) -> bool:
+        """Does it make a version of a storage that there was before, or read what is overwritten?
+        Such an op cannot run again."""
+        touched = (*self.makes[op], *self.reads[op])
+        return any(self.tensors[t].value[1] > 0 for t in self.makes[op]) or any(
+            self.written_over(t) for t in touched
+        )
+
+    def made_forward(self, value: Value) -> bool:
+        """Is it of this step's forward pass, rather than older?"""
+        storage, version = value
+        return value in self._oldest and (version > 0 or self.trace.storages[storage].born >= 0)
+
+    def draws(self, op: int) -> bool:
+        """Is it random?"""
+        return is_random(self.trace.ops[op])
+
+    # -- building ---------------------------------------------------------------------------------
+
+    def _forward(self, index: int, op: Op) -> None:
+        if self._same(index, op):
+            self.reads[index] = self.makes[index] = ()
+            return
+        self.reads[index] = self._read(index, op)
+        for tensor in self.reads[index]:
+            self.users[tensor].append(index)
+        made: dict[tuple[Value, Tensor], int] = {}
+        for value, tensor in zip(self.flow.makes[index], op.outputs, strict=True):
+            key = value, tensor
+            made[key] = made.get(key, 0) + tensor.numel * tensor.itemsize
+        for (value, tensor), nbytes in made.items():
+            self._known[value, tensor] = self._new(Made(index, value, nbytes, len(op.outputs) > 1))
+        self.makes[index] = tuple(self._known[key] for key in made)
+
+    def _same(self, index: int, op: Op) -> bool:
+        """Does it give back what it was given, as `detach` does? Such an op is no part."""
+        made = self.flow.makes[index]
+        same = len(made) == len(op.inputs) == 1 and op.inputs == op.outputs
+        return same and made == self.flow.reads[index] and (made[0], op.outputs[0]) in self._known
+
+    def _backward(self, index: int, op: Op) -> None:
+        self.backward_reads[index] = self._read(index, op, known_only=True)
+        for tensor in self.backward_reads[index]:
+            self.readers[tensor].append(index)
+
+    def _read(self, index: int, op: Op, known_only: bool = False) -> tuple[int, ...]:
+        found: dict[int, None] = {}
+        for value, tensor in zip(self.flow.reads[index], op.inputs, strict=True):
+            place = self._known.get((value, tensor), self._oldest.get(value))
+            if place is None:
+                if known_only:
+                    continue
+                place = self._new(Made(-1, value, self._free_of_old(value, tensor), False))
+            found[place] = None
+        return tuple(found)
+
+    def _new(self, made: Made) -> int:
+        self.tensors.append(made)
+        self.users.append([])
+        self.readers.append([])
+        self._oldest.setdefault(made.value, len(self.tensors) - 1)
+        return len(self.tensors) - 1
+
+    def _free_of_old(self, value: Value, tensor: Tensor) -> int:
+        """Bytes of what is older than the step: nothing for a parameter, which stays anyway."""
+        held = self.trace.storages[value[0]].role in ("weight", "buffer", "optimizer", "gradient")
+        return 0 if held else tensor.numel * tensor.itemsize
+
+    def _measure(self) -> None:
+        self.distance = [FAR] * len(self.tensors)
+        self.op_distance: dict[int, int] = {}
+        for index in reversed(self.makes):
+            made = self.makes[index]
+            for tensor in made:
+                self.distance[tensor] = self._distance(tensor)
+            nearest = min((self.distance[t] for t in made), default=FAR)
+            several = any(self.tensors[t].several for t in made)
+            self.op_distance[index] = min(nearest + several, FAR)
+        for tensor, made in enumerate(self.tensors):
+            if made.op < 0:
+                self.distance[tensor] = self._distance(tensor)
+
+    def _distance(self, tensor: int) -> int:
+        if self.readers[tensor]:
+            return 1 if self.users[tensor] else 0
+        return min((self.op_distance[u] + 1 for u in self.users[tensor]), default=FAR)

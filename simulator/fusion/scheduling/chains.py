@@ -1,0 +1,61 @@
+"""The longest chains of ops that are one kernel: those of the partition rule, and products with
+what reads their results."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+
+from simulator.errors import InputError
+from simulator.fusion.lowering.epilogue import is_product
+from simulator.fusion.lowering.lowering import Lowering
+from simulator.fusion.scheduling.chosen import REFERENCE, Chosen
+from simulator.fusion.scheduling.scheduling import groups
+
+Owner = Mapping[int, Hashable]
+"""Ops by what they belong to: no chain holds ops of two owners."""
+
+
+def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
+    """Ops of one owner that loop over the same elements and hand each other what they make, ops
+    alone among them; products are left out."""
+    number = {key: str(at) for at, key in enumerate(dict.fromkeys(owner.values()))}
+    marks = [number[owner[i]] if i in owner else "" for i in range(len(chosen.trace.ops))]
+    nodes = Lowering(chosen.trace, REFERENCE, only=frozenset(owner), flow=chosen.flow).run()
+    found: list[set[int]] = []
+    taken: set[int] = set()
+    for group in groups(nodes, marks, siblings=False):
+        if group.library:
+            continue
+        key = owner.get(group.nodes[-1].ops[-1])
+        members = {index for node in group.nodes for index in node.ops
+                   if owner.get(index) == key and index not in taken}  # fmt: skip
+        found.append(members)
+        taken |= members
+    return found
+
+
+def before_loops(chosen: Chosen, owner: Owner) -> Iterator[tuple[int, int]]:
+    """Each product with the first op of its owner that reads what it makes."""
+    for index in owner:
+        if is_product(chosen.trace.ops[index]):
+            users = chosen.flow.users.get(chosen.flow.makes[index][0], [])
+            user = next((u for u in users if owner.get(u) == owner[index]), None)
+            if user is not None:
+                yield index, user
+
+
+def with_epilogues(chosen: Chosen, owner: Owner) -> list[set[int]]:
+    """The chains, each product with the one that reads it where that may be its epilogue."""
+    found = chains(chosen, owner)
+    of = {index: members for members in found for index in members}
+    for product, user in before_loops(chosen, owner):
+        chain = of.get(user, {user})
+        try:
+            chosen.kernel({product, *chain})
+        except InputError:
+            continue
+        if user not in of:
+            found.append(chain)
+            of[user] = chain
+        chain.add(product)
+    return found

@@ -1,0 +1,236 @@
+"""Any set of ops as one kernel: what it reads and writes of memory, or why it cannot be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from simulator.errors import InputError
+from simulator.fusion.costed import costed
+from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.dependencies import Needs, needs, way_round
+from simulator.fusion.kinds import kind, why_not
+from simulator.fusion.lowering.arithmetic import arithmetic
+from simulator.fusion.lowering.contraction import contracted
+from simulator.fusion.lowering.epilogue import is_product, with_epilogue
+from simulator.fusion.lowering.lowering import Lowering
+from simulator.fusion.node import Node
+from simulator.fusion.scheduling import by_hand
+from simulator.fusion.scheduling.fused_trace import external
+from simulator.fusion.scheduling.scheduling import Group, together
+from simulator.fusion.scheduling.work import arguments
+from simulator.hardware.gpu import GPU
+from simulator.hardware.host import syncs
+from simulator.records import Op, Signature, Tensor, Trace
+
+REFERENCE = GPU(
+    id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132
+)
+"""Reductions are split, or not, as on so many units: an edit of a trace knows no card."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`members` are indices of ops, in order; `op` takes their place; `inside` are the values that
+    none but they touch."""
+
+    members: tuple[int, ...]
+    op: Op
+    inside: frozenset[Value]
+
+
+class Chosen:
+    """Sets of ops of one trace, to be looked at one by one."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.flow: Dataflow = dataflow(trace)
+        self._signatures: dict[str, Signature] = {}
+        self._known: dict[tuple[int, ...], Kernel] = {}
+
+    @cached_property
+    def needed(self) -> Needs:
+        if "needs" not in self.trace.kept:
+            self.trace.kept["needs"] = needs(self.trace, self.flow)
+        return self.trace.kept["needs"]
+
+    @cached_property
+    def _fetched(self) -> set[Value]:
+        """Values that the host waits for."""
+        return {
+            value for index, op in enumerate(self.trace.ops)
+            if not self.flow.computes[index] and syncs(op.signature)
+            for value in self.flow.reads[index]
+        }  # fmt: skip
+
+    def computing(self, indices: Iterable[int]) -> tuple[int, ...]:
+        """Those that launch something on the GPU, in order."""
+        return tuple(sorted(i for i in set(indices) if self.flow.computes[i]))
+
+    def kernel(self, indices: Iterable[int]) -> Kernel:
+        """The kernel that a set would be. InputError, with the reason, where it cannot be one."""
+        members = self.computing(indices)
+        if members not in self._known:
+            self._known[members] = self._checked(members)
+        return self._known[members]
+
+    def _checked(self, members: tuple[int, ...]) -> Kernel:
+        if len(members) < 2:
+            only = f" {self.said(members[0])}" if members else ""
+            raise InputError(
+                f"{'one op alone' if members else 'no op that launches'}{only}: expected two or "
+                "more; choose others as well"
+            )
+        product = self._product(members)
+        loops = tuple(index for index in members if index != product)
+        nodes = Lowering(
+            self.trace, REFERENCE, only=frozenset(members), flow=self.flow
+        ).of(loops)  # fmt: skip
+        self._check_space(nodes, product)
+        if found := way_round(members, self.needed):
+            first, outside, second = map(self.said, found)
+            raise InputError(
+                f"a cycle: {outside} is not among them, needs {first}, and {second} needs it; "
+                "choose it too, or a shorter chain"
+            )
+        return self._made(members, nodes, product)
+
+    def said(self, index: int) -> str:
+        """An op by its name and number."""
+        return f"{self.trace.ops[index].name.split('.')[1]} (op {index})"
+
+    def _product(self, members: Sequence[int]) -> int | None:
+        """The one product among them, whose epilogue the others are."""
+        found: int | None = None
+        phases = {self.trace.ops[index].phase for index in members}
+        if len(phases) > 1:
+            raise InputError(
+                f"they are of {' and '.join(sorted(phases))}, between which the loss is: expected "
+                "ops of one phase; choose one with phase="
+            )
+        for index in members:
+            op = self.trace.ops[index]
+            if syncs(op.signature) or (costed(op.signature) and "nonzero" in op.name):
+                raise InputError(
+                    f"{self.said(index)} depends on data: what follows has a size that the host "
+                    "waits for; leave it out"
+                )
+            if op.phase == "optimizer" or (kind(op.signature) == "library" and not is_product(op)):
+                raise InputError(
+                    f"{self.said(index)} cannot be fused: {why_not(op.signature)}; leave it out"
+                )
+            if kind(op.signature) != "library":
+                continue
+            if found is not None:
+                raise InputError(
+                    f"two library kernels, {self.said(found)} and {self.said(index)}: expected one "
+                    "at most, with loops over its result behind it; leave one out"
+                )
+            found = index
+        if found is not None:
+            self._check_epilogue(found, members)
+        return found
+
+    def _check_epilogue(self, product: int, members: Sequence[int]) -> None:
+        made = {value for index in members if index != product for value in self.flow.makes[index]}
+        if made & set(self.flow.reads[product]):
+            raise InputError(
+                f"{self.said(product)} reads what another of them makes: a library kernel takes "
+                "its operands from memory; choose what follows it"
+            )
+        reading = {value for index in members if index != product
+                   for value in self.flow.reads[index]}  # fmt: skip
+        if not reading & set(self.flow.makes[product]):
+            raise InputError(
+                f"none of them reads what {self.said(product)} makes: expected loops over its "
+                "result; leave it out"
+            )
+
+    def _check_space(self, nodes: Sequence[Node], product: int | None) -> None:
+        """Do all loops go over the same elements, in one launch?"""
+        for at, node in enumerate(nodes):
+            if node.partial:
+                raise InputError(
+                    f"the sums of {self._of(node)} are split over the GPU's units, so that a "
+                    "second launch adds them up; leave it out"
+                )
+            if product is not None:
+                out = self.trace.ops[product].outputs[0].numel
+                if node.kind == "reduction" or node.rows != out:
+                    raise InputError(
+                        f"{self._of(node)} {_space(node)}, {self.said(product)} makes {out:,} "
+                        "elements: an epilogue goes over these one by one; leave it out"
+                    )
+            for other in nodes[:at]:
+                if not together(other, node):
+                    raise InputError(
+                        f"different shapes: {self._of(other)} {_space(other)}, {self._of(node)} "
+                        f"{_space(node)}; leave one out"
+                    )
+
+    def _of(self, node: Node) -> str:
+        return self.said(node.ops[-1])
+
+    def _made(self, members: tuple[int, ...], nodes: list[Node], product: int | None) -> Kernel:
+        first, last = self.trace.ops[members[0]], self.trace.ops[members[-1]]
+        inside = set(members)
+        made = {value for index in members for value in self.flow.makes[index]}
+        needed = {value for value in made if self._leaves(value, inside)}
+        group = Group(nodes, 0, 0)
+        reads, writes = external(group)
+        reads = {k: min(size, self._eager_reads(k, members)) for k, size in reads.items()
+                 if k not in made}  # fmt: skip
+        own = self.trace.ops[members[0] if product is None else product]
+        if product is not None:
+            reads = {k: v for k, v in reads.items() if k not in self.flow.reads[product]}
+            sizes = zip(self.flow.makes[product], own.outputs, strict=True)
+            writes |= {value: tensor.nbytes for value, tensor in sizes}
+        writes = {k: size for k, size in writes.items() if k in needed}
+        loops = [index for index in members if index != product]
+        each = [arithmetic(self.trace.ops[i].signature, by_hand=True) for i in loops]
+        of = {value: index for index in loops for value in self.flow.makes[index]}
+        less = sum(contracted(self.trace, self.flow, i, lambda v: of.get(v, -1)) for i in loops)
+        work = sum(flops for flops, _ in each), sum(count for _, count in each) - less
+        names = ", ".join(dict.fromkeys(self.trace.ops[i].name.split(".")[1] for i in members))
+        ins, outs = tuple(map(_bytes, reads.values())), tuple(map(_bytes, writes.values()))
+        storages = (*(key[0] for key in reads), *(key[0] for key in writes))
+        if product is not None:
+            signature = with_epilogue(own, ins, outs, work, names)
+            storages = (*own.storages[: len(own.inputs)], *storages)
+        else:
+            sums = next((node for node in nodes if node.kind == "reduction"), None)
+            rows = by_hand.sums(self.trace.ops[i].signature for i in loops)
+            args = arguments(nodes, len(ins) + len(outs), work, names, generated=False, sums=rows)
+            signature = Signature(
+                f"fused.{'pointwise' if sums is None else 'reduction'}.default", ins, outs,
+                ("reads",) * len(ins), args,
+            )  # fmt: skip
+        signature = self._signatures.setdefault(repr(signature), signature)
+        nodes_run = min(1, sum(self.trace.ops[i].autograd_nodes for i in members))
+        op = Op(signature, last.module, first.phase, storages, first.python_calls,
+                first.module_calls, nodes_run)  # fmt: skip
+        return Kernel(members, op, frozenset(made - needed))
+
+    def _leaves(self, value: Value, inside: set[int]) -> bool:
+        """Is a value of a set needed by others?"""
+        outside = any(user not in inside for user in self.flow.users.get(value, ()))
+        return outside or value in self.flow.kept or value in self._fetched
+
+    def _eager_reads(self, value: Value, members: Sequence[int]) -> int:
+        """Bytes that the members read when a value is among what they read: of a table only the
+        rows that are looked up."""
+        return sum(
+            work.read_bytes for index in members if value in self.flow.reads[index]
+            for work in costed(self.trace.ops[index].signature) or ()
+        )  # fmt: skip
+
+
+def _space(node: Node) -> str:
+    if node.kind == "reduction":
+        return f"reduces {node.rows:,} times {node.cols:,} elements"
+    return f"goes over {node.rows:,} elements"
+
+
+def _bytes(size: int) -> Tensor:
+    return Tensor((size,), "uint8", (1,))

@@ -1,0 +1,77 @@
+"""How a traced step is cut into kernels when it is compiled."""
+
+from __future__ import annotations
+
+from simulator.errors import InputError
+from simulator.fusion.lowering.lowering import Lowering
+from simulator.fusion.lowering.padding import timer
+from simulator.fusion.passes.attention import attended
+from simulator.fusion.passes.joint_graph import JointGraph, joint_graph
+from simulator.fusion.rules import LEVELS, LIKE, RULES, WHOLE, Level
+from simulator.fusion.scheduling.epilogue_fusion import absorbed
+from simulator.fusion.scheduling.fused_trace import Fused, fused_trace
+from simulator.fusion.scheduling.scheduling import Group, groups
+from simulator.fusion.scheduling.templates import faster
+from simulator.hardware.gpu import GPU
+from simulator.records import Trace
+from simulator.timing.profile import Profile
+
+__all__ = ["LEVELS", "Level", "fused", "partition"]
+
+
+def partition(
+    trace: Trace, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
+) -> list[Group]:
+    """Groups of loop nests and library calls, each one kernel (a library call may be several), in
+    launch order. "pointwise" fuses loops over elements alone, "pointwise+reductions" those into
+    and out of reductions too, "compiled" siblings that read the same as well; the others are of
+    `simulator.fusion.rules`. The optimizer is not in the compiled module. Without a profile no
+    product is padded. InputError for an unknown level, or one that compiles no training step."""
+    rule = RULES.get(level)
+    if rule is None:
+        known = ", ".join(map(repr, (*LEVELS, *LIKE)))
+        raise InputError(f"unknown fusion level {level!r}: expected one of {known}")
+    if trace.phase == "training" and not rule.training:
+        raise InputError(
+            f"fusion={level}: {LIKE[level]} runs no backward pass: expected inference; choose "
+            "another level"
+        )
+    seconds = timer(gpu, profile) if profile and level in WHOLE else None
+    lowering = Lowering(trace, gpu, rule.reductions, seconds, inductor=rule.inductor)
+    found = groups(lowering.run(), lowering.graphs.of, rule.siblings, rule.after)
+    if rule.templates and seconds:
+        return absorbed(found, trace, faster(trace, seconds))
+    return absorbed(found, trace) if rule.epilogues else found
+
+
+def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
+    if level in LIKE:
+        return JointGraph(trace)
+    if level in WHOLE and trace.phase == "inference":
+        return attended(trace, gpu)
+    return joint_graph(trace)
+
+
+def fused(
+    trace: Trace, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
+) -> Fused:
+    """The trace as its kernels, kept with it; level "none" is the trace itself."""
+    if level == "none":
+        return Fused(trace, [], trace)
+    if "fusion" in trace.kept:  # it is compiled already
+        return trace.kept["fusion"]
+    kind = (
+        gpu.vendor,
+        gpu.units,
+        gpu.compute_capability,
+        tuple(gpu.tensor_flops_per_s),
+        gpu.boost_hz,
+    )
+    key = "fused", level, kind, profile and profile.id
+    if key not in trace.kept:
+        joint = _joint(trace, gpu, level)
+        rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
+        groups = partition(joint.trace, gpu, level, profile)
+        made = fused_trace(joint.trace, groups, rest, RULES[level].templates)
+        trace.kept[key] = joint.of_origin(made, trace)
+    return trace.kept[key]

@@ -1,0 +1,195 @@
+"""Which loop nests become one kernel, as Inductor's scheduler decides (`can_fuse` of
+torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): same iteration space, no way
+round through another kernel, and memory that both touch; the pair that shares most goes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from simulator.fusion.lowering.access import Part, reordered, value_of
+from simulator.fusion.node import Key, Node
+
+_NODES = 64  # of one kernel at most (config.max_fusion_size)
+_APART = 64  # nodes between two that only read the same (`are_long_distant_nodes`)
+_SHARED_BYTES = 10  # that two must share (config.score_fusion_memory_threshold)
+
+
+@dataclass(eq=False)
+class Group:
+    """Nodes that are one kernel, in program order; `first` and `last` are their places."""
+
+    nodes: list[Node]
+    first: int
+    last: int
+    sources: set[Group] = field(default_factory=set)
+
+    @property
+    def library(self) -> bool:
+        return self.nodes[0].kind == "library"
+
+    @property
+    def reduces(self) -> Node | None:
+        return next((n for n in self.nodes if n.kind == "reduction"), None)
+
+
+def groups(
+    nodes: list[Node], graphs: Sequence[object], siblings: bool = True, after: bool = True
+) -> list[Group]:
+    """Every node in exactly one group, the groups in an order in which they can run. Nodes that
+    only read the same fuse as `siblings`, loops with a reduction before them where `after`; all of
+    one group are of one of the ops' `graphs`."""
+    made: dict[Key, Group] = {}
+    readers: dict[Key, list[Group]] = {}
+    found: list[Group] = []
+    for place, node in enumerate(nodes):
+        values = {value_of(key) for key in node.reads}
+        sources = {made[value] for value in values if value in made}
+        elsewhere = {made[value_of(key)] for key in node.reads
+                     if isinstance(_loose(key, node), Part) and value_of(key) in made}  # fmt: skip
+        group = None
+        if node.kind != "library" and not node.alone:
+            near = set(sources)
+            if siblings:
+                for key in node.reads:
+                    known = readers.get(_loose(key, node), ())
+                    near.update(g for g in known if place - g.last <= _APART)
+            group = _best(node, near - elsewhere, sources, graphs, after)
+        if group is None:
+            group = Group([], place, place)
+            found.append(group)
+        group.nodes.append(node)
+        group.last = place
+        group.sources |= sources - {group}
+        for key in node.writes:
+            made[key] = group
+        for key in node.reads:
+            known = readers.setdefault(_loose(key, node), [])
+            if group not in known:
+                known.append(group)
+    return ordered(found)
+
+
+def _best(
+    node: Node, near: set[Group], sources: set[Group], graphs: Sequence[object], after: bool
+) -> Group | None:
+    best: tuple[int, int, Group] | None = None
+    for group in near:
+        if group.library or group.nodes[0].alone or len(group.nodes) >= _NODES:
+            continue
+        if graphs[group.nodes[0].ops[-1]] != graphs[node.ops[-1]]:
+            continue
+        if not after and node.kind == "pointwise" and group.reduces:
+            continue
+        if not _fits(group, node):
+            continue
+        score = shared_bytes(group, node)
+        if score < _SHARED_BYTES or _crosswise(group, node):
+            score = _shared_when_reordered(group, node)
+        if score < _SHARED_BYTES or any(reaches(s, group) for s in sources if s is not group):
+            continue
+        if best is None or (score, group.last) > best[:2]:
+            best = score, group.last, group
+    return best[2] if best else None
+
+
+def _fits(group: Group, node: Node) -> bool:
+    """Beside a reduction a loop may be as long as its results or as its elements, whatever the
+    other loops are."""
+    sums = group.reduces if node.kind == "pointwise" else None
+    if sums is None:
+        return all(together(other, node) for other in group.nodes)
+    return all(
+        not _in_pieces(other, node) if other.kind == "pointwise" else together(other, node)
+        for other in group.nodes
+    )
+
+
+def shared_bytes(group: Group, node: Node) -> int:
+    """Bytes that need not be read, or written and read, where a node joins a group."""
+    touched: dict[Key, int] = {}
+    for other in group.nodes:
+        touched |= other.reads | other.writes
+    mine = node.reads | node.writes
+    return sum(min(size, mine[key]) for key, size in touched.items() if key in mine)
+
+
+def together(one: Node, other: Node) -> bool:
+    """Can two loop nests run in one kernel?"""
+    if _in_pieces(one, other):
+        return False
+    if one.kind == other.kind == "pointwise":
+        return one.rows == other.rows
+    if one.kind == other.kind == "reduction":
+        return (one.rows, one.cols, one.inner) == (other.rows, other.cols, other.inner)
+    reduction, loop = (one, other) if one.kind == "reduction" else (other, one)
+    if loop.rows == reduction.rows:  # after it, a result at a time
+        return reduction is one and not reduction.partial
+    return loop.rows == reduction.elements and not reduction.partial
+
+
+def _loose(key: Key, node: Node) -> Key:
+    """A read, whatever the order of a loop's dimensions."""
+    return reordered(key, node.rows)[0] if node.kind == "pointwise" else key
+
+
+def _crosswise(group: Group, node: Node) -> bool:
+    """Does it read in another order what the group writes?"""
+    written = {key for other in group.nodes for key in other.writes}
+    return any(isinstance(key, Part) and value_of(key) in written for key in node.reads)
+
+
+def _shared_when_reordered(group: Group, node: Node) -> int:
+    """The bytes of the largest whole read that a loop shares once its dimensions are turned
+    (`shared_data_after_reordering_loop` of torch/_inductor/scheduler.py), where that is one order
+    for all that it reads of the group."""
+    if node.kind != "pointwise":
+        return 0
+    touched: dict[Key, int] = {}
+    for other in group.nodes:
+        touched |= {_loose(key, other): size for key, size in other.reads.items()} | other.writes
+    written = {key for other in group.nodes for key in other.writes}
+    orders = {reordered(key, node.rows)[1] for key in node.reads if value_of(key) in written}
+    if len(orders) > 1:
+        return 0
+    shared = (min(size, touched[_loose(key, node)]) for key, size in node.reads.items()
+              if _loose(key, node) in touched and size >= node.rows)  # fmt: skip
+    return max(shared, default=0)
+
+
+def _in_pieces(one: Node, other: Node) -> bool:
+    """Does one read or write what the other writes piece by piece?"""
+    if one.atomic and set(one.writes) & set(other.reads):
+        return True
+    return other.atomic and bool(set(one.writes) & set(other.writes))
+
+
+def reaches(group: Group, target: Group) -> bool:
+    """Does `group` need what `target` makes?"""
+    seen: set[Group] = set()
+    waiting = [group]
+    while waiting:
+        one = waiting.pop()
+        if one is target:
+            return True
+        if one in seen or one.last < target.first:
+            continue
+        seen.add(one)
+        waiting += one.sources
+    return False
+
+
+def ordered(found: list[Group]) -> list[Group]:
+    """By their first node, but after all that they need."""
+    done: dict[Group, None] = {}
+    for group in found:
+        stack = [group]
+        while stack:
+            one = stack[-1]
+            missing = [s for s in one.sources if s not in done]
+            missing.sort(key=lambda s: s.first, reverse=True)  # the last of the stack is next
+            if missing and len(stack) < 10_000:
+                stack += missing
+            else:
+                done[stack.pop()] = None
+    return list(done)

@@ -1,0 +1,83 @@
+"""What a generated kernel asks of a GPU: bytes that cross its border, and all its arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simulator.costs import Work, cost
+from simulator.fusion.lowering.arithmetic import PERSISTENT
+from simulator.fusion.node import Node
+from simulator.fusion.scheduling import by_hand
+from simulator.records import Signature
+
+
+def arguments(
+    nodes: Sequence[Node],
+    operands: int,
+    work: tuple[int, int],
+    ops: str,
+    generated: bool = True,
+    sums: int = 0,
+) -> dict[str, Any]:
+    """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic, to which
+    come a load or store of each of so many `operands` for each element. A kernel is `generated` by
+    a compiler, or written by hand: then `sums` is how often it sums its rows, one after another."""
+    reduced = next((node for node in nodes if node.kind == "reduction"), None)
+    elements = max((node.elements for node in nodes), default=0)
+    rows = reduced.rows if reduced is not None and reduced.inner else 0
+    cols = reduced.cols if reduced is not None else 0
+    slots = work[1] + operands * elements
+    if not generated and elements:
+        slots = by_hand.slots(work[1], operands, elements, rows, cols)
+    return {
+        "flops": work[0],
+        "instructions": slots,
+        "rows": rows,
+        "ops": ops,
+        "elements": elements,
+        "cols": cols,
+        "looped": reduced is not None and reduced.looped,
+        "operands": operands,
+        "generated": generated,
+        "sums": sums,
+    }
+
+
+@cost("fused.pointwise.default", "fused.reduction.default")
+def fused(op: Signature) -> Work:
+    """One launch: each value from outside read once, each that others need written once."""
+    generated = op.arg("generated", False)
+    rows, cols, elements = (op.arg(name, 0) for name in ("rows", "cols", "elements"))
+    found = dims(
+        op.name.split(".")[1], op.arg("instructions", 0), rows, cols, elements,
+        op.arg("operands", 0), op.arg("looped"),
+    )  # fmt: skip
+    if not generated and elements:
+        found |= by_hand.cut(op.arg("instructions", 0), elements, rows, cols, op.arg("sums", 0))
+    return Work(
+        "generated" if generated else "fused",
+        op.arg("flops", 0),
+        op.read_bytes,
+        op.write_bytes,
+        instructions=op.arg("instructions", 0),
+        dims=found,
+    )
+
+
+def dims(
+    kind: str, instructions: int, rows: int, cols: int, elements: int, operands: int,
+    looped: bool | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """How a fused kernel is told from others. The elements of a result lie in one of so many
+    `rows`, or, where there are none, across rows; `steps` are the instructions of one element,
+    which wait for each other. Where it is not known whether it is `looped`, long rows are."""
+    found: dict[str, Any] = {"variant": "across" if kind == "reduction" and not rows else kind}
+    if rows:
+        found["rows"] = rows
+    if cols:
+        looped = cols > PERSISTENT if looped is None else looped
+        found |= {"cols": cols, "looped": bool(rows) and looped}
+    if elements:
+        found |= {"elements": elements, "steps": -(-instructions // elements)}
+    return found | {"operands": operands}

@@ -1,0 +1,43 @@
+"""Peaks from the parts of a GPU: units times clock times FLOPs a clock, held against the stated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.hardware.gpu import Engine
+
+TOLERANCE = 0.02
+"""Data sheets round their clocks and their peaks: so far apart they still agree."""
+
+
+@dataclass(frozen=True)
+class DerivedPeak:
+    """One engine at a dtype. `stated` and what it is derived to, in FLOP/s."""
+
+    units: int
+    hz: float
+    flops_per_clock_per_unit: float
+    stated_flops_per_s: float
+
+    @property
+    def flops_per_s(self) -> float:
+        """units x clock x FLOPs a clock."""
+        return self.units * self.hz * self.flops_per_clock_per_unit
+
+    @property
+    def off(self) -> float:
+        """By which share the stated one is above it, or below (negative)."""
+        return self.stated_flops_per_s / self.flops_per_s - 1
+
+    @property
+    def agrees(self) -> bool:
+        """Within two percent?"""
+        return abs(self.stated_flops_per_s - self.flops_per_s) <= TOLERANCE * self.flops_per_s
+
+
+def clock_hz(engine: Engine, dtype: str, boost_hz: float | None,
+             tensor_hz: float | None) -> float | None:  # fmt: skip
+    """The clock of an engine at a dtype: that of the tensor cores is their own, but for fp64."""
+    if engine == "vector" or dtype == "fp64":
+        return boost_hz
+    return tensor_hz or boost_hz

@@ -1,0 +1,182 @@
+"""GPUs as data: one TOML file a GPU, in human units there and in SI units here.
+
+The packaged files lie in `simulator/gpus`. A user's own file works at once: named by its path, or
+dropped in the folder `gpus` of the user's Ridgepoint configuration (RIDGEPOINT_GPUS, where it is
+set, names another folder). Every error is an `InputError` that names the file and the key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import platformdirs
+
+from simulator.errors import InputError
+from simulator.formats.limited import absence
+from simulator.hardware.gpu_file import read, shown
+
+Engine = Literal["tensor", "vector"]
+DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
+PACKAGED = Path(__file__).parent / "gpus"
+
+
+class GPU(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU (or another accelerator), in SI units. None: the figure is not known.
+
+    Peaks are dense. `boost_hz` is the clock of the vector peaks and of fp64 on tensor cores;
+    `tensor_hz` that of all other tensor peaks. `units` are SMs or CUs. `interconnect_bytes_per_s`
+    adds both directions. Of `memory_bytes` 1 to 2% are not the program's. `sustained_*` are shares
+    of the peaks and of the bandwidth that last: what the power limit leaves large products, what
+    the best kernel moves; `l2_reach` is the share of L2 in which data just used is found again.
+    `sources` gives a source by figure, `unsourced` the figures without one, both as the file's
+    dotted keys ("tensor_tflops.bf16").
+    """
+
+    id: str
+    name: str
+    memory_bytes: int
+    bandwidth_bytes_per_s: float
+    aliases: tuple[str, ...] = ()
+    vendor: str | None = None
+    architecture: str | None = None
+    compute_capability: tuple[int, int] | None = None
+    units: int | None = None
+    boost_hz: float | None = None
+    tensor_hz: float | None = None
+    tensor_flops_per_s: Mapping[str, float] = {}
+    vector_flops_per_s: Mapping[str, float] = {}
+    tensor_flops_per_clock_per_unit: Mapping[str, float] = {}
+    vector_flops_per_clock_per_unit: Mapping[str, float] = {}
+    memory_type: str | None = None
+    l2_bytes: int | None = None
+    l2_bandwidth_bytes_per_s: float | None = None
+    llc_bytes: int | None = None
+    interconnect: str | None = None
+    interconnect_bytes_per_s: float | None = None
+    tdp_w: float | None = None
+    l2_reach: float | None = None
+    sustained_tensor: float | None = None
+    sustained_vector: float | None = None
+    sustained_memory: float | None = None
+    price_usd: float | None = None
+    sources: Mapping[str, str] = {}
+    unsourced: tuple[str, ...] = ()
+    notes: str | None = None
+
+    def peak(self, engine: Engine, dtype: str) -> float | None:
+        """Dense FLOP/s (a multiply-add is 2) of an engine at a dtype; None where it has none."""
+        if engine not in ("tensor", "vector") or dtype not in DTYPES:
+            raise InputError(
+                f"no engine {engine!r} at dtype {dtype!r}: expected 'tensor' or 'vector' and one "
+                f"of {', '.join(DTYPES)}; correct the call"
+            )
+        peaks = self.tensor_flops_per_s if engine == "tensor" else self.vector_flops_per_s
+        return peaks.get(dtype)
+
+    def ridge(self, engine: Engine, dtype: str) -> float | None:
+        """The ridge point, peak over memory bandwidth, in FLOP/byte; None where there's no peak."""
+        peak = self.peak(engine, dtype)
+        return None if peak is None else peak / self.bandwidth_bytes_per_s
+
+
+def gpu(name_or_path: str | Path) -> GPU:
+    """The GPU of this id, name or alias, or of the TOML file of this path.
+
+    Letter case counts for nothing, and '-' is '_'; else a name is exact. InputError for a name
+    that is unknown (with near misses) and for a file that is unreadable or wrong.
+    """
+    if isinstance(name_or_path, Path) or name_or_path.lower().endswith(".toml"):
+        return _load(Path(name_or_path))
+    wanted = _spelling(name_or_path)
+    paths = [path for path in _paths() if _spelling(path.stem) == wanted]
+    if len(paths) == 1:  # an id: the other files stay unread
+        return _load(paths[0])
+    everything = gpus()
+    names = {_spelling(name): (name, gpu) for gpu in everything for name in _names(gpu)}
+    if wanted in names:
+        return names[wanted][1]
+    if _is_path(name_or_path):
+        raise InputError(
+            f"--gpu {shown(name_or_path)}: {absence(Path(name_or_path))}: expected a GPU's TOML "
+            "file, whose name ends in .toml, or a GPU's name (`ridgepoint gpus`)"
+        )
+    near: dict[str, str] = {}  # by id, so that no GPU is offered under two names
+    for name, found in map(names.__getitem__, get_close_matches(wanted[:64], names, 8, 0.55)):
+        near.setdefault(found.id, repr(name))
+    hint = f"did you mean {' or '.join([*near.values()][:2])}? " if near else ""
+    raise InputError(
+        f"unknown GPU {shown(name_or_path)}: {hint}`ridgepoint gpus` lists all {len(everything)}"
+    )
+
+
+def gpus() -> tuple[GPU, ...]:
+    """Every GPU, the packaged ones first, each part by id. InputError where two share a name."""
+    everything = {path: _load(path) for path in _paths()}
+    owners: dict[str, Path] = {}
+    for path, gpu in everything.items():
+        for name in _names(gpu):
+            if (owner := owners.setdefault(_spelling(name), path)) != path:
+                raise InputError(
+                    f"{path}: the name {name!r} is taken by {owner}: expected ids (file names), "
+                    "names and aliases to be unique; rename one"
+                )
+    return tuple(everything.values())
+
+
+def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
+    """The first of these names that a file other than `but` has, and that file."""
+    owners = {_spelling(n): p for p in _paths() if p != but for n in _names(_load(p))}
+    return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
+
+
+def _is_path(name: str) -> bool:
+    """Does it name a place in the file system rather than a GPU?"""
+    if not name:
+        return False
+    return os.sep in name or absence(Path(name)) == "is a folder"
+
+
+def _spelling(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _names(gpu: GPU) -> tuple[str, ...]:
+    return (gpu.id, *gpu.aliases, gpu.name)
+
+
+def users() -> Path:
+    """The folder of the user's own GPUs, which need not be there. InputError where
+    RIDGEPOINT_GPUS names none."""
+    named = os.environ.get("RIDGEPOINT_GPUS")
+    found = Path(named or Path(platformdirs.user_config_dir("ridgepoint", False)) / "gpus")
+    if named and not found.is_dir():
+        raise InputError(
+            f"RIDGEPOINT_GPUS is {named!r}: expected a folder of TOML files; create it or unset it"
+        )
+    return found
+
+
+def _paths() -> list[Path]:
+    return [*sorted(PACKAGED.glob("*.toml")), *sorted(users().glob("*.toml"))]
+
+
+def _load(path: Path) -> GPU:
+    try:
+        stat = path.stat() if path.is_file() else None
+    except OSError:  # a name too long, a folder that may not be entered
+        stat = None
+    if stat is None:
+        raise InputError(f"{path}: {absence(path)}: expected a GPU's TOML file; check the path")
+    return _parsed(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=256)
+def _parsed(path: Path, _mtime_ns: int, _size: int) -> GPU:
+    """The file's GPU; the time and size make an edited file a new one."""
+    return GPU(**read(path))

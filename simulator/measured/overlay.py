@@ -1,0 +1,96 @@
+"""A measured step laid over its prediction, op by op.
+
+Both are sequences of ops that launch kernels. The trace names an op as the dispatcher does
+(`aten.convolution.default`), the profiler the same and what it calls inside
+(`aten::convolution` > `aten::cudnn_convolution`); an op is what both name. The sequences are then
+matched in order, by the longest runs that they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+
+import numpy as np
+
+from simulator.measured.profiler_trace import Call, ProfiledKernel, ProfiledStep
+from simulator.prediction import Prediction
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One call of an op as it was measured."""
+
+    name: str
+    seconds: float
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An op of the trace (its place) and what was measured of it."""
+
+    op: int
+    predicted_s: float
+    measured: Measured
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """What fits together, and what only one of the two has."""
+
+    prediction: Prediction
+    step: ProfiledStep
+    pairs: tuple[Pair, ...]
+    only_predicted: tuple[int, ...]
+    only_measured: tuple[Measured, ...]
+
+    @property
+    def matched_share(self) -> float:
+        """The share of the measured kernels' time that has an op of the trace."""
+        matched = sum(pair.measured.seconds for pair in self.pairs)
+        total = matched + sum(each.seconds for each in self.only_measured)
+        return matched / total if total else 0.0
+
+
+def overlay(p: Prediction, step: ProfiledStep) -> Overlay:
+    """Lay a measured step over a prediction of it."""
+    c = p.columns
+    took = np.bincount(c.op_of, c.duration_s, len(p.trace.ops)) if c.op_of.size else np.zeros(0)
+    ops: list[int] = np.unique(c.op_of).tolist()
+    names = [_base(p.trace.ops[op].name) for op in ops]
+    calls = _calls(step, set(names))
+    matcher = SequenceMatcher(None, names, [call.name for call in calls], autojunk=False)
+    pairs: list[Pair] = []
+    for mine, theirs, count in matcher.get_matching_blocks():
+        for k in range(count):
+            op = ops[mine + k]
+            pairs.append(Pair(op, float(took[op]), calls[theirs + k]))
+    known, seen = {pair.op for pair in pairs}, {id(pair.measured) for pair in pairs}
+    return Overlay(
+        p, step, tuple(pairs), tuple(op for op in ops if op not in known),
+        tuple(call for call in calls if id(call) not in seen),
+    )  # fmt: skip
+
+
+def _base(name: str) -> str:
+    """aten.add.Tensor and aten.add_.Tensor → add: autograd adds gradients up in place where it
+    can, which a trace does not tell."""
+    return (name.split(".")[1] if name.count(".") >= 2 else name).rstrip("_")
+
+
+def _calls(step: ProfiledStep, known: set[str]) -> list[Measured]:
+    """The calls of a step: the innermost whose name the trace knows, else the innermost."""
+    found: list[Measured] = []
+    for call, same in groupby(step.kernels, key=lambda kernel: _call(kernel, known)):
+        kernels = list(same)
+        seconds = sum(k.duration_s for k in kernels)
+        found.append(Measured(_base(call.name), seconds, tuple(k.name for k in kernels)))
+    return found
+
+
+def _call(kernel: ProfiledKernel, known: set[str]) -> Call:
+    alone = Call(kernel.name, -1)
+    inner = kernel.calls[0] if kernel.calls else alone
+    return next((call for call in kernel.calls if _base(call.name) in known), inner)

@@ -1,0 +1,230 @@
+"""A PyTorch profiler's trace: the kernels of one measured step, and the ops that launched them.
+
+The file is what `profiler.export_chrome_trace` writes (Chrome's trace event format, plain or
+gzipped): ops have the category `cpu_op`, kernels `kernel`, and both name the launch that joins them
+(`correlation` of a CUDA runtime call, whose time lies within its ops).
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from simulator.errors import InputError
+from simulator.formats.limited import absence
+
+_MAX_BYTES = 512 * 2**20
+_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
+_LAUNCHES = ("cuda_runtime", "cuda_driver")
+_STEP = "ProfilerStep#"
+
+
+class _Event(msgspec.Struct):
+    """One event; what is not read here is skipped."""
+
+    ph: str = ""
+    cat: str = ""
+    name: str = ""
+    ts: float = 0.0
+    dur: float = 0.0
+    tid: int | str = 0
+    args: dict[str, Any] = {}
+
+
+class _Document(msgspec.Struct, rename={"events": "traceEvents"}):
+    events: list[_Event]
+
+
+class Call(NamedTuple):
+    """An op's name without its namespace ("addmm"), and a number that tells its calls apart."""
+
+    name: str
+    number: int
+
+
+@dataclass(frozen=True)
+class ProfiledKernel:
+    """One kernel, copy or fill. `calls` are the ops within which it was launched, the innermost
+    first: addmm, linear; () where it was launched by none."""
+
+    name: str
+    start_s: float
+    duration_s: float
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class ProfiledStep:
+    """The kernels of a step in the order of their launches."""
+
+    kernels: tuple[ProfiledKernel, ...]
+
+    @property
+    def gpu_busy_s(self) -> float:
+        """Seconds in which at least one kernel ran."""
+        total, reached = 0.0, float("-inf")
+        for k in sorted(self.kernels, key=lambda k: k.start_s):
+            end = k.start_s + k.duration_s
+            total += max(0.0, end - max(k.start_s, reached))
+            reached = max(reached, end)
+        return total
+
+    @property
+    def span_s(self) -> float:
+        """Seconds from the first kernel's start to the last one's end; the profiler slows a host
+        down, so it is not the step's time."""
+        ends = [k.start_s + k.duration_s for k in self.kernels]
+        return max(ends) - min(k.start_s for k in self.kernels)
+
+
+def read(path: Path) -> ProfiledStep:
+    """The step of a trace: the last whole one where the profiler marked steps, else all of it.
+
+    InputError, with what came, for a file that is none or has no kernels.
+    """
+    everything = _events(path)
+    _refuse_impossible(path, everything)
+    events = [e for e in everything if e.ph == "X"]
+    low, high = _step(events)
+    ops: dict[Any, list[_Event]] = {}
+    launches: dict[int, _Event] = {}
+    for e in events:
+        if e.cat == "cpu_op":
+            ops.setdefault(e.tid, []).append(e)
+        elif e.cat in _LAUNCHES and "correlation" in e.args:
+            launches[e.args["correlation"]] = e
+    nests = {tid: _Nest(found) for tid, found in ops.items()}
+    found: list[tuple[float, ProfiledKernel]] = []
+    for e in events:
+        if e.cat not in _GPU:
+            continue
+        launch = launches.get(e.args.get("correlation", -1))
+        at = launch.ts if launch else e.ts
+        if not low <= at < high:
+            continue
+        nest = nests.get(launch.tid) if launch else None
+        calls = nest.around(at) if nest else ()
+        found.append((at, ProfiledKernel(e.name, e.ts * 1e-6, e.dur * 1e-6, calls)))
+    if not found:
+        raise InputError(
+            f"{path} has no kernels of a GPU among {len(events):,} events: expected a trace "
+            "recorded with ProfilerActivity.CUDA; profile the step again with it"
+        )
+    found.sort(key=lambda pair: (pair[0], pair[1].start_s))
+    return ProfiledStep(tuple(kernel for _, kernel in found))
+
+
+def _events(path: Path) -> list[_Event]:
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"cannot read the profiler trace {path}: {absence(path)}")
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else path.open("rb") as file:
+            raw = file.read(_MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        what = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read the profiler trace {path}: {what}") from None
+    if len(raw) > _MAX_BYTES:
+        raise InputError(f"{path}: over 512 MiB: expected a trace of a few steps; profile fewer")
+    try:
+        return msgspec.json.decode(raw, type=_Document).events
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{path} is no profiler trace: {error}; expected what export_chrome_trace of "
+            "torch.profiler writes; choose another"
+        ) from None
+
+
+_MOST_OVERLAP = 0.1
+"""Share of a stream's kernel time in which two run: a few microseconds where one launches the next
+early (programmatic dependent launch), none else."""
+
+
+def _refuse_impossible(path: Path, events: list[_Event]) -> None:
+    """InputError for a duration below zero, and for kernels of one stream that run together:
+    a stream runs one after the other. Nodes of a CUDA graph may lie beside each other."""
+    streams: dict[Any, list[int]] = {}
+    for place, e in enumerate(events):
+        if e.ph == "X" and e.dur < 0:
+            raise InputError(
+                f"{_place(path, place, e)}: dur is {e.dur:g}: expected microseconds, 0 or more; "
+                "record the trace again"
+            )
+        if not isinstance(e.args.get("correlation", 0), int):
+            raise InputError(
+                f"{_place(path, place, e)}: correlation is {e.args['correlation']!r:.40}: "
+                "expected a whole number; record the trace again"
+            )
+        if e.cat in _GPU and "stream" in e.args and not e.args.get("graph node id"):
+            streams.setdefault((str(e.args.get("device")), str(e.args["stream"])), []).append(place)
+    for places in streams.values():
+        _refuse_overlaps(path, events, sorted(places, key=lambda place: events[place].ts))
+
+
+def _refuse_overlaps(path: Path, events: list[_Event], places: list[int]) -> None:
+    longest, worst, total, covered, reached = 0.0, -1, 0.0, 0.0, float("-inf")
+    running = places[0]
+    for place in places:
+        e = events[place]
+        overlap = max(0.0, min(reached, e.ts + e.dur) - e.ts)
+        total, covered = total + e.dur, covered + overlap
+        if overlap > longest:
+            longest, worst = overlap, running
+        if e.ts + e.dur > reached:
+            reached, running = e.ts + e.dur, place
+    if covered > _MOST_OVERLAP * total:
+        raise InputError(
+            f"{_place(path, worst, events[worst])}: other kernels of its stream run within its "
+            f"{events[worst].dur:g} µs, in all {covered:g} of {total:g} µs overlap: expected one "
+            "kernel after the other; record the trace again"
+        )
+
+
+def _place(path: Path, place: int, e: _Event) -> str:
+    return f"{path}: traceEvents[{place}] ({e.name[:60]!r})"
+
+
+def _step(events: Iterable[_Event]) -> tuple[float, float]:
+    """Where the last marked step begins and ends, in microseconds."""
+    marked = [e for e in events if e.cat == "user_annotation" and e.name.startswith(_STEP)]
+    if not marked:
+        return float("-inf"), float("inf")
+    last = max(marked, key=lambda e: e.ts)
+    return last.ts, last.ts + last.dur
+
+
+class _Nest:
+    """The ops of a thread: each lies within another or beside it."""
+
+    def __init__(self, ops: list[_Event]) -> None:
+        self.ops = sorted(ops, key=lambda e: (e.ts, -e.dur))
+        self.begin = [e.ts for e in self.ops]
+        self.outer: list[int] = []
+        running: list[int] = []
+        for place, e in enumerate(self.ops):
+            while running and self._end(running[-1]) <= e.ts:
+                running.pop()
+            self.outer.append(running[-1] if running else -1)
+            running.append(place)
+
+    def around(self, at: float) -> tuple[Call, ...]:
+        """The ops that run at a time, the innermost first."""
+        place = bisect_right(self.begin, at) - 1
+        while place >= 0 and self._end(place) < at:
+            place = self.outer[place]
+        calls: list[Call] = []
+        while place >= 0:
+            calls.append(Call(self.ops[place].name.rpartition("::")[2], place))
+            place = self.outer[place]
+        return tuple(calls)
+
+    def _end(self, place: int) -> float:
+        return self.ops[place].ts + self.ops[place].dur

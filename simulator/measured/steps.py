@@ -1,0 +1,72 @@
+"""Whole steps that were timed on a real GPU, to lay over predictions of the same.
+
+`measured/<gpu>.json` is written by `python -m calibration.record.measured_steps` from the recordings.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import host as find_host
+from simulator.scenario.scenario import Scenario
+
+FOLDER = Path(__file__).parent
+
+
+class MeasuredStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step as a GPU ran it; times are medians in seconds.
+
+    fitted      whether the fit of the GPU's profile has seen it
+    host_times  how many times as long as the catalogue's host the one took that drove it
+    """
+
+    network: str
+    dtype: str
+    training: bool
+    optimizer: str | None
+    mode: str
+    batch: int
+    seq: int | None
+    sizes: dict[str, Any]
+    period_s: float
+    gpu_busy_s: float | None
+    fitted: bool
+    host_times: float
+
+
+@lru_cache
+def steps(gpu: str) -> tuple[MeasuredStep, ...]:
+    """Every step that was timed on the GPU of this id; () where none was."""
+    path = FOLDER / f"{gpu}.json"
+    if not path.is_file():
+        return ()
+    return tuple(msgspec.json.decode(path.read_bytes(), type=list[MeasuredStep]))
+
+
+def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
+    """The steps that differ from a scenario in batch and sequence alone. One of other kernels, of
+    other figures of the GPU or of another host is like none that was timed."""
+    from simulator.scenario.setting import Ask, Rates, setting
+
+    found = setting(scenario)
+    ask = found.ask
+    plain = Ask(ask.network, ask.batch, ask.seq, ask.dtype, ask.training, ask.optimizer, ask.sizes,
+                ask.data_sizes)  # fmt: skip
+    changed = found.edits or found.speeds or found.fusion or found.rates != Rates()
+    if ask != plain or changed or found.gap_times != 1.0 or found.host != find_host():
+        return ()
+    known = steps(found.gpu.id)
+    if not known or found.gpu != find_gpu(found.gpu.id):
+        return ()
+    return tuple(
+        step for step in known
+        if (step.network, step.dtype, step.training, step.mode) == (
+            ask.network, ask.dtype, ask.training, found.mode)
+        and (not step.training or step.optimizer == ask.optimizer)
+        and step.sizes == dict(ask.sizes)
+    )  # fmt: skip

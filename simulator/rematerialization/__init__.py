@@ -1,8 +1,0 @@
-"""What a training step keeps for its backward pass and what it computes again, decided by a minimum
-cut as torch's partitioner decides it."""
-
-from simulator.rematerialization.budget import kept_within
-from simulator.rematerialization.joint import Joint
-from simulator.rematerialization.repeating import repeated, repeated_from
-
-__all__ = ["Joint", "kept_within", "repeated", "repeated_from"]

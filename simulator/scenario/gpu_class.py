@@ -1,0 +1,51 @@
+"""What a trace can see of a GPU: two cards that look the same to it share their traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from simulator.hardware.gpu import GPU
+from simulator.networks.catalogue import CATALOGUE
+
+_DATA_CENTRE = ((9, 0), (10, 0))  # they ask cuDNN for attention first
+
+
+def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
+    """What a trace of this network depends on of a GPU.
+
+    Those of the catalogue ask nothing of a card, so that only the rules of `simulator.tracing` look
+    at it: for the attention kernels that it has, for cuDNN's batch norm, and for its units where a
+    recurrent layer keeps a generator's state for each. A test holds this against every card.
+    Another network may ask for anything.
+    """
+    capability = gpu.compute_capability
+    bf16 = bool(gpu.peak("tensor", "bf16"))
+    if network not in CATALOGUE:
+        return (
+            capability, gpu.vendor, bf16, gpu.units, gpu.id, gpu.name, gpu.memory_bytes,
+            gpu.l2_bytes,
+        )  # fmt: skip
+    units = gpu.units if ".recurrent:" in CATALOGUE[network].factory else None
+    amd = gpu.vendor == "AMD" or (gpu.vendor is None and bf16)
+    rules = capability or ((8, 0) if amd else (0, 0))  # as `simulator.tracing.semantics` has it
+    return (
+        rules in _DATA_CENTRE, rules >= (8, 0), rules >= (5, 0), gpu.vendor == "NVIDIA",
+        (capability or (9, 0)) >= (8, 0), units,
+    )  # fmt: skip
+
+
+def as_seen(network: str, gpu: GPU) -> GPU:
+    """A card of nothing but what a trace can see, for the key of a trace on disk."""
+    return GPU(
+        id=repr(seen(network, gpu)), name="as seen by a trace", memory_bytes=1,
+        bandwidth_bytes_per_s=1.0,
+    )  # fmt: skip
+
+
+def content(network: str) -> int:
+    """The time of a user's file, so that an edited one is read again."""
+    if network in CATALOGUE:
+        return 0
+    path = Path(network.removeprefix("hf:").rpartition(":")[0] if ".py:" in network else network)
+    return path.stat().st_mtime_ns if path.is_file() else 0

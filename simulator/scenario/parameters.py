@@ -1,0 +1,140 @@
+"""What a what-if may be asked for: its parameters, read off the signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from simulator.errors import InputError
+from simulator.hardware.gpu_file import shown
+from simulator.scenario.scenario import Value
+
+
+@dataclass(frozen=True)
+class Range:
+    """The bounds of a number, both included; `log` for a control whose steps are factors."""
+
+    low: float
+    high: float
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a number, for a label."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Marks a text that names modules, or what they hold, by a pattern."""
+
+
+Modules = Annotated[str, Pattern()]
+
+
+@dataclass(frozen=True)
+class Names:
+    """Choices that are known only when asked for, such as the GPUs of the catalogue."""
+
+    known: Callable[[], tuple[str, ...]]
+
+
+Kind = Literal["number", "count", "flag", "choice", "text", "value"]
+_KINDS: dict[Any, Kind] = {float: "number", int: "count", bool: "flag", str: "text"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of a what-if. `default` is None where it must be given; `low` and `high` are
+    None where nothing bounds it; `pattern` is a text that names modules."""
+
+    name: str
+    kind: Kind
+    default: Value | None
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    unit: str = ""
+    names: Names | None = None
+    fixed: tuple[str, ...] = ()
+    pattern: bool = False
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return self.names.known() if self.names else self.fixed
+
+    def check(self, whatif: str, value: object) -> Value:
+        """The value, as this parameter's kind; InputError where it does not fit."""
+        given = f"{whatif}: {self.name} is {shown(value)}"
+        if self.kind in ("number", "count"):
+            return self._number(given, value)
+        if self.kind == "flag":
+            if not isinstance(value, bool):
+                raise InputError(f"{given}: expected true or false")
+            return value
+        if self.kind == "value":
+            if not isinstance(value, bool | int | float | str | tuple | list):
+                raise InputError(f"{given}: expected a number, a word, true, false, or a tuple")
+            return tuple(value) if isinstance(value, list | tuple) else value
+        if not isinstance(value, str) or not value:
+            raise InputError(f"{given}: expected text")
+        if self.kind == "choice" and value not in self.choices:
+            near = get_close_matches(value, self.choices, 2)
+            known = self.choices if len(self.choices) <= 12 else self.choices[:12]
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise InputError(f"{given}: {hint or 'expected one of ' + ', '.join(known)}")
+        return value
+
+    def _number(self, given: str, value: object) -> float:
+        whole = self.kind == "count"
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        if not fits or (whole and not float(value).is_integer()):  # pyright: ignore
+            raise InputError(f"{given}: expected a {'whole ' if whole else ''}number")
+        number = int(value) if whole else float(value)  # pyright: ignore
+        low, high = self.low, self.high
+        outside = (low is not None and number < low) or (high is not None and number > high)
+        if not isfinite(number) or outside:
+            raise InputError(f"{given}: expected {_bounds(low, high)}; choose one within")
+        return number
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "a finite number"
+    return f"{low:g} to {high:g}"
+
+
+def parameters(body: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """The parameters after the first, from annotations such as Annotated[float, Range(0.1, 10)]."""
+    hints = get_type_hints(body, include_extras=True)
+    return tuple(
+        _parameter(p.name, hints[p.name], None if p.default is p.empty else p.default)
+        for p in list(inspect.signature(body).parameters.values())[1:]
+    )
+
+
+def _parameter(name: str, hint: Any, default: Value | None) -> Parameter:
+    extras: tuple[Any, ...] = ()
+    if get_origin(hint) is Annotated:
+        hint, *more = get_args(hint)
+        extras = tuple(more)
+    bounds = next((e for e in extras if isinstance(e, Range)), None)
+    names = next((e for e in extras if isinstance(e, Names)), None)
+    unit = next((e.text for e in extras if isinstance(e, Unit)), "")
+    fixed: tuple[str, ...] = ()
+    if get_origin(hint) is Literal:
+        kind: Kind = "choice"
+        fixed = get_args(hint)
+    else:
+        kind = "choice" if names else _KINDS.get(hint, "value")
+    return Parameter(
+        name, kind, default, bounds and bounds.low, bounds and bounds.high,
+        bool(bounds and bounds.log), unit, names, fixed,
+        any(isinstance(e, Pattern) for e in extras),
+    )  # fmt: skip

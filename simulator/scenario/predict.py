@@ -1,0 +1,62 @@
+"""From a scenario to its prediction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import Rates, Setting, setting
+from simulator.timing.profile import Profile
+from simulator.timing.profile import learned as own_profile
+
+if TYPE_CHECKING:
+    from simulator.prediction import Prediction
+    from simulator.records import Trace
+
+
+def answer(scenario: Scenario) -> Prediction:
+    """The prediction of a scenario with its what-ifs. InputError where it has none."""
+    return solved(setting(scenario))
+
+
+def solved(found: Setting) -> Prediction:
+    """The prediction of a setting."""
+    from simulator.scenario.trace_source import traced
+
+    return predicted(traced(found), found)
+
+
+def predicted(trace: Trace, found: Setting) -> Prediction:
+    """The prediction of a setting's trace."""
+    from simulator.scenario.retiming import retimed
+    from simulator.simulate.step import simulate
+
+    profile = learned(found)
+    trace = as_fused(trace, found, profile)
+    prediction = simulate(trace, found.gpu, found.host, profile, found.mode)
+    if found.speeds or found.rates != Rates():
+        prediction = retimed(prediction, found.speeds, found.rates, profile)
+    notes = (*found.notes, *prediction.notes)
+    return replace(prediction, notes=notes) if found.notes else prediction
+
+
+def as_fused(trace: Trace, found: Setting, profile: Profile) -> Trace:
+    """A setting's trace as the kernels of its fusion level, where it has one."""
+    from simulator.fusion import fused
+
+    return fused(trace, found.gpu, found.fusion, profile).trace if found.fusion else trace
+
+
+def learned(found: Setting) -> Profile:
+    """What is known of a setting's GPU, its launches as fast as they were asked for."""
+    profile = own_profile(found.gpu.id)
+    if found.gap_times == 1.0:
+        return profile
+    return msgspec.structs.replace(
+        profile, gap_s=profile.gap_s * found.gap_times,
+        graph_gap_s=profile.graph_gap_s * found.gap_times,
+        graph_launch_s=profile.graph_launch_s * found.gap_times,
+    )  # fmt: skip

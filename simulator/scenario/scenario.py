@@ -1,0 +1,119 @@
+"""A scenario: a question about a network, with the what-ifs applied to it, and its answer.
+
+    asked = Scenario("bert-base", gpu="h200", batch=8)
+    faster = apply(asked, "cuda_graph")      # simulator.whatif
+    predict(faster).period_s
+
+A scenario is plain data. What was asked stays as it was; what-ifs stand behind it in order, and
+undoing one is dropping it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from simulator.prediction import Prediction
+
+Value = bool | int | float | str | tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A what-if by name with all of its arguments."""
+
+    name: str
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A question. None leaves a choice to the network, or to what its saved trace says.
+
+    network     a catalogue's name, file.py:factory, hf:folder, timm:name, or a saved trace
+    gpu         an id, a TOML file, or the keys that such a file would have
+    host        the id of a host; None is the default one
+    dtype       "fp32", "bf16", "fp16", "autocast" (bf16) or "autocast-fp16"
+    optimizer   "adamw", "adamw_fused", "sgd" or "none"
+    sizes       the network's own parameters; data_sizes answers data-dependent ops
+    whatifs     in the order in which they were applied
+    host_speed  how many times faster than its profile the host is
+    """
+
+    network: str
+    gpu: str | Mapping[str, Any] = "h200"
+    host: str | None = None
+    mode: str = "eager"
+    batch: int | None = None
+    seq: int | None = None
+    dtype: str | None = None
+    training: bool | None = None
+    optimizer: str | None = None
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    data_sizes: Mapping[str, int] = field(default_factory=dict)
+    whatifs: tuple[Applied, ...] = ()
+    host_speed: float = 1.0
+
+    @property
+    def trace_file(self) -> Path | None:
+        """The saved trace that stands for the network, if it is one."""
+        from simulator.networks.catalogue import CATALOGUE
+
+        path = Path(self.network)
+        foreign = self.network.startswith(("hf:", "timm:")) or ":" in path.name
+        if self.network in CATALOGUE or foreign or path.suffix == ".py":
+            return None
+        named = path.suffix in (".json", ".rpt", ".msgpack")
+        return path if named or path.is_file() else None
+
+    @property
+    def key(self) -> str:
+        """Equal for equal scenarios, whatever the order of their sizes."""
+        parts = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        parts["whatifs"] = [(a.name, dict(a.arguments)) for a in self.whatifs]
+        return json.dumps(parts, sort_keys=True, default=dict)
+
+    @property
+    def asked(self) -> Scenario:
+        """The question without its what-ifs: the baseline, which can always still be drawn."""
+        return replace(self, whatifs=())
+
+    def undo(self) -> Scenario:
+        """Without the last what-if. InputError where there is none."""
+        if not self.whatifs:
+            raise InputError("nothing to undo: expected a scenario with a what-if; apply one first")
+        return replace(self, whatifs=self.whatifs[:-1])
+
+
+def predict(scenario: Scenario) -> Prediction:
+    """The answer. InputError, with its reason, for a question that has none."""
+    from simulator.scenario.predict import answer
+
+    return answer(scenario)
+
+
+def save(scenario: Scenario, path: Path | str) -> None:
+    """Write a scenario to a TOML file; it appears whole or not at all."""
+    from simulator.scenario.scenario_file import text
+
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text(scenario), "utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"cannot write the scenario {path}: {error.strerror}") from error
+
+
+def load(path: Path | str) -> Scenario:
+    """Read a scenario. InputError for a file that is none, has unknown keys, or another version."""
+    from simulator.scenario.scenario_file import read
+
+    return read(Path(path))

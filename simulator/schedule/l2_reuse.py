@@ -1,0 +1,74 @@
+"""What is still in L2 when it is read again: reuse distances over a step.
+
+The reuse distance of an access is the traffic since the same storage was last touched. It depends
+on the network alone; whether it fits depends on the GPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.caches.identity import ByIdentity
+from simulator.records import Signature, Trace
+
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """One row an access of an op to a storage: bytes, and bytes of other traffic since the last.
+
+    The distance of a first read is `NEVER`; that of a write is the write's own size, since a
+    written line waits in L2 for its reader.
+    """
+
+    op: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    distance: NDArray[np.int64]
+    ops: int
+
+    def hot_share(self, l2_bytes: float) -> NDArray[np.float64]:
+        """For each op the share of its bytes that an L2 of this size serves."""
+        hot = np.where(self.distance <= l2_bytes, self.bytes, 0)
+        total = np.bincount(self.op, self.bytes, self.ops)
+        return np.bincount(self.op, hot, self.ops) / np.maximum(total, 1)
+
+
+def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
+    """Every access of the ops that launch kernels. Storages older than the step start cold, as in
+    a repeated step whose traffic is many times L2."""
+    signatures, kinds = trace.signatures
+    sizes_of = [_sizes(s) for s in signatures]
+    reads_of = np.array([len(s.inputs) for s in signatures], np.int64)
+    count_of = np.array([len(sizes) for sizes in sizes_of], np.int64)
+    ops = np.flatnonzero(launching)
+    kind = np.array(kinds, np.int64)[ops]
+    counts = count_of[kind]
+    first = np.cumsum(counts) - counts
+    row = np.repeat(np.arange(ops.size), counts)
+    sizes = np.array([size for k in kind.tolist() for size in sizes_of[k]], np.int64)
+    storage = np.array([s for op in ops.tolist() for s in trace.ops[op].storages], np.int64)
+    traffic = np.concatenate([[0], np.cumsum(sizes)])
+    before, after = traffic[first], traffic[first + counts]
+    by_storage = np.argsort(storage, kind="stable")
+    again = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
+    seen = np.full(sizes.size, -1)  # traffic when the storage was last touched
+    seen[by_storage[again]] = after[row[by_storage[again - 1]]]
+    reads = np.arange(sizes.size) - first[row] < reads_of[kind][row]
+    distance = np.where(reads, before[row] - seen + sizes, sizes)
+    distance[reads & (seen < 0)] = NEVER
+    return Accesses(ops[row], sizes, distance, len(trace.ops))
+
+
+_SIZES: ByIdentity[list[int]] = ByIdentity(512)
+_MANY = 32
+
+
+def _sizes(op: Signature) -> list[int]:
+    """Bytes of each input and output; those of an optimizer's long lists are kept."""
+    if len(op.inputs) > _MANY:
+        return _SIZES.get(op, None, lambda: [t.nbytes for t in (*op.inputs, *op.outputs)])
+    return [t.nbytes for t in (*op.inputs, *op.outputs)]

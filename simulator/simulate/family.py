@@ -1,0 +1,255 @@
+"""A family's steps at many batches and sequence lengths at once: what `simulate` says of each.
+
+Points whose ops launch as many kernels are scheduled together; kernels of one signature whose
+operands lie as far back are one class, timed once a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.hardware.host import Host
+from simulator.lowering import Lowered as Kernels
+from simulator.modes import check_mode
+from simulator.prediction import REGIMES, Columns, workspace_bytes
+from simulator.schedule.launch_plan import Issued
+from simulator.schedule.steady_state import alone, bounds, steady
+from simulator.schedule.timeline import Clock, Floats, Ints, Launches
+from simulator.simulate.step import driven, nudged, shares
+from simulator.symbols.family import Family
+from simulator.symbols.instances import Kind, Lowered, grid
+from simulator.symbols.peaks import peak_bytes
+from simulator.symbols.reuse import Reuse, reuse, tensor_bytes
+from simulator.symbols.templates import fill
+from simulator.timing.intervals import interval
+from simulator.timing.profile import Profile
+from simulator.timing.rates import l2_kept_bytes
+from simulator.timing.roofline import Roofs
+
+COLUMNS = (
+    "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
+    "samples_per_s", "peak_memory_bytes", "memory_bytes", "fits", "regime",
+)  # fmt: skip
+_TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
+_CLASSES = 1 << 15  # and in one of classes
+_LEAST = 16  # points at a time
+
+
+class Drive(NamedTuple):
+    """What issues the kernels."""
+
+    host: Host
+    mode: str
+
+
+@dataclass(frozen=True)
+class Alike:
+    """The kernels of the points that launch as many: `class_of` is the class of each, `count` how
+    many each class has; a class is an op class of `reuse` and a place among its launches' works."""
+
+    issued: Issued
+    reuse: Reuse
+    class_of: Ints
+    count: Floats
+    op_class: Ints
+    place: Ints
+
+
+def at_points(
+    family: Family, batches: Sequence[int], seqs: Sequence[int], gpu: GPU, profile: Profile,
+    drives: Sequence[Drive],
+) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
+    """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
+    point. The points must be of the family, and no drive's mode one that compiles: that is
+    partitioned point by point (`simulator.simulate.traces`)."""
+    sizes = family.sizes(np.array(batches, np.int64), np.array(seqs, np.int64))
+    known = grid(family, sizes)
+    kind = known.on(gpu)
+    lowered = kind.lowered
+    traffic = tensor_bytes(family, sizes)
+    samples = np.array([float(fill(family.header, s)["samples"]) for s in sizes.T.tolist()])
+    peak = peak_bytes(family, sizes)
+    workspace = _workspaces(len(samples), lowered, gpu)
+    found: list[tuple[Floats, dict[int, str]]] = []
+    for _ in drives:
+        empty = np.full((len(samples), len(COLUMNS)), np.nan)
+        empty[:, -1] = -1
+        found.append((empty, {}))
+    patterns: list[tuple[Ints, Alike]] = []
+    for alike in _patterns(len(samples), lowered):
+        patterns.append((alike, _alike(family, (batches[0], seqs[0]), lowered, int(alike[0]))))
+
+    def warm(rows: int) -> NDArray[np.bool_]:
+        found = np.zeros(rows, np.bool_)
+        for alike, kernels in patterns:
+            for places in _parts(alike, kernels):
+                row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
+                found[row[hot > 0]] = True
+        return found
+
+    table = known.roofs(gpu, profile, warm)
+    for alike, kernels in patterns:
+        ways: list[tuple[Floats, tuple[Launches, Clock], Drive]] = []
+        for (figures, refused), drive in zip(found, drives, strict=True):
+            try:
+                check_mode(drive.mode)
+                how = driven(kernels.issued, drive.host, profile, drive.mode)
+                ways.append((figures, how, drive))
+            except InputError as error:
+                refused |= dict.fromkeys(alike.tolist(), str(error))
+        for places in _parts(alike, kernels):
+            row, hot = _reached(kernels, kind, places, traffic, gpu, profile)
+            times, busy = _timed(kernels, row, hot, table)
+            need = peak[places] + workspace[places]
+            fits = need <= gpu.memory_bytes
+            for figures, how, drive in ways:
+                launched = how[0]
+                periods, latency = _scheduled(kernels, times, *how)
+                host_s = float(launched.host_s.sum() + launched.tail_s)
+                ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
+                figures[places] = _row(
+                    periods, latency, busy, host_s, ends, samples[places], peak[places], need, fits
+                )
+    return found
+
+
+def _row(
+    periods: Floats, latency: Floats, busy: Floats, on_host_s: float,
+    ends: tuple[Floats, Floats], samples: Floats, peak: Ints, need: Ints,
+    fits: NDArray[np.bool_],
+) -> Floats:  # fmt: skip
+    period, part = periods[0], shares(periods)
+    host_s = np.full_like(period, on_host_s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(period > 0, samples / period, np.nan)
+    return np.column_stack(
+        [
+            period, latency, busy, host_s, *ends, *part, rate, peak, need, fits,
+            part.argmax(axis=0),
+        ]
+    ).astype(float)  # fmt: skip
+
+
+def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
+    """Points whose ops launch as many kernels, with as many works."""
+    code = np.zeros(points, np.int64)
+    for low in lowered:
+        if len(low.places) > 1:
+            _, code = np.unique(code * len(low.places) + low.pattern, return_inverse=True)
+            code = code.ravel()
+    for number in np.unique(code):
+        yield np.flatnonzero(code == number)
+
+
+def _alike(family: Family, point: tuple[int, int], lowered: Sequence[Lowered], place: int) -> Alike:
+    """The classes of the kernels of points that launch what the one at `place` does. `point` is
+    any of the family."""
+    places = [low.places[low.pattern[place]] for low in lowered]
+    key = "alike", tuple(places)
+    if key not in family.kept:
+        family.kept[key] = _classes(family, point, places)
+    return family.kept[key]
+
+
+def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...]]) -> Alike:
+    if "trace" not in family.kept:  # of what the host does, all points say the same
+        family.kept["trace"] = family.at(*point)
+    count = np.array([len(p) for p in places], np.int64)
+    rows = np.array(family.rows, np.int64)
+    far = reuse(family, count[rows] > 0)
+    begins: dict[int, int] = {}
+    op_class: list[int] = []
+    place: list[int] = []
+    for each, number in enumerate(far.number.tolist()):
+        begins[each] = len(op_class)
+        distinct = max(places[number], default=-1) + 1
+        op_class += [each] * distinct
+        place += range(distinct)
+    launches = [
+        begins[each] + np.array(places[number], np.int64)
+        for each, number in enumerate(far.number.tolist())
+    ]
+    of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
+    class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
+    # For the host a kernel is the op that launches it.
+    kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
+    return Alike(
+        Issued(family.kept["trace"], kernels), far, class_of,
+        np.bincount(class_of, minlength=len(op_class)).astype(float),
+        np.array(op_class, np.int64), np.array(place, np.int64),
+    )  # fmt: skip
+
+
+def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
+    """Points, a few at a time."""
+    size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
+    for begin in range(0, alike.size, size):
+        yield alike[begin : begin + size]
+
+
+def _reached(
+    kernels: Alike, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
+) -> tuple[Ints, Floats]:
+    """The row of each class in the table of roofs, and what it finds in L2 [classes, points]."""
+    far = kernels.reuse
+    hot = far.hot_share(traffic[:, points], l2_kept_bytes(gpu, profile))
+    number = far.number[kernels.op_class]
+    row = kind.stride[:, points][number]
+    row *= kernels.place[:, None]
+    row += kind.begin[:, points][number]
+    return row, hot[kernels.op_class]
+
+
+def _timed(kernels: Alike, row: Ints, hot: Floats, table: Roofs) -> tuple[Floats, Floats]:
+    """Seconds of each class, as it is and nudged [3, classes, points], and the GPU's busy time."""
+    launched = table.of(row)
+    dirty = launched.dirty(kernels.count[:, None])
+    columns = Columns(row, row, *launched.parts(hot, dirty))
+    return nudged(columns), kernels.count @ columns.duration_s
+
+
+def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
+    """Bytes that the libraries keep for themselves [points]."""
+    used = np.zeros(points, np.bool_)
+    for low in lowered:
+        used |= low.products
+    return used * workspace_bytes([Work("gemm")], gpu)
+
+
+def _scheduled(
+    kernels: Alike, times: Floats, launches: Launches, clock: Clock
+) -> tuple[Floats, Floats]:
+    """Periods, as they are and nudged [3, points], and seconds of a step alone [points]."""
+    on_host = float(launches.host_s.sum() + launches.tail_s)
+    if not kernels.class_of.size:
+        return np.full(times.shape[::2], on_host), np.full(times.shape[2], on_host + clock.sync_s)
+    on_gpu = np.einsum("c,rcp->rp", kernels.count, times)
+    on_gpu += kernels.class_of.size * np.asarray(clock.gap_s)
+    latency = np.empty(times.shape[2])
+    periods = np.empty(on_gpu.shape)
+    size = max(1, _TOGETHER // max(kernels.class_of.size, 1))
+    for begin in range(0, times.shape[2], size):
+        some = slice(begin, begin + size)
+        one = times[:, :, some].transpose(0, 2, 1)
+        base = Launches(
+            launches.host_s, one[0][:, kernels.class_of], launches.sync_after, launches.tail_s
+        )
+        simple = bounds(base, clock)
+        latency[some] = alone(base, clock, simple)
+        periods[:, some] = np.maximum(on_host, on_gpu[:, some])
+        rest = np.flatnonzero(~simple.period)
+        if rest.size:
+            slow = Launches(
+                launches.host_s, one[:, rest][:, :, kernels.class_of], launches.sync_after,
+                launches.tail_s,
+            )  # fmt: skip
+            periods[:, begin + rest] = steady(slow, clock).period_s
+    return periods, latency + clock.sync_s

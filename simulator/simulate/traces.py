@@ -1,0 +1,178 @@
+"""Predictions of many steps at once, as columns: what `simulate` says of each, in whole arrays.
+
+Each distinct trace is lowered once for each kind of GPU; the roofs of all works that a GPU runs
+are found in one call; and steps with as many kernels are scheduled together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simulator.costs import Work
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.hardware.host import Host
+from simulator.modes import check_mode
+from simulator.prediction import Columns, workspace_bytes
+from simulator.records import Trace
+from simulator.schedule.launch_plan import Issued, issued
+from simulator.schedule.memory import memory
+from simulator.schedule.steady_state import steady
+from simulator.schedule.timeline import Clock, Floats, Ints, Launches, Run
+from simulator.simulate.family import COLUMNS
+from simulator.simulate.step import as_run, driven, nudged, shares
+from simulator.timing.intervals import interval
+from simulator.timing.profile import Profile
+from simulator.timing.rates import l2_kept_bytes
+from simulator.timing.roofline import Roofs, roofs
+
+_TOGETHER = 1 << 18  # numbers in an array of kernels that are scheduled at once: they fit a cache
+
+
+class Step(NamedTuple):
+    """One step to predict. `profile` is that of `gpu`."""
+
+    trace: Trace
+    gpu: GPU
+    host: Host
+    profile: Profile
+    mode: str
+
+
+@dataclass
+class _Ready:
+    """A step that is ready to be scheduled, and where its figures go."""
+
+    row: int
+    step: Step
+    times: Floats
+    busy_s: float
+    launched: Launches
+    clock: Clock
+    on_gpu: Issued
+
+
+def simulated(
+    steps: Sequence[Step], counted: Callable[[int], None] = lambda done: None
+) -> tuple[Floats, dict[int, str]]:
+    """A row of COLUMNS for each step, NaN (regime −1) where it has no answer, and why by row.
+    `counted` is told how many are done, of none again and again while steps are partitioned."""
+    asked, steps = steps, list[Step]()
+    for step in asked:
+        counted(0)
+        trace = as_run(step.trace, step.gpu, step.mode, step.profile)
+        steps.append(step._replace(trace=trace))
+    table = np.full((len(steps), len(COLUMNS)), np.nan)
+    table[:, -1] = -1
+    refused: dict[int, str] = {}
+    by_gpu: dict[tuple[int, int], list[int]] = {}
+    for row, step in enumerate(steps):
+        by_gpu.setdefault((id(step.gpu), id(step.profile)), []).append(row)
+    done = 0
+    for rows in by_gpu.values():
+        waiting: dict[tuple[Any, ...], list[_Ready]] = {}
+        for ready in _ready([(row, steps[row]) for row in rows], refused):
+            key = ready.times.shape[-1], ready.clock.depth, ready.launched.sync_after.tobytes()
+            alike = waiting.setdefault(key, [])
+            alike.append(ready)
+            if len(alike) * ready.times.size >= _TOGETHER:
+                _schedule(waiting.pop(key), table)
+        for alike in waiting.values():
+            _schedule(alike, table)
+        done += len(rows)
+        counted(done)
+    return table, refused
+
+
+def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
+    """The steps of one GPU with the times of their kernels."""
+    gpu, profile = asked[0][1].gpu, asked[0][1].profile
+    traces = {id(step.trace): issued(step.trace, gpu) for _, step in asked}
+    places: dict[int, int] = {}
+    works: list[Work] = []
+    rows_of: dict[int, Ints] = {}
+    for key, found in traces.items():
+        for work in found.lowered.works:
+            if id(work) not in places:
+                places[id(work)] = len(works)
+                works.append(work)
+        rows_of[key] = np.array([places[id(w)] for w in found.lowered.works], np.int64)
+    table = roofs(works, gpu, profile)
+    timed: dict[int, tuple[Floats, float]] = {}
+    driving: dict[tuple[Any, ...], tuple[Launches, Clock] | str] = {}
+    for row, step in asked:
+        key = id(step.trace)
+        found = traces[key]
+        if key not in timed:
+            columns = _columns(found, table, rows_of[key], gpu, profile)
+            timed[key] = nudged(columns), float(columns.duration_s.sum())
+        how = key, id(step.host), step.mode
+        if how not in driving:
+            try:
+                check_mode(step.mode)
+                driving[how] = driven(found, step.host, profile, step.mode)
+            except InputError as error:
+                driving[how] = str(error)
+        drive = driving[how]
+        if isinstance(drive, str):
+            refused[row] = drive
+        else:
+            yield _Ready(row, step, *timed[key], *drive, found)
+
+
+def _columns(found: Issued, table: Roofs, rows: Ints, gpu: GPU, profile: Profile) -> Columns:
+    row = found.lowered.work_of
+    hot = found.hot_share(l2_kept_bytes(gpu, profile))
+    launched = table.of(rows[row])
+    return Columns(row, found.lowered.op_of, *launched.parts(hot, launched.dirty()))
+
+
+def _schedule(alike: list[_Ready], table: Floats) -> None:
+    """Write the figures of steps with as many kernels, syncs at the same ones and equal queues."""
+    host = np.stack([r.launched.host_s for r in alike])
+    times = np.stack([r.times for r in alike])
+    clocks = [r.clock for r in alike]
+    latency, gap, sync = (
+        np.array([getattr(c, name) for c in clocks], float)
+        for name in ("latency_s", "gap_s", "sync_s")
+    )
+    tail = np.array([r.launched.tail_s for r in alike], float)
+    syncs, depth = alike[0].launched.sync_after, clocks[0].depth
+    settled = steady(
+        Launches(host[:, None], times, syncs, tail[:, None]),
+        Clock(latency[:, None], gap[:, None], sync[:, None], depth),
+    )
+    period = settled.period_s[:, 0]
+    alone = tail
+    if times.shape[-1]:
+        run = Run(Launches(host, times[:, 0], syncs, tail), Clock(latency, gap, sync, depth), 1)
+        run.step()
+        alone = run.gpu_s[:, 0]
+    part = shares(settled.period_s.T)
+    busy, on_host = np.array([r.busy_s for r in alike]), host.sum(axis=-1) + tail
+    ends = [
+        interval(r.step.profile, r.step.gpu, r.step.host, r.step.mode, *seconds)
+        for r, *seconds in zip(alike, period, busy, on_host, strict=True)
+    ]
+    samples = np.array([r.step.trace.samples for r in alike], float)
+    peak = np.array([_peak_bytes(r.step.trace) for r in alike], float)
+    need = peak + [workspace_bytes(r.on_gpu.lowered.works, r.step.gpu) for r in alike]
+    room = np.array([r.step.gpu.memory_bytes for r in alike])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(period > 0, samples / period, np.nan)
+    table[[r.row for r in alike]] = np.column_stack(
+        [
+            period, alone + sync, busy, on_host, *np.array(ends).T, *part, rate, peak,
+            need, need <= room, part.argmax(axis=0),
+        ]
+    )  # fmt: skip
+
+
+def _peak_bytes(trace: Trace) -> int:
+    if "memory" not in trace.kept:
+        trace.kept["memory"] = memory(trace)
+    return trace.kept["memory"].peak_bytes

@@ -1,0 +1,71 @@
+"""The ceilings of a GPU's roofline: its engines' peaks and its memories' rates, as the data sheet
+has them and as they were measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from simulator.hardware.gpu import DTYPES, GPU, Engine
+from simulator.timing.profile import Profile
+from simulator.timing.rates import dram_bytes_per_s, l2_bytes_per_s
+
+_CURVES = {
+    ("tensor", "bf16"): "gemm_tensor_half", ("tensor", "fp16"): "gemm_tensor_half",
+    ("tensor", "tf32"): "gemm_tensor_tf32", ("tensor", "fp8"): "gemm_tensor_float8",
+    ("tensor", "int8"): "gemm_tensor_int8", ("vector", "fp32"): "gemm_vector",
+}  # fmt: skip
+"""The matrix products that were measured, by engine and dtype."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """FLOP/s of an engine at a dtype. `measured_flops_per_s` is what large products reach on this
+    GPU; None where it was not measured."""
+
+    engine: Engine
+    dtype: str
+    flops_per_s: float
+    measured_flops_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Bytes a second of a level of memory: "DRAM" or "L2". `bytes_per_s` is the data sheet's, None
+    where it has none."""
+
+    level: Literal["DRAM", "L2"]
+    bytes_per_s: float | None
+    measured_bytes_per_s: float | None
+
+    @property
+    def known_bytes_per_s(self) -> float:
+        """The data sheet's, else what was measured."""
+        return self.bytes_per_s or self.measured_bytes_per_s or 0.0
+
+
+def peaks(gpu: GPU, profile: Profile) -> tuple[Peak, ...]:
+    """Every engine at every dtype that it has, the fastest first."""
+    own = gpu.id == profile.gpu
+    found: list[Peak] = []
+    for engine in ("tensor", "vector"):
+        for dtype in DTYPES:
+            peak = gpu.peak(engine, dtype)
+            if peak:
+                tiles = profile.tiles.get(_CURVES.get((engine, dtype), ""))
+                reached = peak * tiles.utilisation if own and tiles else None
+                found.append(Peak(engine, dtype, peak, reached))
+    return tuple(sorted(found, key=lambda p: (-p.flops_per_s, p.engine, p.dtype)))
+
+
+def rates(gpu: GPU, profile: Profile) -> tuple[Rate, ...]:
+    """DRAM, then L2. What was measured of another GPU is left out, but for an L2's bytes a clock
+    where the data sheet says nothing."""
+    own = gpu.id == profile.gpu
+    most = dram_bytes_per_s(gpu, profile, float("inf")) if own else None
+    found = [Rate("DRAM", gpu.bandwidth_bytes_per_s, most)]
+    if gpu.l2_bandwidth_bytes_per_s:
+        found.append(Rate("L2", gpu.l2_bandwidth_bytes_per_s, None))
+    elif l2_bytes_per_s(gpu, profile) > gpu.bandwidth_bytes_per_s:
+        found.append(Rate("L2", None, l2_bytes_per_s(gpu, profile)))
+    return tuple(found)

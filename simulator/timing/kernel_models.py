@@ -1,0 +1,244 @@
+"""The roofline of a kind of kernel, whole columns of works at once.
+
+    t = max(compute, memory) + fixed
+
+Compute is tiles in waves over the units for what runs on tensor cores (NVIDIA's "wave
+quantisation", modelled as in NeuSight, Lee et al. 2025), issue slots otherwise; memory is bytes
+over the bandwidth of the level that serves them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.hardware.gpu import GPU
+from simulator.timing.l2_eviction import evicted_s
+from simulator.timing.profile import Profile, Tiles, Traffic
+from simulator.timing.rates import (
+    dram_bytes_per_s,
+    dram_reach,
+    l2_bytes_per_s,
+    peak_flops_per_s,
+    units_of,
+)
+from simulator.timing.transfer import (
+    clocks,
+    dram_share,
+    issue,
+    issuing,
+    l2_share,
+    loaded_beside,
+    longer,
+    measured_on,
+    tiles_of,
+    tiles_of_batches,
+    traffic_of,
+)
+from simulator.timing.work_columns import Group
+from simulator.varying import stacked
+
+Floats = NDArray[np.float64]
+
+_SPLITS = (1.0, 2.0, 4.0, 8.0, 16.0)
+_CELLS = 1 << 14  # tiles of works that are tried at once: they fit a cache
+
+_EVICTING = 0.42
+_WRITTEN = 0.7
+"""What a kernel writes back for those before it, where they wrote half of what they moved or more:
+so many bytes a byte that it reads from DRAM, up to this share of L2 (`calibration.record.written_back`
+measures both: 0.39 and 0.60 on a second H200). On an H200 a linear layer of one row reads 34 MB in
+10.4 µs after kernels that only read and in 13.6 µs after others, and 117 MB in 29 and 39 µs; a sum
+of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18 µs."""
+
+
+_TRITON = ("fused", "generated")
+_SMOOTH = 3.0
+"""How softly one roof gives way to the other in a Triton kernel, whose programs load, compute and
+store one after another, so that others only partly fill the waits: a p-norm of the two times. On an
+H200 33.6 million bf16 numbers take 32 µs in and out, 47 with a logarithm of 27 slots each (32 µs of
+them); 64 multiply-adds of 16.8 million floats 43 µs, for 33 and 34; a softmax 40 for 33 and 34."""
+
+
+def smooth(curve: str) -> bool:
+    """Do a curve's kernels compute and move data partly one after the other? ATen's and the
+    libraries' were fitted as if the longer of the two hid the other."""
+    return curve.startswith(_TRITON)
+
+
+def slower_together(compute_s: Floats, held_s: Floats) -> Floats:
+    """How many times as long as the longer of the two both take together."""
+    longer = np.maximum(np.maximum(compute_s, held_s), 1e-30)
+    return (1 + (np.minimum(compute_s, held_s) / longer) ** _SMOOTH) ** (1 / _SMOOTH)
+
+
+def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
+    """Seconds [works, 6]: compute, memory from DRAM, memory from L2, fixed, what comes on top
+    where anything is from DRAM, and of memory from DRAM where others' writes wait in L2."""
+    tiles = tiles_of(curve, gpu, profile)
+    if tiles is not None and len(of.heads):
+        found = _attention(of, gpu, profile, tiles)
+    elif tiles is not None and of.flops.all():
+        found = _tiled(of, gpu, profile, tiles, tiles_of_batches(curve, gpu))
+    else:
+        traffic = traffic_of(curve, profile)
+        found = _streamed(of, gpu, profile, traffic)
+        found[:, 1] += evicted_s(of, curve, gpu, profile, traffic)
+    return np.column_stack([found, _written_back(of, gpu, profile)])
+
+
+def _written_back(of: Group, gpu: GPU, profile: Profile) -> Floats:
+    """Seconds of writing back lines that kernels before left in L2."""
+    held = _WRITTEN * (gpu.l2_bytes or 0) * of.read_bytes / np.maximum(of.bytes, 1)
+    most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
+    return np.minimum(_EVICTING * of.read_bytes, held) / most
+
+
+def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
+    """Vector work: FLOPs at peak, or instructions at one a lane and clock (half the FLOP peak)."""
+    beside = issue(gpu, profile)
+    peaks = _peaks(of, gpu, "vector")
+    slots = of.instructions / (peaks / 2 * beside)
+    on_tensor = _on_tensor(of)
+    products = of.flops / _peaks(of, gpu) * _longer(of, gpu, profile, traffic.issue)
+    compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
+    if beside > 1:  # no FLOP runs on lanes that are not for it
+        compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
+    compute = compute * _last_wave(of.programs, gpu)
+    fixed = traffic.fixed_s + traffic.step_s * of.steps
+    fixed = fixed + (profile.kernel_s if gpu.id == profile.card else 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limited = (of.rows > 0) & (traffic.row > 0)
+        alone = np.where(limited, of.bytes / (of.rows * traffic.row), 0.0)
+    if gpu.units and gpu.boost_hz:
+        each = traffic.run_clocks * issuing(gpu, profile)
+        alone = np.maximum(alone, of.runs * each / (gpu.units * gpu.boost_hz))
+    alone = np.maximum(alone, (of.trips - 1) * of.steps * traffic.step_s)  # each waits for the last
+    from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile)
+    hot = of.bytes * (1 + of.again) / from_l2
+    cold = of.bytes / dram_bytes_per_s(gpu, profile, traffic.stream)
+    cold = np.where(of.again > 0, np.maximum(cold, hot), cold)
+    latency = traffic.cold_s + traffic.cold_step_s * of.steps
+    return np.column_stack(
+        [
+            compute,
+            np.maximum(cold, alone),
+            np.maximum(np.minimum(hot, cold), alone),
+            fixed,
+            latency,
+        ]
+    )
+
+
+def _last_wave(programs: Floats, gpu: GPU) -> Floats:
+    """How much longer the unit with the most programs computes than all of them would evenly."""
+    units = gpu.units or 1
+    most = np.ceil(programs / units) * units
+    return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)
+
+
+def _tiled(
+    of: Group, gpu: GPU, profile: Profile, tiles: Tiles, of_batches: tuple[tuple[int, int], ...]
+) -> Floats:
+    """The best tile and split: waves · (tile's time + start and end of a wave). Its
+    h · w products want h + w numbers: tensor cores compute while these come, whichever takes
+    longer; vector lanes take turns with loading them. Batches take the tiles `of_batches` alone,
+    where there are such."""
+    units = units_of(gpu)
+    high, wide = np.array(tiles.shapes, float).T[:, :, None]
+    other = np.array([[bool(of_batches) and s not in of_batches] for s in tiles.shapes])
+    each = 2 * high * wide
+    rate = _peaks(of, gpu) * tiles.utilisation / units
+    rate = rate / _longer(of, gpu, profile, tiles.utilisation)
+    slower = np.where(of.align_bytes < 16, tiles.unaligned, 1.0)
+    number = of.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
+    beside = _on_tensor(of)
+    turns = loaded_beside(gpu, profile)
+    best = np.empty(len(of.flops))
+    some = max(1, _CELLS // high.size)
+    for begin in range(0, best.size, some):
+        rows = slice(begin, begin + some)
+        batch, down, across, depth = of.product[rows].T
+        multiplied, fed = each / rate[rows], (high + wide) * number[rows]
+        step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
+        step = np.where(other & (batch > 1), np.inf, step)
+        waves = batch * np.ceil(down / high) * np.ceil(across / wide) / units
+        best[rows] = np.min(
+            [
+                np.where(
+                    of.whole[rows] & (split > 1),
+                    np.inf,
+                    np.min(
+                        np.ceil(waves * split)
+                        * (np.maximum(depth / split, 1) * step + tiles.wave_s),
+                        axis=0,
+                    )
+                    + (tiles.split_s if split > 1 else 0.0),
+                )
+                for split in _SPLITS
+            ],
+            axis=0,
+        )
+    return _beside_memory(best, of, gpu, profile, tiles)
+
+
+def _longer(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
+    """Than this share of the peak, which the GPU that was measured reaches, would take here."""
+    measured = measured_on(profile.gpu)
+    there = _peaks(of, measured or gpu)
+    return longer(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
+
+
+def _special_functions(of: Group, gpu: GPU, profile: Profile) -> Floats:
+    """How many times as long as on the GPU measured, over products at the peak of each, what waits
+    for special functions takes: a unit has as many a clock there and here."""
+    measured = measured_on(profile.gpu)
+    return clocks(gpu, measured) * _peaks(of, gpu) / _peaks(of, measured or gpu)
+
+
+def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
+    """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
+    return tiles.feed * gpu.boost_hz if gpu.units and gpu.boost_hz else np.inf
+
+
+def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+    """Tiles of all blocks shared among the units, or those of the longest block, one by one.
+
+    A tile's exponentials are as many whatever the heads' width, so that narrow heads are slower:
+    1 + narrow / width of the products, on the GPU measured.
+    """
+    units = units_of(gpu)
+    blocks, count, longest, edges, flops, width, masked, drawn = of.heads.T
+    products = flops / (_peaks(of, gpu) * tiles.utilisation / units)
+    slower = _longer(of, gpu, profile, tiles.utilisation)
+    exponentials = tiles.narrow / width * _special_functions(of, gpu, profile)
+    one = products * (slower + exponentials) * np.where(masked > 0, tiles.masked, 1.0)
+    one = one + drawn / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
+    each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
+    serial = (longest + more / blocks) * tiles.alone
+    shared = each * (count + more) / blocks
+    compute = np.maximum(serial, shared) * one + each * tiles.wave_s
+    return _beside_memory(compute, of, gpu, profile, tiles)
+
+
+def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+    cold = of.bytes / (gpu.bandwidth_bytes_per_s * dram_share(tiles.dram, gpu, profile))
+    from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(tiles.l2, gpu, profile)
+    hot = np.minimum(of.bytes / from_l2, cold)
+    fixed, latency = (np.full_like(cold, s) for s in (tiles.fixed_s, tiles.cold_s))
+    return np.column_stack([compute, cold, hot, fixed, latency])
+
+
+def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
+    """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
+    if engine is None:
+        found = [peak_flops_per_s(gpu, w.engine, w.dtype) for w in of.works]
+    else:
+        doubles = peak_flops_per_s(gpu, engine, "float64")
+        singles = peak_flops_per_s(gpu, engine, "float32")
+        found = [doubles if w.dtype == "float64" else singles for w in of.works]
+    return stacked(found, of.counts)
+
+
+def _on_tensor(of: Group) -> NDArray[np.bool_]:
+    return stacked([w.engine == "tensor" for w in of.works], of.counts) > 0

@@ -1,0 +1,52 @@
+"""Rows that a norm's kernels read twice: where the second time comes from DRAM.
+
+ATen's vectorized kernels of layer and RMS norm walk over a row for its statistics and again to
+apply them (ATen/native/cuda/layer_norm_kernel.cu). In between lie the rows of all other blocks that
+run; where L2 does not hold those, the second walk reads DRAM.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.hardware.gpu import GPU
+from simulator.timing.profile import Profile, Traffic
+from simulator.timing.rates import dram_bytes_per_s, l2_kept_bytes, units_of
+from simulator.timing.work_columns import Group
+from simulator.varying import stacked
+
+Floats = NDArray[np.float64]
+
+_TWICE = {"norm_fused": 1, "norm_fused_rms": 1,
+          "norm_input_gradient": 2, "norm_input_gradient_rms": 2}  # fmt: skip
+"""Operands that each of these curves' kernels reads twice. It writes one more."""
+_BLOCKS = 8
+"""Of 128 threads with so many registers, at a time on a unit."""
+_ALL_KEPT, _NONE_KEPT = 0.6, 1.5
+"""Shares of the L2 that keeps anything: up to the first no second walk reads DRAM, from the second
+on all do. LayerNorm in single precision on a T4, a V100 and an A100 (sitar-lab/NeuSight, MIT) moves
+2.3, 2.5 and 2.4 times its rows where they fill 0.6, 0.8 and 0.8 of it, and 3.2, 3.1 and 3.3 times
+where they fill 1.2, 1.6 and 1.4."""
+
+
+def evicted_s(of: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
+    """Seconds [works] of reading again what L2 has lost."""
+    operands = _TWICE.get(curve, 0)
+    if not operands:
+        return np.zeros(len(of.bytes))
+    row_bytes = stacked([_row_bytes(work) for work in of.works], of.counts)
+    again = operands * row_bytes * of.rows * _lost(of, row_bytes * (operands + 1), gpu, profile)
+    return again / dram_bytes_per_s(gpu, profile, traffic.stream)
+
+
+def _row_bytes(work: Work) -> int:
+    return work.dims["cols"] * work.dims["itemsize"]
+
+
+def _lost(of: Group, moved: Floats, gpu: GPU, profile: Profile) -> Floats:
+    """Share of the rows, each of which moves so many bytes, that L2 does not keep."""
+    running = np.minimum(units_of(gpu) * _BLOCKS, of.rows) * moved
+    filled = running / np.maximum(l2_kept_bytes(gpu, profile), 1.0)
+    return np.clip((filled - _ALL_KEPT) / (_NONE_KEPT - _ALL_KEPT), 0.0, 1.0)

@@ -1,0 +1,222 @@
+"""Profiles: what is known of how near a GPU comes to its data sheet. Data, with its sources."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from simulator.errors import InputError
+from simulator.modes import autotunes, compiles, replays
+from simulator.timing.card import CARDS, FIGURES, Card
+from simulator.timing.residuals import Residual
+
+FOLDER = Path(__file__).parent / "profiles"
+
+
+class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A family bound by memory or by instruction issue.
+
+    stream       bytes per clock and unit that it keeps in flight from DRAM; where this is more
+                 than DRAM gives, DRAM's own limit rules
+    l2           share of the L2's bandwidth that it reaches
+    issue        share of the vector lanes' issue rate that it reaches
+    fixed_s      launch to first byte and last byte to completion
+    cold_s       more of it where the first byte comes from DRAM
+    row          bytes per second of one row, where a row is one block's alone (0: no such limit)
+    step_s       seconds of each step that must wait for the one before
+    run_clocks   clocks of one unit for each run of neighbours in memory, however short it is
+    cold_step_s  more seconds of each step that waits for DRAM
+    """
+
+    stream: float
+    l2: float
+    issue: float
+    fixed_s: float
+    cold_s: float = 0.0
+    row: float = 0.0
+    step_s: float = 0.0
+    run_clocks: float = 0.0
+    cold_step_s: float = 0.0
+
+
+class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A family that computes in tiles, one a streaming multiprocessor at a time.
+
+    shapes       (rows, columns) of the tiles that the library has
+    utilisation  share of peak that a tile of unlimited size would reach
+    feed         bytes of operands a clock that reach a streaming multiprocessor
+    wave_s       start and end of each wave of tiles
+    split_s      extra time when the reduced dimension is split over several tiles
+    dram, l2     share of the bandwidths that it reaches: its loads run ahead on every card
+    unaligned    compute is this many times slower where operands cannot be loaded by 16 bytes
+    cold_s       more than fixed_s where the first byte comes from DRAM
+    alone        an attention's tile without another beside it on its unit takes this many times
+                 as long
+    masked       and with a mask that is read this many times
+    edge         and at the edge of a band of pairs, as of a causal mask's, this many times
+    narrow       and of heads so wide twice as long: their exponentials are as many
+    """
+
+    shapes: tuple[tuple[int, int], ...]
+    utilisation: float
+    feed: float
+    wave_s: float
+    split_s: float
+    dram: float
+    l2: float
+    fixed_s: float
+    unaligned: float = 1.0
+    cold_s: float = 0.0
+    alone: float = 1.0
+    masked: float = 1.0
+    edge: float = 1.0
+    narrow: float = 0.0
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How families of kernels use a GPU: `gpu`, which was measured; to others it is transferred.
+    `card` is another GPU of its architecture of which the gaps, `kernel_s` and the intervals are
+    (`simulator.timing.card`).
+
+    residuals    what the physics of a curve leaves over, by shape; `units` are those of `gpu`
+    kernel_s     seconds that a kernel without tiles takes longer on the `card` than on `gpu`
+    dram_reach   share of the data sheet's bandwidth that the best kernel reaches
+    l2_reach     share of L2 in which data just used is found again
+    interval     10th and 90th percentile of measured over predicted periods, of steps never fitted
+    compiled     the same of steps under `torch.compile`
+    replayed     the same of those whose graphs are replayed, which were small and few
+    transferred  the same on other GPUs
+    """
+
+    version: int
+    id: str
+    gpu: str
+    source: str
+    traffic: dict[str, Traffic]
+    tiles: dict[str, Tiles]
+    residuals: dict[str, Residual]
+    units: int
+    dram_reach: float
+    l2_reach: float
+    l2_bytes_per_clock_per_unit: float
+    gap_s: float
+    graph_gap_s: float
+    graph_launch_s: float
+    interval: tuple[float, float]
+    transferred: tuple[float, float]
+    transferred_source: str
+    compiled: tuple[float, float] | None = None
+    replayed: tuple[float, float] | None = None
+    card: str | None = None
+    kernel_s: float = 0.0
+
+    @property
+    def of(self) -> str:
+        """The id of the GPU that it is the profile of."""
+        return self.card or self.gpu
+
+    def interval_on(self, gpu: str, mode: str = "eager") -> tuple[float, float]:
+        """The interval's ends over the predicted period, on the GPU of this id; elsewhere what is
+        compiled is as uncertain as either. That of max-autotune is wider, by what templates may
+        differ (`AUTOTUNED`)."""
+        low, high = self.interval if gpu == self.of else self.transferred
+        own = self.replayed if replays(mode) else self.compiled
+        if compiles(mode) and own is not None:
+            own_low, own_high = own
+            here = gpu == self.gpu
+            low, high = (own_low, own_high) if here else (min(low, own_low), max(high, own_high))
+        faster, slower = AUTOTUNED if autotunes(mode) else (1.0, 1.0)
+        return low * faster, high * slower
+
+
+AUTOTUNED = (0.97, 1.12)
+"""How much shorter or longer a step may be that autotuning chose products for, beside what is
+predicted for it. With templates as slow as a kernel that was not tuned, the catalogue's inference
+steps would take 1 to 1.37 times as long, 1.12 in the median; one step was measured, 0.98."""
+
+VERSION = 2
+"""Of the profiles that this version reads and writes."""
+
+
+@lru_cache
+def profile(name: str = "h200") -> Profile:
+    """A packaged profile by its name, or a calibrated one by its path. Raises InputError for an
+    unknown or malformed one, one of another version, and one with figures out of range."""
+    path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    if (small := CARDS / f"{name}.json").is_file():
+        return _of_card(small)
+    if not path.is_file():
+        known = ", ".join(packaged())
+        raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Profile)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
+    if found.version != VERSION:
+        raise InputError(
+            f"{path.name} is a profile of version {found.version}: expected {VERSION}; fit again "
+            "with `ridgepoint calibrate fit`"
+        )
+    if wrong := _out_of_range(found):
+        raise InputError(f"{path.name} is no valid profile: {wrong}; calibrate again")
+    return found
+
+
+def _of_card(path: Path) -> Profile:
+    """The profile that a card's file names, with the card's own figures. InputError for a file that
+    is no card's."""
+    try:
+        card = msgspec.json.decode(path.read_bytes(), type=Card)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path.name} is no valid card: {error}; calibrate again") from error
+    own = {name: getattr(card, name) for name in ("id", "source", *FIGURES)}
+    return msgspec.structs.replace(profile(card.of), card=card.gpu, **own)
+
+
+def _out_of_range(p: Profile) -> str | None:
+    """The first figure that no measurement gives: a share above 1 of a bandwidth, a time or a
+    length that is not positive."""
+    checks = {"dram_reach": (p.dram_reach, 0, 1), "l2_reach": (p.l2_reach, 0, 1),
+              "gap_s": (p.gap_s, 0, 1e-3), "graph_gap_s": (p.graph_gap_s, 0, 1e-3),
+              "graph_launch_s": (p.graph_launch_s, 0, 1e-2),
+              "units": (p.units, 0, 1e5)}  # fmt: skip
+    for name, t in (*p.traffic.items(), *p.tiles.items()):
+        checks |= {f"{name}.l2": (t.l2, 0, 1), f"{name}.fixed_s": (t.fixed_s, 0, 1e-2)}
+    for name, r in p.residuals.items():
+        if len({len(r.features), len(r.lengths), *map(len, r.points)}) > 1 or (
+            len(r.points) != len(r.values)
+        ):
+            return f"residuals.{name} has points of other lengths than its features"
+        checks[f"residuals.{name}.lengths"] = (min(r.lengths, default=1), 0, 1e9)
+    for name, (value, low, high) in checks.items():
+        if not low < value <= high:
+            return f"{name} is {value:g}, expected above {low:g} and at most {high:g}"
+    return None
+
+
+def users() -> Path:
+    """The folder of a user's own profiles, one file a GPU, named by its id."""
+    return Path(platformdirs.user_config_dir("ridgepoint", False)) / "profiles"
+
+
+def learned(gpu: str) -> Profile:
+    """What is known of the GPU of this id: a user's own calibration, then a packaged one, or a
+    packaged card's, else that of the H200, transferred."""
+    own = users() / f"{gpu}.json"
+    if own.is_file():
+        found = profile(str(own))
+        if found.gpu != gpu:
+            raise InputError(
+                f"{own.name} is a profile of {found.gpu}: expected one of {gpu}; name the file "
+                f"{found.gpu}.json or calibrate {gpu} again"
+            )
+        return found
+    return next((p for p in map(profile, packaged()) if p.of == gpu), profile())
+
+
+def packaged() -> tuple[str, ...]:
+    """The names of the profiles that ship with the project."""
+    return tuple(sorted(path.stem for folder in (FOLDER, CARDS) for path in folder.glob("*.json")))

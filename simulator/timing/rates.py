@@ -1,0 +1,68 @@
+"""What a GPU's parts give at most: its engines, DRAM and L2."""
+
+from __future__ import annotations
+
+from simulator.hardware.gpu import GPU
+from simulator.timing.profile import Profile
+
+UNITS_SEEN = 132
+"""Streaming multiprocessors of an H200, on which what libraries choose was seen; taken where a
+GPU's own are not known."""
+_TYPICAL_UNITS = 100  # of a data-centre GPU, where a data sheet does not say
+_SHORT = {
+    "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8",
+}  # fmt: skip
+
+
+def dram_reach(gpu: GPU, profile: Profile) -> float:
+    """Share of the data sheet's bandwidth that the best kernel reaches."""
+    return gpu.sustained_memory or profile.dram_reach
+
+
+def l2_kept_bytes(gpu: GPU, profile: Profile) -> float:
+    """Bytes of L2 in which data just used is found again."""
+    return (gpu.l2_bytes or 0) * (gpu.l2_reach or profile.l2_reach)
+
+
+def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
+    """What DRAM gives, or what the units keep in flight, whichever is less (Little's law)."""
+    most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
+    if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
+        return min(most, gpu.units * gpu.boost_hz * stream)
+    return most
+
+
+def _has_multiprocessors(gpu: GPU) -> bool:
+    """Are its `units` streaming multiprocessors, or compute units that are like them?"""
+    return gpu.vendor in (None, "NVIDIA", "AMD")
+
+
+def units_of(gpu: GPU) -> int:
+    """Its multiprocessors, or as many as a typical card has."""
+    return gpu.units if gpu.units and _has_multiprocessors(gpu) else _TYPICAL_UNITS
+
+
+def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
+    """Measured where the data sheet knows it, else by bytes a clock and unit."""
+    if gpu.l2_bandwidth_bytes_per_s:
+        return gpu.l2_bandwidth_bytes_per_s
+    if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
+        return gpu.units * gpu.boost_hz * profile.l2_bytes_per_clock_per_unit
+    return gpu.bandwidth_bytes_per_s
+
+
+def peak_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:
+    """Peak of the engine that PyTorch would use: without tensor cores for a dtype (bfloat16
+    before Ampere, TF32 before Ampere, float16 before Volta) the vector units compute it in fp32."""
+    short = _SHORT.get(dtype, "fp32")
+    if engine == "tensor":
+        peak = gpu.peak("tensor", short)
+        if peak:
+            return peak
+    halves = engine == "tensor" and short in ("fp16", "bf16")
+    for candidate in ("fp32", short, "fp16", "bf16") if halves else (short, "fp32", "fp16", "bf16"):
+        peak = gpu.peak("vector", candidate) or gpu.peak("tensor", candidate)
+        if peak:
+            return peak
+    raise AssertionError("a GPU has at least one peak")

@@ -1,0 +1,215 @@
+"""What the physics leaves over, by shape: a Gaussian process over measured kernels.
+
+A family's roofline has few parameters; a library has many kernels and picks among them by shape.
+The logarithm of measured over predicted time is interpolated between the shapes that were measured
+(Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, eq. 2.25 and 2.26, with
+the exponential covariance). Far from all of them it falls back to 0, the physics alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.costs import Work
+from simulator.timing.nearest import Neighbours
+from simulator.varying import anywhere, in_column
+
+Floats = NDArray[np.float64]
+
+_NEAREST = 48
+_AT_ONCE = 16  # sets of neighbours that are solved together: they fit a cache
+_SETS = 4096  # sets of neighbours that are kept, 0.4 kB each
+_KEPT = 50_000
+_TILES = ((128, 128), (128, 256), (64, 64))
+
+
+class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
+    """Measured kernels of one curve.
+
+    features   names of the coordinates, as `features` makes them
+    lengths    distance along each over which the covariance falls to 1/e
+    points     one row a measured kernel
+    values     its log(measured / physics)
+    spread     deviation of the values between far shapes
+    noise      deviation between kernels of one and the same shape
+    """
+
+    features: tuple[str, ...]
+    lengths: tuple[float, ...]
+    points: tuple[tuple[float, ...], ...]
+    values: tuple[float, ...]
+    spread: float
+    noise: float
+
+    def of(
+        self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None,
+        warm: NDArray[np.bool_] | None = None,
+    ) -> Floats:  # fmt: skip
+        """Mean from DRAM, and from L2, of each work, [works, 2]; of works at so many points each, a
+        row for each point, from L2 where it is `warm`. Those at one point are kept, since the next
+        question is often about the same ones."""
+        if counts is not None:
+            return self._means(coordinates(works, 0, self.features, units, counts), warm)
+        told = units if any(name.startswith("waves of") for name in self.features) else 0
+        keys = [(told, _key(work)) for work in works]
+        kept = self._kept
+        new = {key: work for key, work in zip(keys, works, strict=True) if key not in kept}
+        if new:
+            if len(kept) > _KEPT:
+                kept.clear()
+                new = dict(zip(keys, works, strict=True))
+            cold = coordinates(list(new.values()), 0, self.features, units)
+            kept.update(zip(new, self._means(cold), strict=True))
+        return np.array([kept[key] for key in keys])
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, bytes | str], Floats]:
+        return {}
+
+    def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
+        """From DRAM and, where it is `warm`, from L2 [points, 2]."""
+        means = self._at_distinct(cold)
+        both = np.stack([means, means], axis=1)
+        if "hot" in self.features:
+            some = slice(None) if warm is None else warm
+            there = cold[some]
+            there[:, self.features.index("hot")] = 1
+            both[some, 1] = self._at_distinct(there)
+        return both
+
+    def _at_distinct(self, coordinates: Floats) -> Floats:
+        """`at`, of which each distinct point is asked for once."""
+        first, of = _distinct(coordinates)
+        return self.at(coordinates[first])[of] if first.size else np.zeros(0)
+
+    def at(self, coordinates: Floats) -> Floats:
+        """Mean of log(time / physics) at these points, [points, features].
+
+        Each is told by its nearest measured points alone, as in Vecchia's approximation: those
+        behind them add next to nothing.
+        """
+        near, far = self._neighbours.of(coordinates / np.array(self.lengths))
+        return np.einsum("pn,pn->p", self.spread**2 * np.exp(-far), self._weights(near))
+
+    def _weights(self, near: NDArray[np.int64]) -> Floats:
+        """What each of the nearest points counts, [asked, nearest]: the inverse of the covariance
+        between them times their values. Shapes that are near to each other have the same
+        neighbours, and what was found for those is kept."""
+        kept = self._solved
+        keys = [row.tobytes() for row in near.astype(np.int32)]
+        new = {key: row for key, row in zip(keys, near, strict=True) if key not in kept}
+        if new:
+            if len(kept) > _SETS:
+                kept.clear()
+                new = dict(zip(keys, near, strict=True))
+            sets = np.array(list(new.values()))
+            some = [self._inverted(sets[i : i + _AT_ONCE]) for i in range(0, len(sets), _AT_ONCE)]
+            kept.update(zip(new, np.concatenate(some), strict=True))
+        return np.array([kept[key] for key in keys])
+
+    def _inverted(self, sets: NDArray[np.int64]) -> Floats:
+        """The inverse of the covariance between some points, times their values [sets, points]."""
+        around = self._neighbours.points[sets]
+        own = np.sum(around**2, axis=2)
+        covariance = -2 * around @ around.transpose(0, 2, 1)
+        covariance += own[:, :, None]
+        covariance += own[:, None, :]
+        np.maximum(covariance, 0, out=covariance)
+        np.sqrt(covariance, out=covariance)
+        np.negative(covariance, out=covariance)
+        np.exp(covariance, out=covariance)
+        covariance *= self.spread**2
+        covariance += self.noise**2 * np.eye(sets.shape[1])
+        return np.linalg.solve(covariance, self._values[sets][..., None])[..., 0]
+
+    @cached_property
+    def _values(self) -> Floats:
+        return np.array(self.values)
+
+    @cached_property
+    def _solved(self) -> dict[bytes, Floats]:
+        return {}
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(np.array(self.points) / np.array(self.lengths), _NEAREST)
+
+
+def _key(work: Work) -> bytes | str:
+    try:
+        return msgspec.msgpack.encode(work)
+    except OverflowError:  # a count of more than 64 bits
+        return repr(work)
+
+
+def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The place of each distinct row, and which of them each one is."""
+    found: dict[bytes, int] = {}
+    first: list[int] = []
+    of = np.empty(len(rows), np.int64)
+    for place, row in enumerate(rows):
+        number = found.setdefault(row.tobytes(), len(first))
+        if number == len(first):
+            first.append(place)
+        of[place] = number
+    return np.array(first, np.int64), of
+
+
+def coordinates(
+    works: Sequence[Work], hot: float, names: Sequence[str], units: int,
+    counts: Sequence[int] | None = None,
+) -> Floats:  # fmt: skip
+    """Where these works lie, [works, names], with this share of their bytes in L2; of works at so
+    many points each, a row for each point."""
+    column = {name: i for i, name in enumerate(names)}
+    each = counts or [1] * len(works)
+    rows = np.zeros((sum(each), len(names)))
+    begin = 0
+    for work, count in zip(works, each, strict=True):
+        for name, value in features(work, units).items():
+            if name in column:
+                rows[begin : begin + count, column[name]] = value
+        begin += count
+    if "hot" in column:
+        rows[:, column["hot"]] = hot
+    return rows
+
+
+def features(work: Work, units: int) -> dict[str, Any]:
+    """A work's coordinates by name: sizes as binary logarithms, choices as 0 or 1, and for a
+    product how full its last wave of tiles is on so many units. Numbers, or arrays of them where
+    the work is one at many points. `hot` is not a work's own."""
+    size = in_column(work.bytes) + 1
+    found: dict[str, Any] = {
+        "bytes": np.log2(size),
+        "flops per byte": np.log2((in_column(work.flops) + 1) / size),
+        "instructions per byte": np.log2((in_column(work.instructions) + 1) / size),
+        f"dtype {work.dtype}": 1.0,
+    }
+    for name, value in work.dims.items():
+        if isinstance(value, bool):
+            found[name] = float(value)
+        elif isinstance(value, int | float):
+            found[name] = np.log2(in_column(value) + 1)
+        elif isinstance(value, tuple | list):
+            sizes: Sequence[Any] = value
+            found[name] = np.log2(prod(1.0 * in_column(one) for one in sizes) + 1)
+        elif value is not None:
+            found[f"{name} {value}"] = 1.0
+    if "elements" in work.dims and anywhere(work.dims["elements"]):
+        found["bytes per element"] = np.log2(size / in_column(work.dims["elements"]))
+    if work.family == "gemm":
+        b, m, n = (in_column(work.dims[name]) for name in "bmn")
+        for high, wide in _TILES:
+            waves = b * -(-m // high) * -(-n // wide) / units
+            found[f"waves of {high}×{wide}"] = np.where(
+                waves > 1, np.ceil(waves) / np.maximum(waves, 1), 1.0
+            )
+    return found

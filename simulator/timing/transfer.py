@@ -1,0 +1,206 @@
+"""What a share of a peak that was measured on one GPU is on another.
+
+It does not carry over as a share. What keeps a kernel below a peak (addresses, loads into
+registers, exponentials) takes clocks of a streaming multiprocessor, as many on a card whose tensor
+cores are an eighth as fast; and the bytes that its loads keep in flight are so many a
+multiprocessor, whatever the memory behind them. So a share is taken apart on the GPU that was
+measured: what the engine or the memory alone would give, and the rest, which follows units ×
+clock. The two overlap in part: their powers of `_OVERLAP` or `_IN_FLIGHT` add up.
+
+Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
+(NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090
+(huggingface/pytorch-image-models, Apache-2.0). Chosen anew without the measurements of a GPU, of an
+A100, H100, B200, L40S, RTX 3090, RTX 4090, T4 or V100, they and `_BESIDE` leave its median error
+within 0.6 points of what it is, an L40S's within 1.6.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from simulator.hardware.gpu import GPU, gpus
+from simulator.timing.profile import Profile, Tiles, Traffic
+from simulator.timing.rates import dram_reach, l2_bytes_per_s, units_of
+
+Floats = NDArray[np.float64]
+
+_OVERLAP = 1.5
+_IN_FLIGHT = 2.0
+_BESIDE = 1.4
+"""Between 1 and 2, from EfficientNet on an A100 and a V100 (NVIDIA DeepLearningExamples), softmax
+and LayerNorm on an A100, a V100 and a T4 (sitar-lab/NeuSight, MIT)."""
+_VOLTA = (7, 0)
+_HOPPER = (9, 0)
+_BULK = ("gemm_tensor_half", "gemm_tensor_float8")
+_COPYING = "gemm_tensor_half_4"
+_LEAST_SIDE = 64
+"""Of a tile of cuBLAS's kernels for Volta to Ada, by their names: `s16816gemm_bf16_64x64` is the
+least. On an A100 and an L40S one row of a few hundred takes as long as 64 (AIConfigurator)."""
+
+
+_OF_BATCHES = {(7, 5): ((64, 64), (64, 128), (32, 128)), (8, 0): ((128, 128),)}
+"""Tiles that cuBLAS takes for batches of products in single precision, by compute capability: 4,404
+of 4,468 and 4,122 of 4,146 of sizes from 2 to 1,000, by the kernels' names (sitar-lab/NeuSight,
+MIT; CUDA 12.1)."""
+
+
+@lru_cache
+def measured_on(gpu_id: str) -> GPU | None:
+    """The GPU of a profile; None where its file is gone."""
+    return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
+
+
+def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, there: Floats,
+           gpu: GPU, measured: GPU | None) -> Floats:  # fmt: skip
+    """How many times as long [works] as this share of the peak `here` would take, on `gpu`, what
+    reaches it of the peak `there` on the GPU that was measured."""
+    if measured is None or not _carries(gpu, measured):
+        return np.ones_like(here)
+    had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
+    kept = np.where(on_tensor, gpu.sustained_tensor or had, gpu.sustained_vector or had)
+    engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
+    rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
+    # More FLOPs a clock come with kernels of their own, which keep up with them.
+    slower = np.minimum(clocks(gpu, measured), there / here)
+    ideal = had / (engine * kept * here)
+    both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
+    return both * here * share
+
+
+def clocks(gpu: GPU, measured: GPU | None) -> float:
+    """How many times as long as on the GPU measured what takes as many clocks of a unit takes,
+    spread over all of them."""
+    if measured is None or not _carries(gpu, measured):
+        return 1.0
+    return _clocks(measured) / _clocks(gpu)
+
+
+def issue(gpu: GPU, profile: Profile) -> float:
+    """Instructions a clock, over FP32 lanes, that a kernel gets which gets one a lane on the GPU
+    measured. Volta, Turing and the A100 have half of Hopper's FP32 lanes and as many integer lanes
+    beside them, so that other instructions overlap (NVIDIA's Volta whitepaper)."""
+    measured, kept = measured_on(profile.gpu), gpu.sustained_vector or 1.0
+    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+        return kept
+    return kept * _beside(gpu, measured)
+
+
+def issuing(gpu: GPU, profile: Profile) -> float:
+    """How many times as many clocks of a unit as on the GPU measured the same instructions take:
+    those of a row's block, of whom a part waits for FP32 lanes."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+        return 1.0
+    return max(1.0, 1 / (_lanes(gpu, measured) * _beside(gpu, measured)))
+
+
+def loaded_beside(gpu: GPU, profile: Profile) -> float:
+    """For how much of the time, over that on the GPU measured, the instructions of loads keep
+    multiply-adds off the lanes: beside half as many lanes, half as long by what these would do."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+        return 1.0
+    return min(1.0, _lanes(gpu, measured))
+
+
+def _beside(gpu: GPU, measured: GPU) -> float:
+    """Instructions that issue for each one on the FP32 lanes."""
+    if (gpu.compute_capability or (0, 0)) < _VOLTA:
+        return 1.0
+    return max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
+
+
+def _lanes(gpu: GPU, measured: GPU) -> float:
+    """FP32 lanes of a unit, over those of the GPU measured."""
+    here, there = ((c.peak("vector", "fp32") or 1.0) / _clocks(c) for c in (gpu, measured))
+    return here / there
+
+
+def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
+    """Share of `gpu`'s bandwidth that loads reach which reach this one on the GPU measured."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured):
+        return share
+    wider = gpu.bandwidth_bytes_per_s / measured.bandwidth_bytes_per_s
+    reached = _carried(share, gpu, measured, wider, profile.dram_reach)
+    return reached * dram_reach(gpu, profile) / profile.dram_reach
+
+
+def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
+    """The same of the bandwidth of L2."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured):
+        return share
+    wider = l2_bytes_per_s(gpu, profile) / l2_bytes_per_s(measured, profile)
+    return _carried(share, gpu, measured, wider, 1.0)
+
+
+def _carried(share: float, gpu: GPU, measured: GPU, wider: float, reach: float) -> float:
+    """Of a memory `wider` times as wide, where the best reach `reach`: the rest waits for bytes in
+    flight, so many a unit and clock (Little's law)."""
+    most = max(share, reach)
+    waiting = max(share**-_IN_FLIGHT - most**-_IN_FLIGHT, 0) ** (1 / _IN_FLIGHT)
+    waiting *= min(wider * _clocks(measured) / _clocks(gpu), 1.0)
+    return (most**-_IN_FLIGHT + waiting**_IN_FLIGHT) ** (-1 / _IN_FLIGHT)
+
+
+def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
+    """A curve's tiles, or those of what it is a variant of where it was not measured."""
+    kind = "gemm_vector" if curve == "conv_vector" else curve  # Hopper runs none of those
+    while kind not in profile.tiles and "_" in kind:
+        kind = kind.rpartition("_")[0]
+    found = profile.tiles.get(kind)
+    if found is None or curve not in _BULK:
+        return found
+    return _without_bulk_loads(found, gpu, profile)
+
+
+def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:
+    """The only tiles that the library takes for batches of a curve's products; none: any."""
+    return _OF_BATCHES.get(gpu.compute_capability or (0, 0), ()) if curve == "gemm_vector" else ()
+
+
+def traffic_of(curve: str, profile: Profile) -> Traffic:
+    """A curve's traffic, that of what it is a variant of where it was not measured, or that of
+    elementwise kernels."""
+    kind = curve
+    while kind not in profile.traffic and "_" in kind:
+        kind = kind.rpartition("_")[0]
+    return profile.traffic.get(kind) or profile.traffic["pointwise"]
+
+
+def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
+    """A product's tiles on NVIDIA's cards before Hopper, which have no bulk loads: those of the
+    kernels that Hopper has for lines that bulk loads cannot fetch. Each wave of them begins and
+    ends by itself, and so does a part of a split, in clocks."""
+    measured, copying = measured_on(profile.gpu), profile.tiles.get(_COPYING)
+    if measured is None or copying is None or not _carries(gpu, measured):
+        return tiles
+    here, there = (card.compute_capability or _HOPPER for card in (gpu, measured))
+    if here >= _HOPPER or there < _HOPPER:
+        return tiles
+    slower = (measured.boost_hz or 1.0) / (gpu.boost_hz or 1.0)
+    shapes = tuple(shape for shape in copying.shapes if min(shape) >= _LEAST_SIDE)
+    return replace(
+        tiles,
+        shapes=shapes or copying.shapes,
+        feed=min(tiles.feed, copying.feed),
+        wave_s=max(tiles.wave_s, copying.wave_s) * slower,
+        split_s=tiles.split_s * slower,
+        fixed_s=min(tiles.fixed_s, copying.fixed_s),
+    )
+
+
+def _clocks(gpu: GPU) -> float:
+    """Of all units in a second."""
+    return units_of(gpu) * (gpu.boost_hz or 1.0)
+
+
+def _carries(*cards: GPU) -> bool:
+    """Are these two cards, with multiprocessors and clocks that are known?"""
+    known = all(card.boost_hz and units_of(card) == card.units for card in cards)
+    return known and len({card.id for card in cards}) > 1

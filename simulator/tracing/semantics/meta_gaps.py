@@ -1,0 +1,63 @@
+"""Calls that CUDA's kernels take and torch's shape rules for `meta` refuse."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from simulator.tracing.semantics.registry import Situation, shape_rule
+
+_LINE_BYTES = 16
+
+
+@shape_rule("_grouped_mm")
+def grouped_mm(
+    situation: Situation,
+    x: Tensor,
+    y: Tensor,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> Tensor:
+    """One product for each group, of any floating-point dtype: torch's rule takes bf16 alone, CUDA
+    falls back to products one by one (GroupedMMUtils.h). Lines of the result begin at multiples of
+    16 bytes (`create_grouped_gemm_output_tensor`)."""
+    rows, columns = x.shape[-2], y.shape[-1]
+    groups: tuple[int, ...] = ()
+    if x.dim() == y.dim() == 3:
+        groups = (x.shape[0],)
+    elif x.dim() == y.dim() == 2 and offs is not None:
+        groups = (offs.shape[0],)
+    inner = (x.shape[-1], y.shape[-2])
+    if inner[0] != inner[1] and not x.dim() == y.dim() == 2:
+        raise RuntimeError(f"contraction dimensions of mat_a and mat_b must match: {inner}")
+    dtype = out_dtype or x.dtype
+    step = max(1, _LINE_BYTES // dtype.itemsize)
+    line = -(-columns // step) * step
+    strides = (rows * line, line, 1)[-2 - len(groups) :]
+    return x.new_empty_strided((*groups, rows, columns), strides, dtype=dtype)
+
+
+@shape_rule("masked_fill.Tensor")
+def masked_fill(situation: Situation, x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    """`value` may be of no dimension and lie on the CPU (TensorAdvancedIndexing.cpp)."""
+    _check_value(value)
+    shape = torch.broadcast_shapes(x.shape, mask.shape)
+    return torch.empty_like(x.expand(shape), memory_format=torch.preserve_format)
+
+
+@shape_rule("masked_fill_.Tensor")
+def masked_fill_(situation: Situation, x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    """The same, in place."""
+    _check_value(value)
+    if torch.broadcast_shapes(x.shape, mask.shape) != x.shape:
+        raise RuntimeError(f"a mask of {list(mask.shape)} does not broadcast to {list(x.shape)}")
+    return x
+
+
+def _check_value(value: Tensor) -> None:
+    if value.dim() != 0:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.dim()} dimension(s)."
+        )

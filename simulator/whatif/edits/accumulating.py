@@ -1,0 +1,111 @@
+"""Gradient accumulation: forward and backward several times before the optimizer's step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from simulator.errors import InputError
+from simulator.records import Op, Signature, Storage, Trace
+from simulator.whatif.edits.rewriting import call
+
+
+@dataclass(frozen=True)
+class Accumulated:
+    """`steps` forwards and backwards of the batch as it is, then one optimizer step.
+
+    The first backward leaves its gradients; each later one adds its own to them, weight by weight
+    (torch/csrc/autograd/functions/accumulate_grad.h), and gives that memory back.
+    """
+
+    steps: int
+    rank: int = 4
+
+    def __call__(self, trace: Trace) -> Trace:
+        if trace.phase != "training":
+            raise InputError(
+                "accumulate: the step is inference: expected training; predict training instead"
+            )
+        end = next((i for i, op in enumerate(trace.ops) if op.phase == "optimizer"),
+                   len(trace.ops))  # fmt: skip
+        return _Repeating(trace, end, self.steps).done()
+
+
+class _Repeating:
+    def __init__(self, trace: Trace, end: int, steps: int) -> None:
+        self.trace, self.end, self.steps = trace, end, steps
+        self.gradients = {
+            n for n, s in enumerate(trace.storages) if s.role == "gradient" and s.born >= 0
+        }
+        self.final: dict[int, list[int]] = {}  # op -> gradients that are whole after it
+        touched: dict[int, int] = {}
+        for index, op in enumerate(trace.ops[:end]):
+            touched.update(dict.fromkeys(op.storages, index))
+        for number in sorted(self.gradients & touched.keys()):
+            self.final.setdefault(touched[number], []).append(number)
+        self.adds: dict[tuple[int, int], Signature] = {}
+
+    def done(self) -> Trace:
+        old, end = self.trace, self.end
+        ops = list(old.ops[:end])
+        storages = list(old.storages)
+        breaks = list(old.breaks)
+        for _ in range(self.steps - 1):
+            place = self._once_more(ops, storages)
+            breaks += [each.moved(place) for each in old.breaks]
+        shift = len(ops) - end
+        for number, s in enumerate(old.storages):
+            late = s.freed is not None and s.freed >= end
+            storages[number] = replace(
+                s, born=s.born + shift if s.born >= end else s.born,
+                freed=s.freed + shift if late and s.freed is not None else s.freed,
+            )  # fmt: skip
+        return replace(
+            old, ops=[*ops, *old.ops[end:]], storages=storages, samples=old.samples * self.steps,
+            tokens=None if old.tokens is None else old.tokens * self.steps,
+            assumptions=[
+                replace(a, op=a.op + (shift if a.op >= end else 0)) for a in old.assumptions
+            ],
+            breaks=breaks,
+        )  # fmt: skip
+
+    def _once_more(self, ops: list[Op], storages: list[Storage]) -> list[int]:
+        """Append one more forward and backward; where each op of the first one is there."""
+        start = len(ops)
+        mapped: dict[int, int] = {}
+        place: list[int] = []
+        for index, op in enumerate(self.trace.ops[: self.end]):
+            place.append(len(ops))
+            for s in op.storages:
+                if s not in mapped and 0 <= self.trace.storages[s].born < self.end:
+                    mapped[s] = len(storages)
+                    storages.append(self.trace.storages[s])
+            ops.append(replace(op, storages=tuple(mapped.get(s, s) for s in op.storages)))
+            for number in self.final.get(index, ()):
+                ops.append(self._add(op, number, mapped[number]))
+                new = storages[mapped[number]]
+                storages[mapped[number]] = replace(new, role="activation", freed=-len(ops))
+        place.append(len(ops))
+        for number, new in mapped.items():
+            s = storages[new]
+            if s.freed is not None and s.freed < 0:
+                freed = -s.freed  # added to the gradient, and given back
+            else:
+                whole = s.freed is None or s.freed > self.end
+                freed = place[self.end if whole or s.freed is None else s.freed]
+            storages[new] = replace(s, born=max(place[self.trace.storages[number].born], start),
+                                    freed=freed)  # fmt: skip
+        return place
+
+    def _add(self, op: Op, gradient: int, new: int) -> Op:
+        offset = len(op.inputs)
+        tensors = [*op.outputs, *op.inputs]
+        numbers = [*op.storages[offset:], *op.storages[:offset]]
+        tensor = tensors[numbers.index(gradient)]
+        made = call(
+            op, "aten.add_.Tensor", {"self": (tensor, gradient), "other": (tensor, new)},
+            [(tensor, gradient)],
+        )  # fmt: skip
+        key = id(op.signature), numbers.index(gradient)
+        return replace(made, signature=self.adds.setdefault(key, made.signature))

@@ -1,0 +1,171 @@
+"""The optimizer's step compiled by itself (torch.compile(optimizer.step)), as Inductor groups it.
+
+An update over lists becomes one loop a weight, all of whose arithmetic stays in registers, and a
+kernel takes the loops of many weights: `ForeachKernelSchedulerNode` (torch/_inductor/scheduler.py)
+fuses list by list, `ComboKernel` (codegen/triton_combo_kernel.py) cuts the loops at 250 buffers
+that they read and write. The step counters move to the GPU (`move_step_if_cpu` of torch/_dynamo/
+variables/optimizer.py) and are counted up by kernels of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from simulator.errors import InputError
+from simulator.fusion.host.compiled_host import compiled_host
+from simulator.fusion.lowering.arithmetic import arithmetic
+from simulator.hardware.host import host
+from simulator.records import Op, Signature, Tensor, Trace
+from simulator.whatif.edits.rewriting import Rewriting, dense
+
+_ARGUMENTS = 250  # of one kernel (config.combo_kernel_max_num_args)
+
+
+@dataclass
+class _Loop:
+    """The update of one weight: bytes it reads and writes by storage, and its arithmetic."""
+
+    elements: int
+    reads: dict[int, int] = field(default_factory=dict[int, int])
+    writes: dict[int, int] = field(default_factory=dict[int, int])
+    flops: int = 0
+    instructions: int = 0
+
+    @property
+    def arguments(self) -> int:
+        """As Inductor counts them: what is read, and for each buffer changed the change, its order
+        behind the reads, and, but for the last, the value that is read on."""
+        return len(self.reads) + 3 * len(self.writes) - 1
+
+
+@dataclass(frozen=True)
+class CompiledUpdate:
+    """The optimizer's ops as generated kernels."""
+
+    rank: int = 1
+
+    def __call__(self, trace: Trace) -> Trace:
+        """InputError where there is no optimizer that goes through lists of tensors."""
+        own = [i for i, op in enumerate(trace.ops) if op.phase == "optimizer"]
+        if any(op.name.startswith("fused.") for op in (trace.ops[i] for i in own)):
+            return trace
+        listed = [i for i in own if "._foreach_" in trace.ops[i].name]
+        if not listed or any("._fused_" in trace.ops[i].name for i in own):
+            raise InputError(
+                f"compiled_optimizer: nothing to fuse in optimizer {trace.optimizer}: expected "
+                "adamw or sgd, whose ops go through lists of tensors; choose one of them"
+            )
+        change = Rewriting(trace)
+        loops, counters = _loops(trace, listed, change)
+        kernels = [_kernel(some, trace.ops[own[0]]) for each in (counters, loops)
+                   for some in _cut(each)]  # fmt: skip
+        handed = sum(len(loop.reads) for loop in loops)
+        kernels[0] = Op(kernels[0].signature, "", "optimizer", kernels[0].storages,
+                        python_calls=_entering(handed))  # fmt: skip
+        for index in own:
+            change.put(index, ())
+        change.put(own[-1], kernels)
+        return change.done()
+
+
+def _entering(handed: int) -> int:
+    """Python calls that take as long as the way into compiled code with so many tensors handed to
+    it: a trace knows no host, and the two scale alike."""
+    costs = compiled_host().launched
+    return round((costs.call_s + costs.input_s * handed) / host().seconds["python_call"])
+
+
+def _loops(
+    trace: Trace, listed: Sequence[int], change: Rewriting
+) -> tuple[list[_Loop], list[_Loop]]:
+    """One loop for each weight, and one for each step counter."""
+    loops: dict[int, _Loop] = {}  # by each storage that it touches
+    counters: list[_Loop] = []
+    inside: set[int] = set()
+    for index in listed:
+        op = trace.ops[index]
+        rows = list(_by_place(op))
+        flops, instructions = arithmetic(op.signature)
+        elements = sum(tensors[0].numel for tensors, _ in rows)
+        for tensors, storages in rows:
+            if tensors[0].device == "cpu":
+                counter = change.storage(4, "optimizer", kept=True)
+                counters.append(_Loop(1, {counter: 4}, {counter: 4}, 1, 1))
+                continue
+            loop = _joined(loops, storages) or _Loop(tensors[0].numel)
+            for tensor, storage in zip(tensors, storages, strict=True):
+                loops[storage] = loop
+                made = trace.storages[storage]
+                if made.role == "activation" and made.born >= listed[0]:
+                    inside.add(storage)
+                else:
+                    loop.reads[storage] = tensor.nbytes
+            if op.name.split(".")[1].endswith("_") and storages[0] not in inside:
+                loop.writes[storages[0]] = tensors[0].nbytes
+            share = tensors[0].numel / max(elements, 1)
+            loop.flops += round(flops * share)
+            loop.instructions += round(instructions * share)
+    for storage in inside:
+        change.resize(storage, 0)
+    found = list({id(loop): loop for loop in loops.values()}.values())
+    for loop, counter in zip(found, counters, strict=False):
+        loop.reads |= counter.reads
+    return found, counters
+
+
+def _joined(loops: dict[int, _Loop], storages: Sequence[int]) -> _Loop | None:
+    """The loop that touches one of these storages; where several do, they are one from now on."""
+    known = list({id(loops[s]): loops[s] for s in storages if s in loops}.values())
+    for other in known[1:]:
+        first = known[0]
+        first.reads |= other.reads
+        first.writes |= other.writes
+        first.flops += other.flops
+        first.instructions += other.instructions
+        loops |= {s: first for s, loop in loops.items() if loop is other}
+    return known[0] if known else None
+
+
+def _by_place(op: Op) -> Iterator[tuple[list[Tensor], list[int]]]:
+    """The tensors of each place of an op's lists, and of what it makes, with their storages."""
+    names = list(dict.fromkeys(op.signature.names))
+    of = {name: [i for i, each in enumerate(op.signature.names) if each == name] for name in names}
+    lists = [of[name] for name in names if len(of[name]) == len(of["self"])]
+    if op.outputs:
+        lists.append(list(range(len(op.inputs), len(op.inputs) + len(op.outputs))))
+    tensors = (*op.inputs, *op.outputs)
+    for places in zip(*lists, strict=True):
+        yield [tensors[i] for i in places], [op.storages[i] for i in places]
+
+
+def _cut(loops: Sequence[_Loop]) -> Iterator[list[_Loop]]:
+    """Loops in order, as many as one kernel takes."""
+    some: list[_Loop] = []
+    count = 0
+    for loop in loops:
+        if some and count + loop.arguments > _ARGUMENTS:
+            yield some
+            some, count = [], 0
+        some.append(loop)
+        count += loop.arguments
+    if some:
+        yield some
+
+
+def _kernel(loops: Sequence[_Loop], like: Op) -> Op:
+    """The loops as one launch."""
+    reads = [(s, size) for loop in loops for s, size in loop.reads.items()]
+    writes = [(s, size) for loop in loops for s, size in loop.writes.items()]
+    elements = sum(loop.elements for loop in loops)
+    operands = max(len(loop.reads) + len(loop.writes) for loop in loops)
+    moves = sum((len(loop.reads) + len(loop.writes)) * loop.elements for loop in loops)
+    ins, outs = (tuple(dense((size,), "uint8") for _, size in each) for each in (reads, writes))
+    args = {
+        "flops": sum(loop.flops for loop in loops),
+        "instructions": sum(loop.instructions for loop in loops) + moves,
+        "rows": 0, "ops": f"update of {len(loops)}", "elements": elements, "cols": 0,
+        "operands": operands, "generated": True,
+    }  # fmt: skip
+    signature = Signature("fused.pointwise.default", ins, outs, ("reads",) * len(ins), args)
+    return Op(signature, "", like.phase, tuple(s for s, _ in (*reads, *writes)))

@@ -1,0 +1,67 @@
+"""Recomputation by a minimum cut: which tensors are kept for the backward pass, and which are
+computed again there, as torch's partitioner decides it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.errors import InputError
+from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated
+from simulator.fusion.rules import WHOLE, level_of
+from simulator.records import Trace
+from simulator.scenario.setting import Setting
+from simulator.schedule.memory import memory
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What the backward pass needs is kept or computed again, whichever the minimum cut says;
+    `budget` is the share of the default cut's bytes that may be kept
+    (`simulator.fusion.passes.budget`)."""
+
+    budget: float = 1.0
+    rank: int = 3
+
+    def demand(self, setting: Setting) -> None:
+        """InputError where a compiler makes this cut in any case."""
+        level = setting.fusion or level_of(setting.mode)
+        if level in WHOLE and self.budget == 1.0:
+            raise InputError(
+                "recompute=mincut: torch.compile makes this cut by itself: expected a step that "
+                "is not compiled, or a budget below 1, which torch.compile takes too "
+                "(activation_memory_budget); leave one of the two out"
+            )
+
+    def __call__(self, trace: Trace) -> Trace:
+        """InputError where no op would run again, or the peak of memory would rise."""
+        _check(trace)
+        joint = Joint(trace)
+        found = repeated(joint, kept_within(joint, self.budget))
+        if found is trace:
+            raise InputError(
+                "recompute=mincut: no op would run again: what the backward pass reads is made by "
+                "products, norms, random ops, or read there by a product, which torch's rules "
+                f"keep: expected a budget below {self.budget:g}; try recompute=mincut,budget=0.5, "
+                "or recompute by block"
+            )
+        before, after = memory(trace).peak_bytes, memory(found).peak_bytes
+        if after > before:
+            raise InputError(
+                f"recompute=mincut: the peak would rise from {before:,} to {after:,} bytes, since "
+                "what runs again needs room too: expected it to fall; try another budget, or "
+                "recompute by block"
+            )
+        return found
+
+
+def _check(trace: Trace) -> None:
+    if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
+        raise InputError(
+            "recompute=mincut: there is no backward pass to compute again for: expected training; "
+            "predict training"
+        )
+    if any(len(op.storages) != len(op.inputs) + len(op.outputs) for op in trace.ops):
+        raise InputError(
+            "recompute=mincut: the trace does not say which memory its ops read and write: "
+            "expected a storage for each of their tensors; trace the network again"
+        )

@@ -1,0 +1,70 @@
+"""The dtype in which cached keys and values are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from simulator.errors import InputError
+from simulator.records import ITEM_BYTES, Op, Signature, Tensor, Trace
+from simulator.whatif.edits.rewriting import Rewriting
+
+TORCH = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp8": "float8_e4m3fn",
+         "int8": "int8"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CacheDtype:
+    """Keys and values that are older than the step, in another dtype: the attention reads them
+    so and computes in the dtype of its queries; what is written to them is cast on the way."""
+
+    dtype: str
+    rank: int = 0
+
+    def __call__(self, trace: Trace) -> Trace:
+        held = caches(trace)
+        if not held:
+            raise InputError(
+                f"kv_cache={self.dtype}: the network reads no cache of keys and values in a fused "
+                "attention: expected one that decodes, such as llama3-8b-decode"
+            )
+        wanted = TORCH[self.dtype]
+        change = Rewriting(trace)
+        known: dict[tuple[int, tuple[bool, ...]], Signature] = {}
+        for index, op in enumerate(trace.ops):
+            touched = tuple(s in held for s in op.storages)
+            if any(touched):
+                key = id(op.signature), touched
+                known.setdefault(key, self._signature(op, touched, wanted))
+                change.put(index, (replace(op, signature=known[key]),))
+        for storage, was in held.items():
+            size = trace.storages[storage].nbytes // ITEM_BYTES[was] * ITEM_BYTES[wanted]
+            change.resize(storage, size)
+        return change.done()
+
+    def _signature(self, op: Op, touched: tuple[bool, ...], wanted: str) -> Signature:
+        def recast(tensors: tuple[Tensor, ...], which: tuple[bool, ...]) -> tuple[Tensor, ...]:
+            return tuple(
+                replace(t, dtype=wanted) if hit else t
+                for t, hit in zip(tensors, which, strict=True)
+            )
+
+        n = len(op.inputs)
+        return replace(
+            op.signature, inputs=recast(op.inputs, touched[:n]),
+            outputs=recast(op.outputs, touched[n:]),
+        )  # fmt: skip
+
+
+def caches(trace: Trace) -> dict[int, str]:
+    """The storages of cached keys and values, and their dtype."""
+    found: dict[int, str] = {}
+    for op in trace.ops:
+        if "_attention" not in op.name:
+            continue
+        for name, tensor, storage in zip(op.signature.names, op.inputs, op.storages, strict=False):
+            old = trace.storages[storage]
+            if name in ("key", "value") and old.born < 0 and old.role in ("input", "buffer"):
+                found[storage] = tensor.dtype
+    return found

@@ -1,0 +1,50 @@
+"""What if these ops were free? They are taken out of the trace; what they made stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from simulator.errors import InputError
+from simulator.records import Op, Trace
+from simulator.scenario.module_pattern import block
+from simulator.whatif.edits.rewriting import Rewriting
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Without the ops whose name fits `op` in the modules that fit `modules`, forward and
+    backward. Their kernels and their host work are gone, what they made still takes memory."""
+
+    op: str
+    modules: str
+    rank: int = 1
+
+    def __call__(self, trace: Trace) -> Trace:
+        change = Rewriting(trace)
+        found = [i for i, op in enumerate(trace.ops) if self.fits(op)]
+        if not found:
+            raise InputError(
+                f"remove: no op {self.op!r} in modules {self.modules!r}: expected a name such as "
+                f"{_example(trace)!r}, with * for any letters; `ridgepoint predict` lists the ops"
+            )
+        for index in found:
+            change.put(index, ())
+        return change.done()
+
+    def fits(self, op: Op) -> bool:
+        return fits_name(self.op, op.name) and block(self.modules, op.module) is not None
+
+
+def fits_name(pattern: str, name: str) -> bool:
+    """Does a pattern fit an overload: in full, without its namespace, or the bare name?"""
+    short = name.partition(".")[2]
+    return any(fnmatchcase(n, pattern) for n in (name, short, short.rpartition(".")[0]))
+
+
+def _example(trace: Trace) -> str:
+    counts: dict[str, int] = {}
+    for op in trace.ops:
+        short = op.name.split(".")[1]
+        counts[short] = counts.get(short, 0) + 1
+    return max(counts, key=lambda n: counts[n]) if counts else "mm"

@@ -1,0 +1,90 @@
+"""Weights of linear layers kept as integers and multiplied in the activation's dtype.
+
+PyTorch's own ops: `_weight_int8pack_mm` with a scale for each output, `_weight_int4pack_mm` with
+a scale and a zero for each group of 128 inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from simulator.errors import InputError
+from simulator.records import Op, Tensor, Trace
+from simulator.whatif.edits.linears import Product, linears, only_for, view_before
+from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
+
+_GROUP = 128
+
+
+@dataclass(frozen=True)
+class SmallWeights:
+    """The linear layers of the modules that fit, with their weights as int8 or int4."""
+
+    dtype: Literal["int8", "int4"]
+    modules: str
+    rank: int = 0
+
+    def __call__(self, trace: Trace) -> Trace:
+        if trace.phase == "training":
+            raise InputError(
+                f"weights={self.dtype}: an optimizer cannot train integers: expected inference; "
+                "predict inference instead"
+            )
+        found = [
+            p for p in linears(trace, self.modules)
+            if trace.storages[p.b[1]].role == "weight" and self._fits(p)
+        ]  # fmt: skip
+        if not found:
+            raise InputError(
+                f"weights={self.dtype}: no linear layer in modules {self.modules!r} whose sizes "
+                f"divide by {_GROUP if self.dtype == 'int4' else 16}: expected one at least; "
+                "choose other modules"
+            )
+        change, shared = Rewriting(trace), Shared()
+        spare = only_for(trace, {p.index for p in found})
+        held: dict[int, int] = {}
+        for p in found:
+            weight, extra = self._stored(p)
+            if p.b[1] not in held:
+                size = weight.nbytes + extra.nbytes
+                if p.b[1] in spare:
+                    change.resize(p.b[1], size)
+                    held[p.b[1]] = p.b[1]
+                else:
+                    held[p.b[1]] = change.storage(size, "weight", kept=True)
+            view = view_before(trace, p.index, p.b[1])
+            if view is not None:
+                change.put(view, ())  # the packed weight needs no transposition
+            ops = self._ops(change, p, (weight, held[p.b[1]]), extra)
+            change.put(p.index, [shared(op) for op in ops])
+        return change.done()
+
+    def _fits(self, p: Product) -> bool:
+        k, n = p.b[0].shape
+        return n % 16 == 0 and k % (_GROUP if self.dtype == "int4" else 16) == 0
+
+    def _stored(self, p: Product) -> tuple[Tensor, Tensor]:
+        """The packed weight and its scales."""
+        k, n = p.b[0].shape
+        dtype = p.a[0].dtype
+        if self.dtype == "int8":
+            return dense((n, k), "int8"), dense((n,), dtype)
+        # eight values of 4 bits an int32, in tiles for the tensor cores' 16 × 8 fragments
+        return dense((n // 8, k // 128, 32, 4), "int32"), dense((k // _GROUP, n, 2), dtype)
+
+    def _ops(
+        self, change: Rewriting, p: Product, weight: tuple[Tensor, int], extra: Tensor
+    ) -> list[Op]:
+        # scales lie beside their weight, a region of their own: bytes of both are read
+        side = change.storage(0, "weight", kept=True)
+        names = ("scales",) if self.dtype == "int8" else ("qScaleAndZeros",)
+        inputs = {"self": p.a, "mat2": weight, names[0]: (extra, side)}
+        args = {} if self.dtype == "int8" else {"qGroupSize": _GROUP}
+        overload = f"aten._weight_{self.dtype}pack_mm.default"
+        product = call(p.op, overload, inputs, [p.out], args, counted=True)
+        if p.bias is None:
+            return [product]
+        # the sum goes where the product stood: one more pass over the output
+        added = call(p.op, "aten.add_.Tensor", {"self": p.out, "other": p.bias}, [p.out])
+        return [product, added]

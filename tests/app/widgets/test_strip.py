@@ -1,0 +1,128 @@
+"""The scenarios strip: a card each, the change against A, and everything done by key too."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication
+
+from app import examples
+from app.answers.answer import answered
+from app.examples import FIRST
+from app.explorer.background.answering import Answering
+from app.explorer.background.worker import Worker
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.side_strip import SideStrip
+from app.quantities import number
+from app.theme import DARK
+from app.widgets.drawing import application
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+
+GRAPH = replace(FIRST, mode="cuda_graph")
+
+
+class _Known(Answering):
+    """Answers that are given, not asked for."""
+
+    def ask(self) -> None: ...
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _packaged():
+    for each in (FIRST, GRAPH):
+        found = setting(each)
+        examples.load(found.ask, found.gpu)
+
+
+@pytest.fixture
+def strip():
+    application()
+    worker = Worker()
+    session = Session(State((Named("Today", FIRST), Named("Graph", GRAPH))))
+    answering = _Known(session, worker)
+    made = SideStrip(session, answering, DARK)
+    session.changed.connect(lambda *_: made.show_sides())
+    made.show()
+    yield made
+    made.close()
+    worker.close()
+
+
+def know(strip: SideStrip, *scenarios: Scenario) -> None:
+    for each in scenarios:
+        strip.answering.answers[each.key] = answered(each)
+    strip.show_sides()
+
+
+def press(strip: SideStrip, place: int, key: Qt.Key) -> None:
+    for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+        QApplication.sendEvent(
+            strip.cards[place], QKeyEvent(kind, key, Qt.KeyboardModifier.NoModifier)
+        )
+
+
+def test_a_card_says_time_interval_change_and_regime(strip: SideStrip):
+    assert strip.cards[0].said() == "not predicted yet" and strip.cards[1].changed() == ""
+    know(strip, FIRST, GRAPH)
+    a, b = (answered(each).prediction for each in (FIRST, GRAPH))
+    assert strip.cards[0].changed() == "baseline"
+    share = round(100 * (b.period_s / a.period_s - 1))
+    assert strip.cards[1].changed() == f"−{-share}%"
+    said = strip.cards[1].accessibleDescription()
+    assert said.startswith(f"{number(b.period_s * 1e3, 2)} ms, ") and " to " in said
+    assert said.endswith(f"{b.regime}-bound, CUDA graph, batch 64, −{-share}% against A")
+
+
+def test_batches_that_differ_are_compared_by_item(strip: SideStrip):
+    big = replace(FIRST, batch=256)
+    strip.session.ask(big, "big", place=1)
+    know(strip, FIRST, big)
+    a, b = (answered(each).prediction.period_s for each in (FIRST, big))
+    share = round(100 * ((b / 256) / (a / 64) - 1))
+    assert strip.cards[1].changed() == f"−{-share}% per item"
+
+
+def test_keys_work_on_rename_copy_and_remove(strip: SideStrip):
+    session = strip.session
+    press(strip, 1, Qt.Key.Key_Return)
+    assert session.state.current == 1
+    press(strip, 1, Qt.Key.Key_F2)
+    box = strip.cards[1].box
+    assert box.isVisible() and box.text() == "Graph"
+    box.setText("Replayed")
+    box.editingFinished.emit()
+    assert session.state.sides[1].name == "Replayed" and not box.isVisible()
+    strip.copy(1)
+    assert [s.scenario for s in session.state.sides] == [FIRST, GRAPH, GRAPH]
+    press(strip, 2, Qt.Key.Key_Delete)
+    assert len(session.state.sides) == 2
+    while session.history.canUndo():
+        session.history.undo()
+    assert session.state == State((Named("Today", FIRST), Named("Graph", GRAPH)))
+
+
+def test_the_last_one_stays_and_says_why(strip: SideStrip):
+    said: list[str] = []
+    strip.refused.connect(said.append)
+    strip.remove(1)
+    strip.remove(0)
+    assert len(strip.session.state.sides) == 1
+    assert said == ["the only scenario: expected another to be left; add one first"]
+
+
+def test_four_cards_and_no_plus(strip: SideStrip):
+    strip.copy(0)
+    strip.copy(0)
+    assert [card.isHidden() for card in strip.cards] == [False] * 4
+    assert strip.more.isHidden()
+
+
+@pytest.mark.parametrize("low", [False, True])
+def test_it_is_drawn_high_and_low(strip: SideStrip, low: bool):
+    know(strip, FIRST, GRAPH)
+    strip.set_low(low)
+    strip.resize(800, 100)
+    picture = strip.cards[1].grab().toImage()
+    assert picture.height() == (48 if low else 84) and not picture.allGray()

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from calibration.fit.folder import graph_gap, host_profile, main
+from calibration.measure.log import Measurements
+from simulator.errors import InputError
+from simulator.hardware.host import host
+
+
+def _measured(index: dict[str, float]) -> Measurements:
+    return Measurements({"cpu": "a laptop"}, [{"cpu": "a laptop", "host_index": index}])
+
+
+def test_a_host_half_as_fast() -> None:
+    known = host()
+    found = host_profile(_measured({name: 2 * s for name, s in known.reference.items()}))
+    assert found.seconds == pytest.approx({n: 2 * s for n, s in known.seconds.items()}, rel=1e-3)
+    assert found.cpu == "a laptop"
+
+
+def test_a_host_whose_python_alone_is_slow() -> None:
+    known = host()
+    slow = {n: s * (3 if n.startswith("pythoncalls") else 1) for n, s in known.reference.items()}
+    found = host_profile(_measured(slow))
+    assert found.seconds["python_call"] == pytest.approx(3 * known.seconds["python_call"], rel=1e-3)
+    assert found.seconds["op"] == pytest.approx(known.seconds["op"], rel=1e-3)
+
+
+def test_the_gap_of_a_graph_by_hand() -> None:
+    kernels = [["increment", 1e-6, 2e-6]] * 8
+    sample = {
+        "point": {"operation": "cuda_kernel_chain", "params": {}},
+        "warm": {"median_s": 10e-6}, "kernels": kernels,
+    }  # fmt: skip
+    # (10 − 8·1) / 8 = 0.25 µs
+    assert graph_gap(Measurements({}, samples={"a": sample})) == pytest.approx(0.25e-6)
+    assert graph_gap(Measurements({})) is None
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["fit", str(tmp_path)])
+    with pytest.raises(InputError, match=r"neither samples.jsonl nor host.jsonl: .*measure first"):
+        main()

@@ -1,0 +1,15 @@
+from calibration.record.measured_steps import text
+from simulator.measured.steps import FOLDER, steps
+
+
+def test_the_packaged_file_is_what_the_recordings_say() -> None:
+    assert (FOLDER / "h200_sxm.json").read_text("utf-8") == text("h200_sxm")
+
+
+def test_every_step_that_was_timed_is_in_it() -> None:
+    known = steps("h200_sxm")
+    eager = [step for step in known if step.mode == "eager"]
+    assert len(eager) == 67 + 62 + 88  # recordings, validation, batches
+    assert sum(step.mode == "compiled" for step in known) == 15 + 34
+    assert sum(step.fitted for step in eager) == 67
+    assert all(0.97 < step.host_times < 1.03 for step in known)

@@ -1,0 +1,96 @@
+"""The accuracy that the README states is the accuracy that is measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from calibration.measure.log import read
+from calibration.outcome import Outcome, summary, table
+from calibration.record.library_samples import Swept, lowered
+from calibration.record.read import MEASUREMENTS, Timed, recordings
+from calibration.sweeps import Point, points
+from calibration.validate import report
+from calibration.validate.report import README, by_turns, calls, host_of, interval, outcomes, put
+from calibration.validate.single_ops import ratios
+from calibration.validate.trace_fidelity import retrace
+from simulator import predict_trace
+from simulator.costs import Work
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import host as find_host
+from simulator.timing.profile import profile
+from simulator.timing.roofline import roofs
+from simulator.tracing import trace_call
+
+
+def test_the_table_stands_between_the_marks() -> None:
+    text = "a\n<!-- accuracy -->\nold\n<!-- /accuracy -->\nb\n"
+    assert put(text, "new") == "a\n<!-- accuracy -->\nnew\n<!-- /accuracy -->\nb\n"
+
+
+def test_interval_is_of_measured_over_predicted() -> None:
+    found = [Outcome("", "", "period", r) for r in (0.5, 1.0, 2.0)]
+    # 0.5, 1 and 2: the 10th percentile is 0.5 + 0.2·0.5, the 90th 1 + 0.8·1
+    assert interval(found) == (0.6, 1.8)
+
+
+def test_readme_states_what_is_measured() -> None:
+    host = host_of("validation")
+    steps = [o for r in recordings("validation") for o in outcomes(r, retrace(r.case), host)]
+    assert len({o.case for o in steps}) == 62
+    # a twentieth of the held-out calls; the table is of all
+    some = [o for o in calls(_some()) if o.group == "single ops, warm"]
+    assert len(some) > 100
+    stated = README.read_text()
+    for row in table(summary(steps)).splitlines()[2:]:
+        assert row in stated, "run `ridgepoint validate --readme`"
+    (row,) = re.findall(r"\| single ops, warm \| GPU time \| (\d+) \| ([\d.]+)% \|", stated)
+    assert int(row[0]) == sum(p.held_out for p in _launching())
+    median = float(np.median([o.error for o in some])) * 100
+    assert median == pytest.approx(float(row[1]), rel=0.35)  # a sample's median
+
+
+def _launching() -> list[Point]:
+    """All points but the few that turned out to be views."""
+    measured = read(MEASUREMENTS / "h200_sxm" / "samples.jsonl.gz").samples
+    return [p for p in points("library") if measured[p.name].get("kernels")]
+
+
+def _some() -> Iterator[Swept]:
+    card = find_gpu("h200")
+    measured = read(MEASUREMENTS / card.id / "samples.jsonl.gz").samples
+    for point in [p for p in _launching() if p.held_out][::20]:
+        yield lowered(point, trace_call(point.make), measured[point.name], card)
+
+
+def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step twice as fast as predicted, whatever its host did, gaining 1.5 times as much."""
+    case = {"network": "mlp-tiny", "precision": "fp32", "phase": "inference", "batch": 64, "seq": 0,
+            "optimizer": None, "sizes": {}, "mode": "compiled", "name": "made"}  # fmt: skip
+    traced, host = retrace(case), find_host()
+    rounds: list[tuple[float, float, float]] = []
+    for slower in (1.0, 2.0, 3.0):
+        then = host.slower(slower)
+        fused, eager = (
+            predict_trace(traced, mode=m, host=then).period_s for m in ("compiled", "eager")
+        )
+        work_s = slower * host.reference["linears/fp32/inference/b4s0@cpu"]
+        rounds.append((work_s, fused / 2, eager / 2 / 1.5))
+    step = Timed(case, 1.0, 1.0, 1.0, 1, 1, [], {}, None, rounds)
+    monkeypatch.setattr(report, "timed", lambda suite: [step])
+    period, gain = by_turns()
+    assert (period.figure, period.ratio) == ("period", pytest.approx(2))
+    assert (gain.figure, gain.ratio) == ("speed-up", pytest.approx(1.5))
+
+
+def test_single_calls_by_hand() -> None:
+    """A call predicted in 2 µs and measured in 4 µs warm and 1 µs cold."""
+    work = Work("fill", write_bytes=4, dims={"elements": 1})
+    compute, held, fixed = roofs([work], find_gpu("h200"), profile()).parts(np.ones(1), 0.0)
+    predicted = float(max(compute[0], held[0]) + fixed[0])
+    one = Swept(Point("none", {}), [(work, 1.0, 1.0)], [("k", 2 * predicted, predicted / 2)])
+    found = ratios(one, find_gpu("h200"), profile())
+    assert found == {"warm": pytest.approx(0.5), "cold": pytest.approx(2.0)}

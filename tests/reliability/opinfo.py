@@ -1,0 +1,215 @@
+"""Every op of torch, predicted: does any prediction crash, and what has no cost?
+
+    python -m tests.reliability.opinfo RESULTS.jsonl --shard 0/8 --seconds 600
+    python -m tests.reliability.opinfo RESULTS.jsonl --summary
+
+The ops and their inputs are torch's own (`torch.testing._internal.common_methods_invocations`,
+`op_db`), in fp32, bf16 and fp16, inference and training. A line of JSON a case: what was answered
+already is skipped, so a run goes on where it ended. The status is 1 where a case crashed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+from unittest import TestCase
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from simulator import predict
+from simulator.errors import InputError
+
+if find_spec("expecttest") is None:  # torch's own tests derive from it; no test of it is run here
+    sys.modules["expecttest"] = ModuleType("expecttest")
+    sys.modules["expecttest"].TestCase = TestCase  # pyright: ignore[reportAttributeAccessIssue]
+from torch.testing._internal.common_methods_invocations import op_db
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+PHASES = ("inference", "training")
+_SAMPLES = 12  # of an op's inputs, the first ones: later ones repeat the shapes
+
+
+class Case(NamedTuple):
+    """One op in one dtype and phase; `op` is its place in `op_db`."""
+
+    op: int
+    name: str
+    dtype: str
+    phase: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.name} {self.dtype} {self.phase}"
+
+    @property
+    def part(self) -> float:
+        """Where its op falls in [0, 1), by the hash of its name: the same in every release."""
+        return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") / 2**32
+
+
+class Result(NamedTuple):
+    """What came: predictions, refusals and crashes by their first line, overloads without cost."""
+
+    key: str
+    predicted: int
+    refused: tuple[str, ...]
+    crashed: tuple[str, ...]
+    costed: tuple[str, ...]
+    uncosted: tuple[str, ...]
+
+
+def cases() -> list[Case]:
+    """All that torch says it has, one dtype and phase after the other."""
+    found: list[Case] = []
+    for place, op in enumerate(op_db):
+        name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+        for dtype, of_torch in DTYPES.items():
+            if of_torch not in op.supported_dtypes("cuda"):
+                continue
+            found += [
+                Case(place, name, dtype, phase)
+                for phase in PHASES
+                if phase == "inference" or of_torch in op.supported_backward_dtypes("cuda")
+            ]
+    return sorted(found, key=lambda c: (PHASES.index(c.phase), [*DTYPES].index(c.dtype)))
+
+
+class _Network(nn.Module):
+    """One call of an op as a network, with one weight so that it can be trained."""
+
+    def __init__(self, op: Any, kwargs: dict[str, Any]) -> None:
+        super().__init__()
+        self.op, self.kwargs = op, kwargs
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, *inputs: Any) -> Any:
+        first, *rest = inputs
+        if self.training and isinstance(first, Tensor) and first.is_floating_point():
+            first = first * self.scale
+        return self.op(first, *rest, **self.kwargs)
+
+
+def run(case: Case, samples: int = _SAMPLES) -> Result:
+    """The answers to one case."""
+    op, training = op_db[case.op], case.phase == "training"
+    predicted = 0
+    refused: list[str] = []
+    crashed: list[str] = []
+    costed: set[str] = set()
+    uncosted: set[str] = set()
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            inputs = list(islice(op.sample_inputs("cpu", DTYPES[case.dtype]), samples))
+        except Exception as error:  # torch's own generator
+            return Result(case.key, 0, (f"no inputs: {error!r}"[:200],), (), (), ())
+        for sample in inputs:
+            network = _Network(op.op, sample.kwargs)
+            moved = (sample.input, *sample.args)
+            try:
+                p = predict(network, moved, phase=case.phase, loss=_sum if training else None)
+            except InputError as error:
+                refused.append(str(error)[:300])
+                continue
+            except Exception as error:
+                crashed.append(_where(error))
+                continue
+            if not (math.isfinite(p.period_s) and p.period_s > 0):
+                crashed.append(f"period_s is {p.period_s}")
+            predicted += 1
+            names = {each.name for each in p.trace.ops}
+            missing = set(p.unmodelled)
+            uncosted |= missing
+            costed |= names - missing
+    return Result(case.key, predicted, *(tuple(sorted(set(each))) for each in
+                                         (refused, crashed, costed, uncosted)))  # fmt: skip
+
+
+def _sum(output: Any) -> Tensor:
+    parts = [t for t in tree_leaves(output) if isinstance(t, Tensor) and t.requires_grad]
+    if not parts:
+        raise InputError("no output of this op has a gradient")
+    return torch.stack([t.abs().sum().float() if t.is_complex() else t.sum().float()
+                        for t in parts]).sum()  # fmt: skip
+
+
+def _where(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return (
+        f"{type(error).__name__}: {error} at {Path(frames[-1].filename).name}:{frames[-1].lineno}"
+    )
+
+
+def answered(path: Path) -> dict[str, dict[str, Any]]:
+    """The lines of earlier runs by case; one that was cut off at its end is left out."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+        try:
+            each = json.loads(line)
+        except ValueError:
+            continue
+        found[each["key"]] = each
+    return found
+
+
+def _left(path: Path, shard: str) -> Iterator[Case]:
+    number, of = map(int, shard.split("/"))
+    known = answered(path)
+    return (c for c in cases() if int(c.part * of) == number and c.key not in known)
+
+
+def summary(path: Path) -> str:
+    """Counts of all lines, then each crash and each overload without a cost."""
+    found = answered(path).values()
+    crashed = [f"  {r['key']}: {text}" for r in found for text in r["crashed"]]
+    uncosted = sorted({name for r in found for name in r["uncosted"]})
+    costed = {name for r in found for name in r["costed"]}
+    refused = sum(bool(r["refused"]) for r in found)
+    share = len(costed) / max(1, len(costed | set(uncosted)))
+    lines = [
+        f"{len(found):,} of {len(cases()):,} cases, {sum(r['predicted'] for r in found):,} "
+        f"predictions: {len(crashed)} crashes, {refused} cases with refusals",
+        f"{len(costed):,} overloads have a cost, {share:.1%}", *crashed,
+        *(f"  no cost: {name}" for name in uncosted),
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--shard", default="0/1", metavar="I/N")
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--samples", type=int, default=_SAMPLES, help="inputs of each case")
+    parser.add_argument("--summary", action="store_true")
+    asked = parser.parse_args()
+    until = time.monotonic() + asked.seconds
+    if not asked.summary:
+        with asked.results.open("a", encoding="utf-8") as file:
+            for case in _left(asked.results, asked.shard):
+                if time.monotonic() > until:
+                    break
+                file.write(json.dumps(run(case, asked.samples)._asdict()) + "\n")
+                file.flush()
+    print(summary(asked.results))
+    return int(any(r["crashed"] for r in answered(asked.results).values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""A part of the run over torch's ops, chosen by the hash of their names."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.reliability import opinfo
+
+_BUDGET_S = 20.0  # of this processor; what is left then is the whole run's
+CHOSEN = [c for c in opinfo.cases() if c.part < 0.1 and c.dtype == "fp32"]
+
+
+@pytest.mark.parametrize("phase", opinfo.PHASES)
+def test_a_tenth_of_torchs_ops_is_predicted_without_a_crash(phase: str) -> None:
+    until = time.process_time() + _BUDGET_S / 2
+    answers: list[opinfo.Result] = []
+    for case in CHOSEN:
+        if case.phase == phase and time.process_time() < until:
+            answers.append(opinfo.run(case, samples=1))
+    assert answers
+    assert [(r.key, r.crashed) for r in answers if r.crashed] == []
+
+
+def test_the_choice_is_a_tenth_of_the_ops() -> None:
+    ops = {c.name for c in opinfo.cases()}
+    assert len(ops) > 500 and 0.07 < len({c.name for c in CHOSEN}) / len(ops) < 0.13
+
+
+def test_answers_are_not_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    first, second, *_ = opinfo.cases()
+    path.write_text(json.dumps(opinfo.run(first, samples=1)._asdict()) + '\n{"key": "cut', "utf-8")
+    assert list(opinfo.answered(path)) == [first.key]
+    left = list(opinfo._left(path, "0/1"))
+    assert first not in left and second in left
+    shards = [set(opinfo._left(path, f"{i}/3")) for i in range(3)]
+    assert sum(map(len, shards)) == len(left) and set.union(*shards) == set(left)
+
+
+def test_a_crash_is_told_in_the_summary(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    line = opinfo.Result("abs fp32 inference", 1, (), ("KeyError: x at a.py:3",), ("aten.a",), ())
+    path.write_text(json.dumps(line._asdict()) + "\n", "utf-8")
+    assert "1 predictions: 1 crashes" in opinfo.summary(path)
+    assert "  abs fp32 inference: KeyError: x at a.py:3" in opinfo.summary(path)

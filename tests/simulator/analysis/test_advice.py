@@ -1,0 +1,128 @@
+"""Advice: what it states is what a fresh prediction says."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.analysis.advice import advise, command, sample_s, together
+from simulator.errors import InputError
+from simulator.scenario.scenario import Scenario, predict
+from simulator.whatif import apply, parse
+from tests.simulator.whatif.conftest import asked
+
+BASE = asked("bert-base", seq=16)
+
+
+def test_stated_gains_are_those_of_a_new_prediction():
+    found = advise(BASE)
+    assert found.advice
+    before = predict(BASE)
+    for a in found.advice:
+        again = predict(apply(BASE, *parse(a.command.split()[-1])))
+        assert again.period_s == a.period_s
+        assert a.gain == 1 - sample_s(again) / sample_s(before)
+        assert a.interval_s == again.interval_s
+        assert a.cause and a.cause[0].islower()
+    gains = [a.gain for a in found.advice]
+    assert gains == sorted(gains, reverse=True)
+
+
+def test_a_small_network_is_told_to_use_a_graph_and_hardware_is_said_to_do_nothing():
+    found = advise(BASE)
+    names = [a.whatif for a in found.advice]
+    assert "+cuda_graph" in names[:4]
+    assert "+bandwidth" not in names
+    graph = next(a for a in found.advice if a.whatif == "+cuda_graph")
+    assert graph.cause.startswith("overhead is 100% of the step: ")
+    assert "+recompute=**.#" not in names and "+recompute" in found.refused
+
+
+def test_a_gain_that_the_host_hides_is_warned_of():
+    wide = asked("mlp-tiny", sizes=dict(width=2048), dtype="fp16", batch=512)
+    assert predict(wide).regime == "overhead"
+    found = advise(wide)
+    hidden = {a.whatif: a for a in found.hidden}
+    assert "+tensor_peak=2" in hidden
+    a = hidden["+tensor_peak=2"]
+    assert a.local_gain > 0.02 and a.gain < 0.01
+    assert "waits for the host; apply cuda_graph first" in a.warning
+
+
+def test_memory_is_a_goal_of_its_own():
+    training = asked("gpt2", training=True, seq=64, dtype="bf16")
+    found = advise(training, "memory")
+    recompute = next(a for a in found.advice if a.whatif == "+recompute")
+    need = [
+        p.peak_memory_bytes + p.workspace_bytes
+        for p in (predict(training), predict(apply(training, "recompute")))
+    ]
+    assert recompute.gain == recompute.memory_gain == 1 - need[1] / need[0]
+    held = predict(training).memory
+    share = held.at_peak["activation"] / held.peak_bytes
+    assert recompute.cause == (
+        f"activations hold {share:.0%} of the peak: blocks that run again need not keep what "
+        "they made"
+    )
+
+
+def test_money_needs_a_price():
+    with pytest.raises(InputError, match="has no price: expected USD an hour"):
+        advise(asked("mlp-tiny", gpu="h200"), "money")
+    with pytest.raises(InputError, match="expected time, memory or money"):
+        advise(BASE, "luck")  # pyright: ignore
+
+
+def test_money_ranks_cards_by_what_a_sample_costs():
+    base = Scenario("mlp-tiny", batch=4096, sizes=dict(width=2048), dtype="fp16")
+    prices = {"h200_sxm": 4.0, "a100_sxm_80": 1.0, "t4": 0.3}
+    found = advise(base, "money", prices=prices)
+    before = predict(base)
+    assert found.advice and [a.gain for a in found.advice] == sorted(
+        (a.gain for a in found.advice), reverse=True
+    )
+    for a in found.advice:
+        again = predict(apply(base, *parse(a.whatif)))
+        price = prices[again.gpu.id]
+        assert a.gain == 1 - price * sample_s(again) / (4.0 * sample_s(before))
+        assert a.usd_per_million == pytest.approx(price / 3600 * sample_s(again) * 1e6)
+    assert "no price: expected one that is sold" in found.refused["+bandwidth=2"]
+    assert found.refused["+gpu=l40s"] == (
+        "L40S has no price: expected USD an hour; give it as --price l40s=USD"
+    )
+    assert "+gpu=t4" not in found.refused  # priced, so it is tried
+    with pytest.raises(InputError, match="the price of t4 is -1: expected more than 0 USD an hour"):
+        advise(base, "money", prices={"t4": -1.0})
+
+
+def test_a_cause_names_what_is_relieved():
+    fp32 = asked("mlp-tiny", sizes=dict(width=4096), batch=4096)
+    causes = {a.whatif: a.cause for a in advise(fp32).advice}
+    compute = predict(fp32).shares["compute"]
+    # fp32 products run on vector units: 91.6 over 67 TFLOP/s of the data sheets
+    assert causes["+gpu=l40s"] == (
+        f"compute is {compute:.0%} of the step: L40S has 1.4× the vector peak in float32"
+    )
+    for a in advise(fp32).advice:  # nothing gains much by what is hardly there
+        assert not a.cause.startswith("memory bandwidth is 0%")
+    training = asked("mlp-tiny", sizes=dict(width=8192), training=True, batch=256)
+    sgd = next(a for a in advise(training).advice if a.whatif == "+optimizer=sgd")
+    assert sgd.cause.startswith("memory bandwidth is ")
+    assert sgd.cause.endswith(" of the step: SGD keeps and reads half of AdamW's state")
+
+
+def test_the_command_says_it_all():
+    asked_for = Scenario("bert-base", gpu="a100", batch=8, dtype="fp16", training=True,
+                         sizes={"layers": 2})  # fmt: skip
+    scenario = apply(apply(asked_for, "cuda_graph"), "bandwidth", {"times": 1.5})
+    assert command(scenario) == (
+        "ridgepoint whatif bert-base --gpu a100 --batch 8 --dtype fp16 --train --size layers=2 "
+        "+cuda_graph +bandwidth=1.5"
+    )
+
+
+def test_advice_can_be_taken_together():
+    found = advise(BASE)
+    chosen = [a for a in found.advice if a.whatif in ("+cuda_graph", "+batch=8")]
+    both = together(BASE, chosen)
+    assert len(both.whatifs) == 2
+    assert sample_s(predict(both)) < min(a.sample_s for a in chosen)

@@ -1,0 +1,98 @@
+"""Ops as blocks to be joined: sums by hand on a layer of BERT."""
+
+import pytest
+
+from simulator.analysis.block_diagram import OUTSIDE, Joining
+from simulator.scenario.scenario import Applied, Scenario, predict
+from simulator.whatif import apply
+from simulator.whatif.edits.fusing import Choice
+
+ASKED = Scenario("bert-base", batch=64, seq=128, dtype="bf16", sizes={"layers": 2})
+VALUE = 64 * 128 * 768 * 2  # of bfloat16: one activation of the width, 12,582,912 bytes
+
+
+@pytest.fixture(scope="module")
+def joining() -> Joining:
+    return Joining(ASKED)
+
+
+def _ops(joining: Joining, layer: str) -> dict[str, int]:
+    """The first block of each name in a layer."""
+    found: dict[str, int] = {}
+    for op, block in joining.blocks.items():
+        if block.module.startswith(layer):
+            found.setdefault(block.name, op)
+    return found
+
+
+def test_the_blocks_are_the_step(joining: Joining) -> None:
+    p = predict(ASKED)
+    assert sum(b.launches for b in joining.blocks.values()) == p.kernel_count
+    assert sum(b.seconds for b in joining.blocks.values()) == pytest.approx(p.gpu_busy_s)
+    assert sum(b.bytes for b in joining.blocks.values()) == sum(k.bytes for k in p.kernels)
+    assert list(_ops(joining, "layers.0")) == [
+        "query", "key", "value", "attention", "out", "add", "layer norm", "up", "gelu", "down",
+    ]  # fmt: skip
+
+
+def test_what_flows_through_a_layer(joining: Joining) -> None:
+    ops = _ops(joining, "layers.0")
+    members = [op for op, b in joining.blocks.items() if b.module.startswith("layers.0")]
+    flows = {(f.maker, f.reader): f.bytes for f in joining.flows(members)}
+    assert flows[OUTSIDE, ops["query"]] == VALUE
+    assert flows[ops["up"], ops["gelu"]] == 4 * VALUE
+    assert flows[ops["layer norm"], ops["up"]] == VALUE
+    assert (OUTSIDE, ops["add"]) in flows  # the residual
+    assert sum(reader == OUTSIDE for _, reader in flows) == 1  # what the layer returns
+    assert all(size in (VALUE, 4 * VALUE) for size in flows.values())  # no weights
+
+
+def test_joining_the_sum_with_the_norm(joining: Joining) -> None:
+    ops = _ops(joining, "layers.0")
+    found = joining.tried((ops["add"], ops["layer norm"]), everywhere=True)
+    assert not found.refused
+    assert dict(found.arguments) == {"ops": "add+native_layer_norm", "modules": "layers.#"}
+    assert found.count == found.launches_removed == 4  # two in each of two layers
+    # the sum is neither written nor read again; the norm's mean and reciprocal deviation, which
+    # nothing reads in inference, are written by the one kernel as they were before
+    assert found.bytes_saved == pytest.approx(4 * 2 * VALUE, rel=0.005)
+    assert found.after is not None
+    again = predict(apply(ASKED, "fuse", dict(found.arguments)))
+    assert found.after.period_s == again.period_s
+    assert found.after.kernel_count == joining.before.kernel_count - 4
+
+
+def test_one_layer_alone_is_joined_by_number(joining: Joining) -> None:
+    ops = _ops(joining, "layers.0")
+    found = joining.tried((ops["up"], ops["gelu"]), everywhere=False)
+    assert dict(found.arguments) == {"ops": f"{ops['up']}+{ops['gelu']}"}
+    assert found.count == 1
+    assert found.bytes_saved == pytest.approx(2 * 4 * VALUE, rel=0.005)
+
+
+def test_what_cannot_be_joined_says_why(joining: Joining) -> None:
+    ops = _ops(joining, "layers.0")
+    found = joining.tried((ops["query"], ops["key"]), everywhere=True)
+    assert found.refused == (
+        f"two library kernels, addmm (op {ops['query']}) and addmm (op {ops['key']}): expected one "
+        "at most, with loops over its result behind it; leave one out"
+    )
+    assert (found.count, found.bytes_saved, found.after) == (0, 0, None)
+
+
+def test_what_is_joined_can_be_pulled_apart() -> None:
+    other = apply(ASKED, "precision", {"dtype": "fp16"})
+    asked = apply(other, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})
+    joining = Joining(asked)
+    assert len(joining.sets) == 4 and joining.apart == other
+    (choice,) = {each.choice for each in joining.sets}
+    assert choice == Choice("add+native_layer_norm", "layers.#")
+    assert joining.without(choice) == other
+    assert all(each.launches_removed == 1 for each in joining.sets)
+
+
+def test_a_compilers_sets_are_those_that_it_makes() -> None:
+    joining = Joining(Scenario("mlp-tiny", whatifs=(Applied("fusion", {"level": "compiled"}),)))
+    assert joining.before.mode == "eager"
+    assert joining.before.kernel_count == predict(Scenario("mlp-tiny")).kernel_count
+    assert all(each.choice is None and len(each.members) > 1 for each in joining.sets)

@@ -1,0 +1,113 @@
+"""Regime shifts and maps against a world whose shares are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.analysis.contours import contour
+from simulator.analysis.regimes import next_shift, regime_map
+from simulator.analysis.sweep import axis, sweep
+from simulator.errors import InputError
+from simulator.prediction import REGIMES, Prediction
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
+from tests.simulator.whatif.conftest import asked
+
+BASE = asked("mlp-tiny")
+PLAIN = predict(BASE)
+
+
+def world(scenario: Scenario) -> Prediction:
+    """Overhead 71.5, memory 30·bandwidth⁻¹, compute one a sample: compute rules from 72 on."""
+    found = setting(scenario)
+    batch = found.ask.batch or 1
+    if batch > 5000:
+        raise InputError("5000 at most")
+    bandwidth = found.gpu.bandwidth_bytes_per_s / PLAIN.gpu.bandwidth_bytes_per_s
+    times = {"compute": 1.0 * batch, "memory": 30 / bandwidth, "overhead": 71.5}
+    total = sum(times.values())
+    shares: Any = {r: t / total for r, t in times.items()}
+    return replace(PLAIN, shares=shares, period_s=total)
+
+
+def test_a_shift_is_a_number_with_the_regime_on_each_side():
+    shift = next_shift(BASE, "batch", start=1, answer=world)
+    assert (shift.last, shift.first) == (71, 72)
+    assert shift.sentence == "overhead-bound up to batch 71, then compute-bound"
+
+
+def test_a_shift_downwards_and_along_a_scale():
+    down = next_shift(BASE, "batch", start=300, down=True, answer=world)
+    assert (down.last, down.first, down.after) == (72, 71, "overhead")
+    scale = next_shift(BASE, "bandwidth", down=True, answer=world)
+    # memory's 30 passes overhead's 71.5 at a bandwidth of 30 / 71.5
+    assert scale.first == pytest.approx(30 / 71.5, rel=2e-4)
+    assert (scale.before, scale.after) == ("overhead", "memory")
+    assert scale.first < scale.last
+
+
+def test_an_axis_that_ends_says_why():
+    shift = next_shift(BASE, "batch", start=100, answer=world)
+    assert (shift.first, shift.last, shift.after) == (None, 5000, None)
+    assert "5000 at most" in shift.sentence
+    assert next_shift(BASE, "bandwidth", answer=world).reason == "searched to 10"
+
+
+def test_axes_that_mean_nothing_are_refused():
+    with pytest.raises(InputError, match=r"no axis 'colour' for mlp-tiny: expected .* width"):
+        next_shift(BASE, "colour")
+    with pytest.raises(InputError, match="precision has no order"):
+        next_shift(BASE, "precision")
+    with pytest.raises(InputError, match="two different axes"):
+        regime_map(BASE, "batch", [1], "batch", [2])
+    assert axis(BASE, "width").kind == "whole"
+
+
+def test_a_shift_of_a_network_is_seen_by_predictions_beside_it():
+    small = asked("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
+    shift = next_shift(small, "host_speed")
+    assert shift.first is not None
+    line = axis(small, "host_speed")
+    assert predict(line.at(small, shift.last)).regime == shift.before
+    assert predict(line.at(small, shift.first)).regime == shift.after
+
+
+def test_a_map_holds_regimes_and_their_boundary():
+    batches, widths = [1, 8, 32, 64, 128, 512], [0.2, 0.4, 1.0, 4.0]
+    found = regime_map(BASE, "batch", batches, "bandwidth", widths, answer=world)
+    assert found.shares.shape == (4, 6, 3)
+    assert found.shares.sum(axis=-1) == pytest.approx(1)
+    assert (found.regime == found.shares.argmax(axis=-1)).all()
+    lines = {b.between: b.lines for b in found.boundaries}
+    crossing = np.concatenate(lines["compute", "overhead"])
+    assert np.all((crossing[:, 0] > 64) & (crossing[:, 0] < 128))
+    assert ("memory", "overhead") in lines or ("overhead", "memory") in lines
+    refused = regime_map(BASE, "batch", [1, 10**4], "bandwidth", widths, answer=world)
+    assert (refused.regime[:, 1] == -1).all()
+    assert refused.refused[0] == "5000 at most"
+
+
+def test_the_zero_of_a_plane_is_a_line():
+    xs, ys = np.array([-2.0, -1, 1, 2]), np.array([-3.0, 0.5, 3.0])
+    field = xs[None, :] + 0 * ys[:, None]
+    (line,) = contour(field, np.ones_like(field), xs, ys)
+    assert line[:, 0] == pytest.approx(0)
+    assert sorted(line[:, 1]) == pytest.approx([-3, 0.5, 3])
+    assert contour(field, -np.ones_like(field), xs, ys) == ()
+    field[0, 0] = np.nan
+    assert len(contour(field, np.ones_like(field), xs, ys)) == 1
+
+
+def test_a_sweep_has_a_row_for_each_point():
+    found = sweep(BASE, {"batch": [1, 10**4], "bandwidth": [1.0, 2.0]}, world)
+    assert [dict(p) for p in found.points][1] == {"batch": 1, "bandwidth": 2.0}
+    assert list(found.refused) == [2, 3]
+    assert np.isnan(found.columns["period_s"][2])
+    assert found.columns["period_s"][1] == 1 + 15 + 71.5
+    assert found.regime(0) == "overhead" and found.regime(3) is None
+    row = found.rows()[0]
+    assert sum(row[r] for r in REGIMES) == pytest.approx(1)

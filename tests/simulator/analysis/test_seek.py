@@ -1,0 +1,106 @@
+"""Goals: found, verified by a forward run, and missed by the neighbour."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.analysis.seek import (
+    Sought,
+    batch_for_latency,
+    batch_for_throughput,
+    batch_out_of_overhead,
+    flip,
+    fusion_for_speedup,
+    fusion_for_time,
+    largest_batch,
+)
+from simulator.errors import InputError
+from simulator.scenario.scenario import predict
+from simulator.whatif import apply
+from tests.simulator.whatif.conftest import asked
+
+BASE = asked("mlp-tiny", sizes=dict(width=1024, depth=2), dtype="fp16")
+
+
+def at(batch: float):
+    return predict(apply(BASE, "batch", {"samples": int(batch)}))
+
+
+def test_the_largest_batch_fits_and_the_next_does_not():
+    small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
+    found = largest_batch(small)
+    assert found.prediction.fits
+    assert found.beyond == found.value + 1
+    assert not predict(apply(small, "batch", {"samples": int(found.beyond)})).fits
+    tight = apply(BASE, "figure", {"of": "memory_bytes", "value": 2**20})
+    with pytest.raises(InputError, match="batch 1 misses the goal, the batch fits"):
+        largest_batch(tight)
+
+
+def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
+    target = at(64).latency_s * 1.5
+    found = batch_for_latency(BASE, target)
+    assert found.value >= 64
+    assert at(found.value).latency_s <= target < at(found.value + 1).latency_s
+    with pytest.raises(InputError, match="latency is -1: expected more than 0 seconds"):
+        batch_for_latency(BASE, -1)
+
+
+def test_a_throughput_is_reached_by_the_batch_and_not_by_the_one_before():
+    rate = 100 / at(100).period_s
+    found = batch_for_throughput(BASE, rate)
+    assert found.value <= 100
+    assert found.value / at(found.value).period_s >= rate
+    assert (found.value - 1) / at(found.value - 1).period_s < rate
+    with pytest.raises(InputError, match="no batch reaches the goal, 1e\\+15 samples/s"):
+        batch_for_throughput(BASE, 1e15)
+
+
+def test_overhead_is_left_at_a_batch():
+    found = batch_out_of_overhead(BASE)
+    assert at(found.value).regime != "overhead" == at(found.value - 1).regime
+
+
+def test_a_flip_is_seen_in_its_forward_run():
+    wide = asked("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
+    found = flip(wide, "host_speed")
+    assert found.prediction.regime != predict(wide).regime == "overhead"
+    assert predict(apply(wide, "host_speed", {"times": found.beyond})).regime == "overhead"
+    with pytest.raises(InputError, match="no flip: overhead-bound from bandwidth 1 on"):
+        flip(asked("mlp-tiny"), "bandwidth")
+
+
+def test_an_answer_says_whether_its_trace_was_made_anew():
+    base = asked("mlp-tiny", sizes=dict(width=80))
+    found = batch_for_latency(base, predict(base).latency_s * 50)
+    assert found.value > 8 and found.retraced == ""  # a family of traces answers
+    alone = asked("mlp-tiny", sizes=dict(width=88))
+    sought = Sought("", "batch", 4, None, alone, predict(alone), "")
+    assert sought.retraced == (
+        "too few points were asked of this network for a family to be fitted"
+    )
+
+
+def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
+    base = asked("bert-base", seq=16)
+    levels = ("none", "pointwise", "pointwise+reductions", "compiled")
+    periods = [predict(apply(base, "fusion", {"level": level})).period_s for level in levels]
+    for goal in periods:
+        found = fusion_for_time(base, goal)
+        first = next(i for i, period in enumerate(periods) if period <= goal)
+        assert (found.axis, found.value) == ("fusion", first)
+        assert found.beyond == (first - 1 if first else None)
+        assert found.prediction.period_s == predict(found.scenario).period_s == periods[first]
+    assert min(periods) < periods[0]
+    times = periods[0] / min(periods)
+    found = fusion_for_speedup(base, times * 0.999)
+    assert found.value > 0 and periods[0] / found.prediction.period_s >= times * 0.999
+    assert fusion_for_speedup(base, 1).value == 0
+    with pytest.raises(InputError, match="no level of fusion reaches the goal, 1000 times as fast"):
+        fusion_for_speedup(base, 1000)
+    with pytest.raises(
+        InputError, match=r"compiled takes .* ms; expected a lower goal; try cuda_gr"
+    ):
+        fusion_for_time(base, min(periods) * 0.99)
+    with pytest.raises(InputError, match="speed-up is 0: expected more than 0 times"):
+        fusion_for_speedup(base, 0)

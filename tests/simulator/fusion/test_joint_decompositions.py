@@ -1,0 +1,152 @@
+"""What a compiled training step's ops are taken apart into: launches and bytes of small modules."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from simulator.fusion import fused
+from simulator.fusion.passes.functional import functional
+from simulator.fusion.passes.joint_decompositions import taken_apart
+from simulator.hardware.gpu import gpu
+from simulator.networks.output import Output
+from simulator.records import Op, Trace
+from simulator.schedule.memory import carried_bytes
+from simulator.tracing import trace
+
+H200 = gpu("h200")
+ELEMENTS = 4 * 8 * 16 * 16  # of an image of 4 samples, 8 channels, 16 by 16
+
+
+def step(module: nn.Module, *args: Tensor) -> Trace:
+    return trace(module, args, phase="training", optimizer=None)
+
+
+def launches(found: Trace, phase: str, part: str) -> list[Op]:
+    ops = [op for op in fused(found, H200).trace.ops if op.phase == phase]
+    return [op for op in ops if part in op.signature.args.get("ops", op.name)]
+
+
+def sizes(op: Op) -> tuple[list[int], list[int]]:
+    return [t.nbytes for t in op.inputs], [t.nbytes for t in op.outputs]
+
+
+class Normed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Conv2d(8, 8, 1, bias=False), nn.Conv2d(8, 8, 1, bias=False)
+        self.norm, self.clamp = nn.BatchNorm2d(8), nn.ReLU6(inplace=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.b(self.clamp(self.norm(self.a(x)))).mean()
+
+
+class Pooled(nn.Module):
+    def __init__(self, window: int) -> None:
+        super().__init__()
+        self.a, self.b = nn.Conv2d(8, 8, 1, bias=False), nn.Conv2d(8, 8, 1, bias=False)
+        self.window = window
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.b(F.max_pool2d(F.relu(self.a(x)), self.window)).mean()
+
+
+class Classifier(nn.Module):
+    def __init__(self, logits: bool) -> None:
+        super().__init__()
+        self.head, self.logits = nn.Linear(32, 64), logits
+
+    def forward(self, x: Tensor, labels: Tensor) -> Output | Tensor:
+        logits = self.head(x)
+        loss = F.cross_entropy(logits.float(), labels)
+        return Output(logits, loss) if self.logits else loss
+
+
+def test_a_batch_norm_is_applied_again_before_a_clamp_that_compares_in_full_precision() -> None:
+    found = step(Normed().bfloat16(), torch.zeros(4, 8, 16, 16).bfloat16())
+    (forward,) = launches(found, "forward", "hardtanh")
+    half, full, weight, moment = ELEMENTS * 2, ELEMENTS * 4, 8 * 2, 8 * 4
+    # the norm's result is not kept: it is x, weight, bias, mean and rstd, which are
+    assert sizes(forward) == ([half, weight, weight, moment, moment], [half])
+    again = launches(found, "backward", "batch_norm_elemt")[0]
+    assert sizes(again) == ([half, weight, weight, moment, moment], [full])
+    last = launches(found, "backward", "hardtanh")
+    assert not last  # it is comparisons and a choice now
+    masked = launches(found, "backward", "masked_fill")
+    assert [op.name for op in masked] == ["fused.reduction.default", "fused.pointwise.default"]
+    # both read the gradient, the fp32 values and x; the sums then leave 8 · 8 parts of 4 bytes each
+    assert sizes(masked[0]) == ([half, full, half, moment, moment], [256, 256])
+    # kept: the clamped image, x, two moments of 8, and the loss in bf16
+    assert carried_bytes(fused(found, H200).trace) == 2 * half + 2 * moment + 2
+
+
+def test_a_clamp_in_place_becomes_one_out_of_place() -> None:
+    found = step(Normed(), torch.zeros(4, 8, 16, 16))
+    plain = functional(found)
+    names = [op.name for op in plain.ops]
+    assert "aten.hardtanh.default" in names and "aten.hardtanh_.default" not in names
+    at = names.index("aten.hardtanh.default")
+    read, made = plain.ops[at].storages
+    assert (
+        read != made and plain.ops[at + 1].storages[0] == made
+    )  # the convolution reads the new one
+    assert plain.storages[made].born == at
+    assert len(plain.ops) == len(found.ops)
+
+
+def test_a_trace_without_loops_in_place_is_functional() -> None:
+    found = step(Classifier(False), torch.zeros(16, 32), torch.zeros(16, dtype=torch.int64))
+    assert functional(found) is found
+
+
+def test_a_pool_keeps_a_byte_for_each_place_and_its_backward_adds_atomically() -> None:
+    found = step(Pooled(2), torch.zeros(4, 8, 16, 16))
+    whole, quarter = ELEMENTS * 4, ELEMENTS  # a quarter of the elements, 4 bytes each
+    (pool,) = launches(found, "forward", "max_pool2d_with_indices")
+    # what the ReLU makes is computed in the windows: it reads but the convolution's result
+    assert sizes(pool) == ([whole], [quarter, quarter // 4])
+    zeros, added = launches(found, "backward", "max_pool2d_with_indices_backward")
+    assert sizes(zeros) == ([], [whole])
+    # a gradient, a place, what is there already; into as many
+    assert sizes(added) == ([quarter, quarter // 4, quarter], [quarter])
+
+
+def test_of_a_window_above_25_the_places_stay_numbers() -> None:
+    (pool,) = launches(step(Pooled(8), torch.zeros(4, 8, 16, 16)), "forward", "max_pool2d")
+    assert sizes(pool)[1] == [128 * 4, 128 * 8]  # 4 · 8 · 2 · 2 = 128
+
+
+def test_the_gradient_of_returned_logits_is_zeros_that_are_added() -> None:
+    args = torch.zeros(16, 32).bfloat16(), torch.zeros(16, dtype=torch.int64)
+    logits = 16 * 64 * 2
+    found = step(Classifier(True).bfloat16(), *args)
+    (zeros,) = launches(found, "backward", "aten.zeros.default")
+    assert sizes(zeros) == ([], [logits])
+    (gradient,) = launches(found, "backward", "_log_softmax_backward_data")
+    assert "add" in gradient.signature.args["ops"].split(", ")
+    assert sizes(gradient)[0].count(logits) == 2  # the logits, and zeros
+    alone = step(Classifier(False).bfloat16(), *args)
+    assert not launches(alone, "backward", "aten.zeros.default")
+    (gradient,) = launches(alone, "backward", "_log_softmax_backward_data")
+    assert sizes(gradient)[0].count(logits) == 1
+
+
+class Halves(nn.Module):
+    """Two batch norms of one gradient, in half precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = (nn.Conv2d(8, 8, 1, bias=False) for _ in range(2))
+        self.norm, self.beside = nn.BatchNorm2d(8), nn.BatchNorm2d(8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.norm(self.one(x)) + self.beside(self.other(x)))
+
+
+def test_a_gradient_that_two_norms_read_is_widened_once() -> None:
+    found = step(Halves().bfloat16(), torch.zeros(4, 8, 16, 16, dtype=torch.bfloat16))
+    casts = [op for op in taken_apart(found).trace.ops
+             if op.phase == "backward" and op.name == "aten._to_copy.default"
+             and op.outputs[0].dtype == "float32"]  # fmt: skip
+    assert len(casts) == 1

@@ -1,0 +1,94 @@
+"""What a generated kernel computes where it reads it, slot by slot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from simulator.fusion import fused
+from simulator.fusion.lowering.arithmetic import in_registers
+from simulator.fusion.lowering.recompute import instructions
+from simulator.fusion.node import Anew, Node
+from simulator.hardware.gpu import gpu
+from simulator.records import Signature
+from simulator.tracing import trace_call
+
+CARD = gpu("h200")
+
+
+def _signature(function: Callable[..., Tensor], *operands: Tensor) -> Signature:
+    """Of the only generated kernel of a compiled function."""
+    trace = trace_call(lambda: lambda: function(*operands))
+    (op,) = fused(trace, CARD).trace.ops
+    return op.signature
+
+
+def test_a_bias_computed_in_place_is_computed_for_every_batch() -> None:
+    def biased(scores: Tensor, distance: Tensor) -> Tensor:
+        return scores + torch.exp(distance)
+
+    with torch.device("meta"):
+        op = _signature(biased, torch.empty(10, 8, 8), torch.empty(8, 8))
+    # an exponential of 9 and a sum of 1, two loads and a store, for 10·8·8 elements
+    assert op.args["instructions"] == (9 + 1 + 3) * 640
+
+
+def test_a_part_is_computed_for_itself_alone() -> None:
+    def first(x: Tensor) -> Tensor:
+        return torch.exp(x)[:2] + 1
+
+    with torch.device("meta"):
+        op = _signature(first, torch.empty(8, 64))
+    # 9 of the exponential, 1 of the sum, a load and a store, for two rows of 64
+    assert op.args["instructions"] == (9 + 1 + 2) * 128
+
+
+def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
+    value = {7: Anew(3 * 4096, (4, 1024))}
+    for looped, times in ((False, 1), (True, 2)):
+        sums = Node("reduction", 4, 1024, instructions=100, anew=value, looped=looped)
+        after = Node("pointwise", 4096, instructions=50, anew=value)
+        # each its own, and 3 slots an element
+        assert instructions([sums, after]) == 100 + 50 + times * 3 * 4096
+
+
+def test_what_is_alike_along_a_row_is_computed_once_a_row() -> None:
+    sums = Node("reduction", 64, 256)
+    for shape, slots in (((64, 1), 8 * 64), ((256,), 8 * 256), ((1,), 8 * 64), ((16, 256), 131072)):
+        value = {0: Anew(8 * torch.Size(shape).numel(), shape)}
+        after = Node("pointwise", 64 * 256, anew=value)
+        assert instructions([sums, after]) == slots
+    # outside a reduction's kernel each element computes it: 8 · 64 · 256
+    assert instructions([Node("pointwise", 64 * 256, anew={0: Anew(8 * 64, (64, 1))})]) == 131072
+
+
+def test_long_rows_are_walked_along_where_they_are_read_apart() -> None:
+    units = 132
+    assert in_registers(64 * units, True, units) == 64
+    assert in_registers(64 * units - 1, True, units) == 1024
+    assert in_registers(64 * units, False, units) == 1024
+
+
+def test_rows_looked_up_are_walked_along() -> None:
+    def looked_up(index: Tensor, table: Tensor, w: Tensor) -> Tensor:
+        return F.layer_norm(F.embedding(index, table), (256,), w)
+
+    for rows, looped in ((8448, True), (8000, False)):
+        with torch.device("meta"):
+            index = torch.empty(rows, dtype=torch.int64)
+            op = _signature(looked_up, index, torch.empty(999, 256), torch.empty(256))
+        assert op.args["looped"] == looped
+
+
+def test_a_division_by_a_constant_is_a_product() -> None:
+    def third(x: Tensor) -> Tensor:
+        return x / 3.0
+
+    with torch.device("meta"):
+        x = torch.empty(64, 64)
+        constant, tensor = _signature(third, x), _signature(torch.div, x, torch.empty(64, 64))
+    assert constant.args["instructions"] == (1 + 2) * 4096
+    assert tensor.args["instructions"] == (8 + 3) * 4096

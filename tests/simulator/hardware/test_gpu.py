@@ -1,0 +1,304 @@
+"""GPUs as data: the figures agree with each other, and each is found by its names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.hardware.gpu import PACKAGED, Engine, gpu, gpus
+from tests.simulator.own_gpu import MINE, written
+
+IDS = """
+    a10 a100_pcie_40 a100_pcie_80 a100_sxm_40 a100_sxm_80 a10g a30 a40 b200_sxm gaudi3 gb200 gh200
+    h100_nvl h100_pcie h100_sxm h200_sxm l4 l40 l40s mi250x mi300x mi325x mi355x p100_pcie_16 p4 p40
+    rtx2080ti rtx3080 rtx3090 rtx4070 rtx4080 rtx4090 rtx5080 rtx5090 rtx6000_ada rtx_a6000 t4
+    tpu_v4 tpu_v5e tpu_v5p tpu_v6e v100_pcie_16 v100_pcie_32 v100_sxm2_16 v100_sxm2_32
+""".split()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, empty: a developer's own GPUs must not change what is tested."""
+    folder = tmp_path / "gpus"
+    folder.mkdir()
+    monkeypatch.setenv("RIDGEPOINT_GPUS", str(folder))
+    return folder
+
+
+# The figures
+
+
+def test_the_packaged_gpus() -> None:
+    assert sorted(g.id for g in gpus()) == sorted(IDS)
+    assert len(IDS) == 45
+
+
+# 45, less the four TPUs, of which no units are published
+WITH_FORMULA = [name for name in IDS if not name.startswith("tpu")]
+PASCAL = ["p100_pcie_16", "p4", "p40"]  # without tensor cores
+
+
+def test_how_many_gpus_have_a_formula() -> None:
+    assert len(WITH_FORMULA) == 41  # 45 - 4
+    tensor = [name for name in IDS if gpu(name).tensor_flops_per_clock_per_unit]
+    assert tensor == [name for name in WITH_FORMULA if name not in PASCAL]
+    assert all(gpu(name).vector_flops_per_clock_per_unit for name in PASCAL)
+
+
+@pytest.mark.parametrize("name", WITH_FORMULA)
+def test_peak_is_units_times_flop_per_clock_times_clock(name: str) -> None:
+    # H100 SXM, bf16 on tensor cores: 132 * 4096 * 1830e6 = 989.4e12
+    #           fp32 on vector units:  132 *  256 * 1980e6 =  66.9e12
+    #           fp64 on tensor cores:  132 *  256 * 1980e6 =  66.9e12, at the vector clock
+    g = gpu(name)
+    assert g.units and g.boost_hz and g.tensor_hz
+    engines: list[tuple[Engine, Any, float]] = [
+        ("tensor", g.tensor_flops_per_clock_per_unit, g.tensor_hz),
+        ("vector", g.vector_flops_per_clock_per_unit, g.boost_hz),
+    ]
+    if name != "gaudi3":  # its fp16 and tf32 are for another clock, its vector clock is unknown
+        assert g.tensor_flops_per_s.keys() == g.tensor_flops_per_clock_per_unit.keys()
+        assert g.vector_flops_per_s.keys() == g.vector_flops_per_clock_per_unit.keys()
+    for engine, flops_per_clock, hz in engines:
+        for dtype, flops in flops_per_clock.items():
+            clock = g.boost_hz if dtype == "fp64" else hz
+            assert g.peak(engine, dtype) == pytest.approx(g.units * flops * clock, rel=0.02), dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "dtype", "flops_per_s"),
+    [
+        ("v100", "tensor", "fp16", 125.3e12),  # 80 * 1024 * 1530e6
+        ("t4", "vector", "fp32", 8.14e12),  # 40 * 128 * 1590e6
+        ("a100", "tensor", "bf16", 311.9e12),  # 108 * 2048 * 1410e6
+        ("rtx4090", "tensor", "fp16", 165.2e12),  # 128 * 512 * 2520e6
+        ("b200", "tensor", "bf16", 2250.2e12),  # 148 * 8192 * 1856e6
+        ("mi300x", "vector", "fp32", 163.4e12),  # 304 * 256 * 2100e6
+    ],
+)
+def test_sums_by_hand(name: str, engine: Engine, dtype: str, flops_per_s: float) -> None:
+    assert gpu(name).peak(engine, dtype) == pytest.approx(flops_per_s, rel=0.02)
+
+
+def test_no_peak_counts_sparsity() -> None:
+    assert gpu("h100").peak("tensor", "bf16") == 989.4e12  # 1978.9e12 with sparsity
+    assert gpu("l4").peak("tensor", "bf16") == 121e12  # 242e12 with sparsity
+    assert gpu("l4").bandwidth_bytes_per_s == 300e9  # 3350e9 would be the H100's
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_every_figure_has_a_source_or_is_marked(name: str) -> None:
+    # Read from the file itself: the record calls every figure unsourced that has no source.
+    table = tomllib.loads((PACKAGED / f"{name}.toml").read_text(encoding="utf-8"))
+    sources: dict[str, list[str]] = table.pop("sources")
+    stated = [*table.get("unsourced", []), *(key for keys in sources.values() for key in keys)]
+    expected: list[str] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and key not in stated:  # else the table is named as a whole
+            expected += [f"{key}.{dtype}" for dtype in table[key]]
+        elif isinstance(value, int | float | dict):
+            expected.append(key)
+    assert sorted(stated) == sorted(expected)
+    assert set(gpu(name).sources).isdisjoint(gpu(name).unsourced)
+
+
+def test_units_become_si() -> None:
+    g = gpu("a100_sxm_80")
+    assert g.memory_bytes == 80 * 1024**3  # the vendor writes GB
+    assert g.l2_bytes == 40 * 1024**2
+    assert g.bandwidth_bytes_per_s == 2039e9
+    assert g.l2_bandwidth_bytes_per_s == 5400e9
+    assert g.interconnect_bytes_per_s == 600e9
+    assert (g.boost_hz, g.tensor_hz) == (1410e6, 1410e6)
+    assert (g.units, g.tdp_w, g.compute_capability) == (108, 400, (8, 0))
+    assert (g.llc_bytes, g.price_usd) == (None, None)
+    assert gpu("mi300x").llc_bytes == 256 * 1024**2
+
+
+def test_what_a_gpu_lacks() -> None:
+    assert gpu("v100").peak("tensor", "bf16") is None
+    assert gpu("v100").ridge("tensor", "bf16") is None
+    assert gpu("a100").peak("tensor", "fp8") is None
+    with pytest.raises(InputError) as caught:
+        gpu("a100").peak("tensor", "float16")
+    assert str(caught.value) == (
+        "no engine 'tensor' at dtype 'float16': expected 'tensor' or 'vector' and one of "
+        "fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4; correct the call"
+    )
+
+
+def test_ridge_point(tmp_path: Path) -> None:
+    mine = gpu(written(tmp_path / "mine.toml", MINE))
+    assert mine.ridge("tensor", "bf16") == pytest.approx(208)  # 312e12 / 1.5e12
+    assert gpu("a100_sxm_40").ridge("tensor", "bf16") == pytest.approx(200.6, abs=0.05)
+    # 312e12 / 1.555e12 = 200.6
+
+
+# Finding one
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("h200_sxm", "h200_sxm"),
+        ("H200-SXM", "h200_sxm"),
+        ("h200", "h200_sxm"),
+        ("NVIDIA H200", "h200_sxm"),
+        ("NVIDIA H100 80GB HBM3", "h100_sxm"),
+        ("a100", "a100_sxm_80"),
+        ("NVIDIA A100-SXM4-80GB", "a100_sxm_80"),
+        ("NVIDIA A100-SXM4-40GB", "a100_sxm_40"),
+        ("NVIDIA A100 80GB PCIe", "a100_pcie_80"),
+        ("nvidia geforce rtx 4090", "rtx4090"),
+        ("4090", "rtx4090"),
+        ("v100", "v100_sxm2_16"),
+        ("Tesla V100-SXM2-16GB", "v100_sxm2_16"),
+        ("Tesla T4", "t4"),
+        ("NVIDIA A10G", "a10g"),
+        ("NVIDIA GH200 480GB", "gh200"),
+        ("Tesla P100-PCIE-16GB", "p100_pcie_16"),
+        ("NVIDIA GeForce RTX 2080 Ti", "rtx2080ti"),
+        ("H100 SXM5 80GB", "h100_sxm"),
+    ],
+)
+def test_names(name: str, found: str) -> None:
+    assert gpu(name).id == found
+
+
+def test_aliases_are_unique() -> None:
+    names = [name.lower().replace("_", "-") for g in gpus() for name in (g.id, *g.aliases)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "h20",
+            "unknown GPU 'h20': did you mean 'h200' or 'gh200'? `ridgepoint gpus` lists all 45",
+        ),
+        ("zz", "unknown GPU 'zz': `ridgepoint gpus` lists all 45"),
+        ("", "unknown GPU '': `ridgepoint gpus` lists all 45"),
+        (
+            "NVIDIA A16",
+            "unknown GPU 'NVIDIA A16': did you mean 'NVIDIA A10' or 'NVIDIA A10G'? "
+            "`ridgepoint gpus` lists all 45",
+        ),
+    ],
+)
+def test_unknown_name(name: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        gpu(name)
+    assert str(caught.value) == message
+
+
+def test_a_name_inside_another_is_no_match() -> None:
+    for name in ("NVIDIA", "H100 SXM ", "a100 sxm 40", "x" * 100_000):
+        with pytest.raises(InputError, match="unknown GPU"):
+            gpu(name)
+
+
+# A user's own
+
+
+def test_own_file_by_path(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.toml", MINE)
+    assert gpu(path) == gpu(str(path))
+    assert gpu(path).id == "mine"
+    assert gpu(path).unsourced == ("memory_gib", "bandwidth_gbytes_per_s", "tensor_tflops.bf16")
+
+
+def test_an_edited_file_is_read_again(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.toml", MINE)
+    assert gpu(path).bandwidth_bytes_per_s == 1500e9
+    written(path, MINE.replace("1500", "20000"))
+    assert gpu(path).bandwidth_bytes_per_s == 20000e9
+
+
+def test_own_file_in_the_folder(folder: Path) -> None:
+    written(folder / "my_gpu.toml", 'aliases = ["the new one"]' + MINE)
+    assert gpu("MY-GPU") == gpu("the new one") == gpu("mine") == gpus()[-1]
+    assert len(gpus()) == 46
+
+
+def test_own_file_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RIDGEPOINT_GPUS")
+
+    def config(*_: object) -> str:
+        return str(tmp_path)
+
+    monkeypatch.setattr("platformdirs.user_config_dir", config)
+    written(tmp_path / "gpus" / "my_gpu.toml", MINE)
+    assert gpu("my_gpu").name == "Mine"
+
+
+def test_sources_of_an_own_file(tmp_path: Path) -> None:
+    text = MINE + 'fp16 = 312\n[sources]\n"the data sheet" = ["memory_gib", "tensor_tflops"]\n'
+    mine = gpu(written(tmp_path / "mine.toml", text))
+    assert mine.sources == {
+        "memory_gib": "the data sheet",
+        "tensor_tflops.fp16": "the data sheet",
+        "tensor_tflops.bf16": "the data sheet",
+    }
+    assert mine.unsourced == ("bandwidth_gbytes_per_s",)
+
+
+def test_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RIDGEPOINT_GPUS", str(tmp_path / "none"))
+    with pytest.raises(InputError) as caught:
+        gpus()
+    assert str(caught.value) == (
+        f"RIDGEPOINT_GPUS is {str(tmp_path / 'none')!r}: expected a folder of TOML files; "
+        "create it or unset it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name", "owner"),
+    [
+        ("t4.toml", MINE, "t4", "t4"),
+        ("H200.toml", MINE, "H200", "h200_sxm"),
+        ("x.toml", 'aliases = ["A100"]' + MINE, "A100", "a100_sxm_80"),
+    ],
+)
+def test_a_name_taken_twice(folder: Path, file: str, text: str, name: str, owner: str) -> None:
+    path = written(folder / file, text)
+    with pytest.raises(InputError) as caught:
+        gpus()
+    assert str(caught.value) == (
+        f"{path}: the name {name!r} is taken by {PACKAGED / owner}.toml: expected ids "
+        "(file names), names and aliases to be unique; rename one"
+    )
+
+
+# Speed
+
+
+def test_reading_all_takes_less_than_50_ms() -> None:
+    from simulator.hardware import gpu as hardware
+
+    took_s: list[float] = []
+    for _ in range(5):
+        hardware._parsed.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        start = time.process_time()
+        gpus()
+        took_s.append(time.process_time() - start)
+    assert min(took_s) < 0.050
+
+
+def test_an_id_reads_one_file_and_no_torch() -> None:
+    code = (
+        "import sys; from simulator import hardware; hardware.gpu('h200-sxm'); "
+        "print(hardware._parsed.cache_info().currsize, 'torch' in sys.modules)"
+    )
+    root = Path(__file__).parents[3]
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
+    assert done.stdout == "1 False\n"

@@ -1,0 +1,49 @@
+"""Which measured steps a scenario is held against."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.hardware.gpu import gpu
+from simulator.measured.steps import alike, steps
+from simulator.scenario.scenario import Scenario
+from simulator.whatif import apply
+
+GPT = Scenario("gpt2", batch=3, seq=7, dtype="bf16")
+
+
+def test_what_differs_in_batch_and_sequence_alone_is_like_it() -> None:
+    found = {(step.batch, step.seq): step.period_s for step in alike(GPT)}
+    assert found[1, 256] == 2.2842e-3 and found[32, 256] == 10.225e-3
+    assert (8, 256) in found and (16, 128) in found
+    eager = [step for step in steps("h200_sxm") if step.network == "gpt2" and step.dtype == "bf16"
+             and not step.training and step.mode == "eager"]  # fmt: skip
+    assert len(found) == len({(step.batch, step.seq) for step in eager})
+
+
+def test_a_training_step_is_like_those_of_its_optimizer() -> None:
+    train = replace(GPT, training=True)
+    assert {step.optimizer for step in alike(train)} == {"adamw"}
+    assert not alike(replace(train, optimizer="sgd"))
+    assert all(step.training for step in alike(train))
+
+
+@pytest.mark.parametrize("other", [
+    replace(GPT, gpu="h100"), replace(GPT, sizes={"layers": 2}), replace(GPT, host_speed=2.0),
+    apply(GPT, "bandwidth"), apply(GPT, "remove", {"op": "gelu"}), apply(GPT, "rate"),
+    apply(GPT, "precision", {"dtype": "fp32", "modules": "layers.#"}),
+])  # fmt: skip
+def test_what_was_changed_is_like_none(other: Scenario) -> None:
+    assert alike(GPT) and not alike(other)
+
+
+def test_modes_are_told_apart() -> None:
+    graphs = alike(apply(GPT, "cuda_graph"))
+    assert graphs and {step.mode for step in graphs} == {"cuda_graph"}
+    assert {step.mode for step in alike(replace(GPT, mode="compiled"))} == {"compiled"}
+
+
+def test_of_other_gpus_nothing_was_timed() -> None:
+    assert steps("l40s") == () and steps(gpu("h200").id)

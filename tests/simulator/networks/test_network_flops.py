@@ -1,0 +1,117 @@
+"""FLOPs of whole networks against `torch.utils.flop_counter`, forward and backward, exactly.
+
+The oracle runs over the same tensors without memory, with the same GPU semantics. It knows the
+matrix products, convolutions and attentions; what other kernels do is not compared.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
+
+from simulator.costs import works
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.records import Trace
+from simulator.tracing import trace
+from simulator.tracing.recorder import Recorder
+from simulator.tracing.step import _default_loss, on_card  # pyright: ignore
+from tests.simulator.conftest import SMALL, small
+
+CARD = find_gpu("h200")
+KNOWN = {str(packet) for packet in flop_registry}
+PRODUCTS = ("gemm", "conv", "attention")
+RECURRENT = ("lstm", "gru")  # torch does not know cuDNN's op
+
+
+def ours(traced: Trace) -> int:
+    """FLOPs of the products in the ops that torch knows."""
+    return sum(
+        work.flops
+        for op in traced.ops
+        if op.name.rpartition(".")[0] in KNOWN
+        for work in works(op.signature) or ()
+        if work.family in PRODUCTS
+    )
+
+
+def torchs(module: nn.Module, inputs: tuple[object, ...], training: bool) -> int:
+    counter = FlopCounterMode(display=False)
+    with on_card(CARD, Recorder({}), module), torch.set_grad_enabled(training), counter:
+        output = module(*inputs)
+        if training:
+            _default_loss(output).backward()
+    return counter.get_total_flops()
+
+
+def grouped_excess(traced: Trace) -> int:
+    """What torch counts too much: it takes a grouped convolution's weight gradient for that of an
+    ungrouped one, `groups` times the work."""
+    excess = 0
+    for op in traced.ops:
+        if op.name == "aten.convolution_backward.default":
+            call = op.signature
+            groups, kernel = call.arg("groups"), call["weight"].shape[1:]
+            excess += (groups - 1) * 2 * call["grad_output"].numel * prod(kernel)
+    return excess
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_forward_flops_are_torchs(name: str) -> None:
+    module, inputs = small(name)
+    module.eval()
+    found = ours(trace(module, inputs))
+    assert found == torchs(module, inputs, training=False) > 0
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_training_flops_are_torchs(name: str) -> None:
+    module, inputs = small(name, training=True)
+    module.train()
+    traced = trace(module, inputs, phase="training", optimizer=None)
+    assert ours(traced) == torchs(module, inputs, training=True) - grouped_excess(traced) > 0
+
+
+@pytest.mark.parametrize("gpu", ["a100", "v100", "mi300x"])
+def test_another_cards_attention_has_the_same_flops(gpu: str) -> None:
+    """cuDNN's, flash, efficient and plain products; the backward pass computes the scores again,
+    once in flash and efficient alike, which plain products keep."""
+    found = [ours(trace(*small("gpt2"), gpu=card)) for card in ("h200", gpu)]
+    assert found[0] == found[1]
+
+
+def test_an_mlps_flops_by_hand() -> None:
+    module, inputs = small("mlp-tiny", training=True)
+    forward = ours(trace(*small("mlp-tiny")))
+    # 2·4·(2·128·128 + 128·10) = 272,384
+    assert forward == 2 * 4 * (2 * 128 * 128 + 128 * 10) == 272384
+    # twice as much backward, without the first layer's input: 3·272,384 − 2·4·128·128 = 686,080
+    assert ours(trace(module, inputs, phase="training", optimizer=None)) == 686080
+
+
+@pytest.mark.parametrize(
+    ("name", "excess"),
+    [
+        # 7x7 depthwise on [4, 16, 16, 16], and twice on [4, 32, 8, 8]:
+        # 15·2·4·16·256·49 + 2·31·2·4·32·64·49 = 24,084,480 + 49,774,592
+        ("convnext-t", 73_859_072),
+        ("resnet18", 0),
+    ],
+)
+def test_what_torch_counts_too_much(name: str, excess: int) -> None:
+    module, inputs = small(name, training=True)
+    traced = trace(module, inputs, phase="training", optimizer=None)
+    assert torchs(module.train(), inputs, training=True) - ours(traced) == excess
+
+
+@pytest.mark.parametrize(("name", "gates"), [("lstm", 4), ("gru", 3)])
+def test_a_recurrent_networks_flops_by_hand(name: str, gates: int) -> None:
+    op = next(o for o in trace(*small(name)).ops if o.name == "aten._cudnn_rnn.default")
+    flops = sum(work.flops for work in works(op.signature) or () if work.family == "gemm")
+    flops = flops or sum(work.flops for work in works(op.signature) or ())
+    # a layer: 2·(4·16 rows)·(gates·32)·(32 + 32); two layers, and pointwise work beside them
+    products = 2 * 2 * 64 * gates * 32 * 64
+    assert products <= flops <= 1.1 * products

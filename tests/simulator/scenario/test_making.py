@@ -1,0 +1,57 @@
+"""Traces and families made for another process: what is left on disk answers there."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulator.scenario import trace_source
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_families import Line, expecting
+from tests.simulator.whatif.conftest import asked
+
+BERT = setting(asked("bert-base", dtype="fp16", batch=2, seq=16, sizes={"layers": 1, "vocab": 64}))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv(trace_source.FOLDER_VARIABLE, raising=False)
+    trace_source.forget()
+    trace_source.keep_on_disk(tmp_path)
+    yield
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
+
+
+def test_each_trace_is_told_of_as_it_is_made():
+    told: list[int] = []
+    trace_source.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
+    assert len(told) == 1
+    trace_source.make(BERT.ask, BERT.gpu, progress=lambda: told.append(1))
+    assert len(told) == 1  # it is there
+    trace_source.make(BERT.ask, BERT.gpu, ("batch", 16), lambda: told.append(1))
+    assert len(told) >= 5
+    count = len(told)
+    trace_source.plain(replace(BERT.ask, batch=3, seq=24), BERT.gpu)
+    assert len(told) == count  # not asked by `make`
+
+
+@pytest.mark.parametrize(("line", "points"), [
+    (("batch", 16), [(37, 16), (64, 16)]),
+    (("seq", 2), [(2, 24), (2, 40)]),
+])  # fmt: skip
+def test_a_family_along_one_size_answers_where_nothing_is_traced(
+    line: Line, points: list[tuple[int, int]], tmp_path: Path
+):
+    asks = [replace(BERT.ask, batch=batch, seq=seq) for batch, seq in points]
+    fresh = [trace_source._run(ask, BERT.gpu) for ask in asks]
+    trace_source.make(replace(BERT.ask, batch=points[0][0], seq=points[0][1]), BERT.gpu, line)
+    trace_source.forget()
+    trace_source.keep_on_disk(tmp_path)
+    trace_source.trace_elsewhere()
+    with expecting(*((20, 1) if line[0] == "batch" else (1, 20))):
+        found = [trace_source.plain(ask, BERT.gpu) for ask in asks]
+    for ours, theirs in zip(found, fresh, strict=True):
+        assert [op.signature for op in ours.ops] == [op.signature for op in theirs.ops]
+        assert (ours.storages == theirs.storages) is True

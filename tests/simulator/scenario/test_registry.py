@@ -1,0 +1,105 @@
+"""Controls and help come from signatures and docstrings; commands are parsed and spelled."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pytest
+
+from simulator.analysis.trials import TRIALS, UNTRIED
+from simulator.errors import InputError
+from simulator.scenario.module_pattern import block
+from simulator.scenario.parameters import Range
+from simulator.scenario.scenario import Applied
+from simulator.scenario.setting import Setting
+from simulator.whatif import GROUPS, apply, hardware, parse, spelled, whatif, whatifs
+from tests.simulator.whatif.conftest import asked
+
+
+def test_every_whatif_has_help_and_controls():
+    found = whatifs()
+    assert {w.group for w in found} == set(GROUPS)
+    assert [w.group for w in found] == sorted((w.group for w in found), key=GROUPS.index)
+    for w in found:
+        assert w.help.endswith((".", ")")) and "\n" not in w.help
+        for p in w.parameters:
+            assert p.kind != "choice" or p.choices
+            if p.default is not None and p.kind in ("number", "count"):
+                assert p.low is not None and p.high is not None
+                assert p.low <= p.default <= p.high  # pyright: ignore
+    bandwidth = next(w for w in found if w.name == "bandwidth")
+    (times,) = bandwidth.parameters
+    assert (times.kind, times.default, times.low, times.high, times.log, times.unit) == (
+        "number", 2.0, 0.1, 10, True, "×",
+    )  # fmt: skip
+    assert bandwidth.usage == "+bandwidth=2"
+
+
+def test_the_function_and_its_name_do_the_same():
+    base = asked("mlp-tiny")
+    assert hardware.bandwidth(base, times=3.0) == apply(base, "bandwidth", {"times": 3.0})
+    assert hardware.bandwidth(base) == apply(base, "bandwidth")
+
+
+def test_a_second_whatif_of_a_name_and_one_without_help_are_refused():
+    def bandwidth(setting: Setting, times: Annotated[float, Range(1, 2)] = 1.0) -> Setting:
+        """Again."""
+        return setting
+
+    def silent(setting: Setting) -> Setting:
+        return setting
+
+    with pytest.raises(ValueError, match="'bandwidth' is a what-if already"):
+        whatif("hardware")(bandwidth)
+    with pytest.raises(ValueError, match="'silent' has no docstring"):
+        whatif("hardware")(silent)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "arguments"),
+    [
+        ("+cuda_graph", "cuda_graph", {}),
+        ("cuda-graph", "cuda_graph", {}),
+        ("+bandwidth=1.5", "bandwidth", {"times": 1.5}),
+        ("+bandwidth=times=1.5", "bandwidth", {"times": 1.5}),
+        ("+precision=fp16,modules=layers.*", "precision", {"dtype": "fp16", "modules": "layers.*"}),
+        ("+size=depths,value=2:2:6:2", "size", {"parameter": "depths", "value": (2, 2, 6, 2)}),
+        ("+training=false", "training", {"on": False}),
+    ],
+)
+def test_commands_are_parsed(text: str, name: str, arguments: dict[str, object]):
+    assert parse(text) == (name, arguments)
+
+
+def test_what_is_spelled_is_parsed_again():
+    for trial in TRIALS:
+        name, arguments = parse(trial.text)
+        spelt = spelled(Applied(name, arguments))  # pyright: ignore
+        again = parse(spelt)
+        found = next(w for w in whatifs() if w.name == name)
+        assert found.checked(again[1]) == found.checked(arguments)
+    with pytest.raises(InputError, match="name the argument of 'x'"):
+        parse("+precision=fp16,x")
+
+
+def test_every_whatif_is_tried_or_left_out_with_a_reason():
+    tried = {parse(t.text)[0] for t in TRIALS}
+    assert tried | UNTRIED.keys() == {w.name for w in whatifs()}
+    assert not tried & UNTRIED.keys()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        ("layers.*", "layers.0.attention.query", "layers.0"),
+        ("layers.*", "layers", None),
+        ("layers.1", "layers.10", None),
+        ("**.query", "layers.0.attention.query", "layers.0.attention.query"),
+        ("**.#", "encoder.layers.3.mlp.0", "encoder.layers.3"),
+        ("**.#", "norm", None),
+        ("**", "", ""),
+        ("lay*", "layers.2", "layers"),
+    ],
+)
+def test_patterns_name_modules(pattern: str, path: str, found: str | None):
+    assert block(pattern, path) == found

@@ -1,0 +1,79 @@
+"""The steady state against eight steps run in full, and the shortcut's condition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.schedule.steady_state import SETTLED, STEPS, Steady, steady
+from simulator.schedule.timeline import Clock, Launches, schedule
+
+US = 1e-6
+TIMES = st.floats(0.0, 1e-3, allow_subnormal=False)
+ROWS = st.lists(st.tuples(TIMES, TIMES, st.booleans()), min_size=1, max_size=30)
+CLOCKS = st.builds(Clock, TIMES, TIMES, TIMES, st.integers(1, 100))
+
+
+def in_full(launches: Launches, clock: Clock) -> tuple[float, float, float]:
+    """Period, idle time and that after syncs, over the last four of eight steps."""
+    run = schedule(launches, clock, STEPS)
+    count = launches.host_s.size
+    ends = run.end_s[count - 1 :: count]
+    idle = run.idle_s.reshape(STEPS, count)[-SETTLED:].mean(axis=0)
+    after = np.roll(launches.sync_after, 1)
+    return (ends[-1] - ends[-1 - SETTLED]) / SETTLED, idle.sum(), idle[after].sum()
+
+
+def launches(rows: list[tuple[float, float, bool]], tail: float, synced: bool) -> Launches:
+    host, duration, syncs = (np.array(column) for column in zip(*rows, strict=True))
+    return Launches(host, duration, syncs & synced, tail)
+
+
+def same(found: Steady, expected: tuple[float, float, float]) -> None:
+    got = float(found.period_s), float(found.idle_s), float(found.after_sync_s)
+    assert got == pytest.approx(expected, rel=1e-9, abs=1e-13)
+
+
+@settings(max_examples=2000, deadline=None, derandomize=True)
+@given(rows=ROWS, clock=CLOCKS, tail=TIMES, synced=st.booleans())
+def test_it_is_eight_steps_run_in_full(
+    rows: list[tuple[float, float, bool]], clock: Clock, tail: float, synced: bool
+) -> None:
+    work = launches(rows, tail, synced)
+    same(steady(work, clock), in_full(work, clock))
+
+
+def test_many_machines_are_each_as_alone() -> None:
+    r = np.random.default_rng(3)
+    for syncs in (np.zeros(40, np.bool_), np.arange(40) % 17 == 5):
+        host = r.uniform(0, 10 * US, (30, 40))
+        duration = r.uniform(0, 10 * US, (30, 40)) * r.uniform(0, 3, (30, 1))
+        latency, gap, sync, tail = r.uniform(0, 4 * US, (4, 30))
+        latency[:5] *= 1000  # longer than a step: the queue of the first five may matter
+        for depth in (3, 64, 100, 1 << 30):
+            found = steady(Launches(host, duration, syncs, tail), Clock(latency, gap, sync, depth))
+            for i in range(30):
+                alone = Launches(host[i], duration[i], syncs, tail[i])
+                clock = Clock(latency[i], gap[i], sync[i], depth)
+                same(Steady(*(x[i] for x in vars(found).values())), in_full(alone, clock))
+
+
+def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None:
+    # first half slow on the host, second on the GPU: 10 + 10 kernels of 1 or 9 µs
+    host = np.repeat([9 * US, 1 * US], 10)
+    work = Launches(host, host[::-1].copy(), np.zeros(20, np.bool_), 0.0)
+    period = 100 * US  # 10·9 + 10·1, on the host as on the GPU
+    for depth in (40, 60, 1 << 30):
+        found = steady(work, Clock(5 * US, 0.0, 0.0, depth))
+        assert float(found.period_s) == pytest.approx(period)
+    short = steady(work, Clock(5 * US, 0.0, 0.0, 5))
+    # kernel 20 is launched when the 15th starts; the host then works 9·9 on the rest of its slow
+    # half, 5 to arrive, 1 for the last kernel of that half, 5·9 until the 15th of this step starts
+    assert float(short.period_s) == pytest.approx(132 * US)
+
+
+def test_the_host_alone() -> None:
+    nothing = Launches(np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), 7 * US)
+    assert float(steady(nothing, Clock(1.0, 1.0, 1.0, 4)).period_s) == 7 * US

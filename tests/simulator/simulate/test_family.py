@@ -1,0 +1,131 @@
+"""A family's figures at many points are those of a trace at each."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.analysis.sweep import figures as of_prediction
+from simulator.analysis.sweep import sweep
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host
+from simulator.scenario import trace_source
+from simulator.scenario.predict import predicted
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.simulate.family import COLUMNS, Drive, at_points
+from simulator.simulate.traces import Step, simulated
+from simulator.symbols import Symbolic
+from simulator.symbols.family import Family
+from simulator.timing.profile import learned
+from simulator.whatif import apply, parse
+from tests.simulator.whatif.conftest import asked
+
+SHARES = ("compute", "memory", "overhead")
+
+
+def family(scenario: Scenario, seq: int | None) -> Family:
+    """The family of most points of a scenario's network, traced anew."""
+    found = setting(scenario)
+    lines = trace_source._lines(found.ask, found.gpu)
+
+    def traced(batch: int, length: int) -> Any:
+        return lines._tracer(batch, length if seq else None, True)
+
+    fitted = Symbolic.fit(traced, batch=4, seq=seq, largest_batch=512, largest_seq=64)
+    return fitted.families[0][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "seq"),
+    [
+        ("bert-base", dict(dtype="fp16"), 16),
+        ("llama3-1b", dict(dtype="bf16", training=True), 16),
+        ("mlp-tiny", dict(training=True), None),
+        ("resnet18", {}, None),
+    ],
+)
+def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | None) -> None:
+    draw = random.Random(name)
+    known = family(asked(name, **more), seq)
+    points = [(draw.randint(2, 500), draw.randint(17, 64) if seq else 1) for _ in range(40)]
+    traces = [known.at(*p) for p in points]
+    own = host()
+    for card in ("h200", "v100", "mi300x"):
+        there, profile = gpu(card), learned(card)
+        drives = [Drive(own, "eager"), Drive(own.slower(0.05), "eager"), Drive(own, "cuda_graph")]
+        alone = [
+            simulated([Step(t, there, drive.host, profile, drive.mode) for t in traces])
+            for drive in drives
+        ]
+        # the second time all that is kept with the family is used
+        for again in range(2):
+            some = points[again:]
+            batches, seqs = ([p[axis] for p in some] for axis in (0, 1))
+            found = at_points(known, batches, seqs, there, profile, drives)
+            for (figures, refused), (every, why) in zip(found, alone, strict=True):
+                expected = every[again:]
+                assert not refused and not why
+                for column, name_ in enumerate(COLUMNS):
+                    np.testing.assert_allclose(
+                        figures[:, column], expected[:, column], rtol=1e-9,
+                        atol=1e-6 if name_ in SHARES else 0,
+                    )  # fmt: skip
+
+
+def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> None:
+    known = family(asked("mlp-tiny"), None)
+    drives = [Drive(host(), "graph"), Drive(host(), "eager")]
+    refused, found = at_points(known, [2, 3], [1, 1], gpu("h200"), learned("h200"), drives)
+    assert list(refused[1]) == [0, 1] and "unknown mode 'graph'" in refused[1][0]
+    assert np.isnan(refused[0][:, 0]).all() and (refused[0][:, -1] == -1).all()
+    assert not found[1] and (found[0][:, 0] > 0).all()
+
+
+def test_tf32_of_a_family_is_that_of_its_traces() -> None:
+    known = family(asked("bert-base"), 16)
+    edit = setting(apply(asked("bert-base", seq=16), "precision", {"dtype": "tf32"})).edits[0]
+    edited = edit.of_family(known)  # pyright: ignore
+    for point in ((3, 20), (100, 33)):
+        ours, expected = edited.at(*point), edit(known.at(*point))
+        assert ours == expected and "tf32.addmm.default" in ours.names()
+
+
+def test_a_sweep_says_which_points_were_traced() -> None:
+    base = asked("mlp-tiny", sizes=dict(width=48))
+    few = sweep(base, {"batch": [1, 2]})
+    assert list(few.retraced) == [0, 1] and "too few points" in few.retraced[0]
+    many = sweep(base, {"batch": [*range(2, 40)]})
+    assert not many.retraced
+    assert not sweep(base, {"bandwidth": [1.0, 2.0]}).retraced  # one trace for all
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "chosen"),
+    [
+        ("bert-base", dict(dtype="fp16"), "gelu+addmm"),
+        ("llama3-1b", dict(dtype="bf16"), "mul+silu"),
+        ("resnet18", dict(dtype="fp16"), "convolution+native_batch_norm+relu_"),
+    ],
+)
+def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
+    name: str, more: dict[str, Any], chosen: str
+) -> None:
+    draw = random.Random(name)
+    base = asked(name, **more)
+    for text in (f"+fuse={chosen}", "+fusion=pointwise", "+fusion=xla", "+fusion=compiled"):
+        batches = sorted(draw.sample(range(2, 200), 7))
+        found = sweep(apply(base, *parse(text)), {"batch": batches})
+        assert not found.retraced and not found.refused
+        row = draw.randrange(len(found))
+        there = setting(found.scenarios[row])
+        fresh = trace_source._run(there.ask, there.gpu)
+        for edit in there.edits:
+            fresh = edit(fresh)
+        assert trace_source.traced(there) == fresh
+        expected = of_prediction(predicted(fresh, there))
+        ours = [found.columns[column][row] for column in COLUMNS]
+        np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)

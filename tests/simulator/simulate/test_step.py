@@ -1,0 +1,356 @@
+"""Predictions as a whole: shares, scaling, modes, what is refused and what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from msgspec.structs import asdict, replace
+from torch import Tensor, nn
+
+from simulator import predict, predict_trace
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
+from simulator.networks.catalogue import build
+from simulator.prediction import REGIMES, Prediction
+from simulator.records import Trace
+from simulator.simulate.step import simulate
+from simulator.timing.profile import Profile, Tiles, Traffic, profile
+from simulator.timing.rates import l2_bytes_per_s
+from simulator.tracing import trace
+from tests.simulator.conftest import Calls, small
+
+SIZES: dict[str, dict[str, Any]] = {
+    # as in the catalogue, but as few layers as the picture needs
+    "mlp-tiny": dict(),
+    "mlp-wide": dict(),
+    "chain": dict(),
+    "bert-base": dict(layers=3, vocab=4000),
+    "llama3-1b": dict(layers=2, vocab=4000, width=1024),
+    "resnet18": dict(),
+    "lstm": dict(vocab=2000),
+    "mixtral-small": dict(layers=1, vocab=2000),
+}
+BATCH = {"mlp-tiny": 32, "mlp-wide": 1024, "chain": 1}
+NETWORKS = [*SIZES]
+EAGER = [name for name in NETWORKS if name != "mixtral-small"]
+"""Networks that do not wait for the GPU."""
+
+
+@lru_cache
+def traced(name: str, phase: str = "inference", dtype: str | None = None) -> Trace:
+    with torch.device("meta"):
+        module = build(name, **SIZES[name])
+        training = phase == "training"
+        inputs = module.example_inputs(BATCH.get(name, 4), 128, training)  # pyright: ignore
+    if dtype:
+        half = getattr(torch, dtype)
+        module = module.to(half)
+        inputs = tuple(x.to(half) if x.is_floating_point() else x for x in inputs)
+    return trace(module, inputs, phase=phase)
+
+
+@lru_cache
+def answer(name: str, gpu: str = "h200", mode: str = "eager", phase: str = "inference",
+           dtype: str | None = None) -> Prediction:  # fmt: skip
+    return predict_trace(traced(name, phase, dtype), gpu=gpu, mode=mode)
+
+
+# Which rate rules each figure of a profile: times are divided by it, rates are multiplied.
+TIMES = {"fixed_s": "overhead", "cold_s": "overhead", "step_s": "overhead",
+         "cold_step_s": "overhead", "wave_s": "compute", "split_s": "compute",
+         "run_clocks": "memory"}  # fmt: skip
+RATES = {"row": "memory", "stream": "memory", "feed": "compute"}
+SHARES = {
+    "l2", "issue", "dram", "shapes", "utilisation", "unaligned", "alone", "masked", "edge",
+    "narrow",
+}  # fmt: skip
+
+
+def _faster(curve: Traffic | Tiles, factor: dict[str, float]) -> Any:
+    figures = asdict(curve)
+    assert set(figures) <= TIMES.keys() | RATES.keys() | SHARES, "a figure that no rate rules"
+    for name in figures:
+        if name in TIMES:
+            figures[name] /= factor[TIMES[name]]
+        elif name in RATES:
+            figures[name] *= factor[RATES[name]]
+    return type(curve)(**figures)
+
+
+def scaled(
+    gpu: GPU, host: Host, curves: Profile, compute: float = 1.0, memory: float = 1.0,
+    overhead: float = 1.0,
+) -> tuple[GPU, Host, Profile]:  # fmt: skip
+    """The machine with its compute, memory and overhead rates times these factors.
+
+    The beginning and end of a tile and the joining of splits is time of the computing units; a
+    row's rate and the bytes in flight are rates of the memory.
+    """
+    card = replace(
+        gpu,
+        tensor_flops_per_s={k: v * compute for k, v in gpu.tensor_flops_per_s.items()},
+        vector_flops_per_s={k: v * compute for k, v in gpu.vector_flops_per_s.items()},
+        bandwidth_bytes_per_s=gpu.bandwidth_bytes_per_s * memory,
+        l2_bandwidth_bytes_per_s=l2_bytes_per_s(gpu, curves) * memory,
+    )
+    machine = replace(
+        host,
+        seconds={k: v / overhead for k, v in host.seconds.items()},
+        latency_s=host.latency_s / overhead,
+        sync_s=host.sync_s / overhead,
+    )
+    factor = {"compute": compute, "memory": memory, "overhead": overhead}
+    traffic = {name: _faster(t, factor) for name, t in curves.traffic.items()}
+    tiles = {name: _faster(t, factor) for name, t in curves.tiles.items()}
+    learned = replace(
+        curves, traffic=traffic, tiles=tiles, gap_s=curves.gap_s / overhead,
+        graph_gap_s=curves.graph_gap_s / overhead,
+        graph_launch_s=curves.graph_launch_s / overhead,
+    )  # fmt: skip
+    return card, machine, learned
+
+
+def period_s(name: str, mode: str, **factors: float) -> float:
+    machine = scaled(find_gpu("h200"), find_host(), profile(), **factors)
+    return simulate(traced(name), *machine, mode).period_s
+
+
+MODED = [(name, "eager") for name in NETWORKS] + [(name, "cuda_graph") for name in EAGER]
+
+
+# -- shares -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "mode"), MODED)
+def test_shares_sum_to_1_and_each_kernels_too(name: str, mode: str) -> None:
+    found = answer(name, mode=mode)
+    assert sum(found.shares.values()) == pytest.approx(1, abs=1e-12)
+    assert all(share >= 0 for share in found.shares.values())
+    assert found.regime == max(REGIMES, key=lambda r: found.shares[r])
+    for kernel in found.kernels:
+        assert sum(kernel.shares.values()) == pytest.approx(1, abs=1e-12)
+        assert all(-1e-12 <= share <= 1 for share in kernel.shares.values())
+
+
+@pytest.mark.parametrize(("name", "mode"), MODED)
+def test_a_share_is_what_a_faster_machine_buys(name: str, mode: str) -> None:
+    """−∂ ln T / ∂ ln rate, by central differences on the machine's own figures."""
+    shares, step = answer(name, mode=mode).shares, 1e-4
+    for rate in REGIMES:
+        faster = period_s(name, mode, **{rate: 1 + step})
+        slower = period_s(name, mode, **{rate: 1 - step})
+        bought = -(np.log(faster) - np.log(slower)) / (np.log1p(step) - np.log1p(-step))
+        assert bought == pytest.approx(shares[rate], abs=2e-3), rate
+
+
+@pytest.mark.parametrize(("name", "mode"), MODED)
+def test_twice_every_rate_is_half_the_time(name: str, mode: str) -> None:
+    plain = period_s(name, mode)
+    assert plain == pytest.approx(answer(name, mode=mode).period_s, rel=1e-12)
+    twice = period_s(name, mode, compute=2, memory=2, overhead=2)
+    assert twice == pytest.approx(plain / 2, rel=1e-9)
+
+
+# -- kernels and the total ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_kernels_add_up(name: str) -> None:
+    found = answer(name)
+    kernels = found.kernels
+    assert len(kernels) == found.kernel_count
+    assert sum(k.duration_s for k in kernels) == pytest.approx(found.gpu_busy_s, rel=1e-12)
+    for kernel in kernels:
+        assert kernel.duration_s == max(kernel.compute_s, kernel.memory_s) + kernel.fixed_s
+        assert kernel.start_s >= kernel.issue_s
+    assert sum(k.flops for k in kernels) == found.flops
+    # a step among many is no shorter than its kernels or its host's work, a step alone no shorter
+    assert found.period_s >= max(found.gpu_busy_s, found.host_s) * (1 - 1e-12)
+    assert found.latency_s >= found.period_s * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("gpu", ["h200", "a100", "t4"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_interval_holds_the_period(name: str, gpu: str) -> None:
+    found = answer(name, gpu)
+    low, high = found.interval_s
+    assert 0 < low < found.period_s < high
+    # what was measured on another GPU is less sure
+    measured = answer(name).interval_s
+    assert high / low >= measured[1] / measured[0] * (1 - 1e-12)
+
+
+def test_idle_time_and_busy_time_fill_the_period() -> None:
+    for name in ("mlp-tiny", "mixtral-small", "bert-base"):
+        found = answer(name)
+        gaps = found.kernel_count * profile().gap_s
+        filled = found.gpu_busy_s + found.idle.host_s + found.idle.sync_s + gaps
+        assert filled == pytest.approx(found.period_s, rel=1e-9)
+    assert answer("mixtral-small").idle.sync_s > 0
+    assert answer("mlp-tiny").idle.sync_s == 0
+
+
+def test_where_the_times_come_from() -> None:
+    assert answer("mlp-tiny").tiers == {"interpolated": 1.0}
+    assert answer("mlp-tiny", "a100").tiers == {"transferred": 1.0}
+
+
+# -- cards --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("slower", "faster"),
+    [("h100", "h200"), ("a100-40gb", "a100"), ("a100-pcie-40gb", "a100"), ("v100", "h100")],
+)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_faster_card_is_never_slower(name: str, slower: str, faster: str) -> None:
+    assert answer(name, faster).period_s <= answer(name, slower).period_s * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("gpu", ["t4", "v100"])
+def test_bfloat16_on_a_card_without_it_is_predicted_with_a_note(gpu: str) -> None:
+    found = answer("mlp-wide", gpu, dtype="bfloat16")
+    name = find_gpu(gpu).name
+    assert found.notes == (f"{name} has no bfloat16 tensor cores: PyTorch computes it in fp32",)
+    # four products of 2·1024·8192·8192 FLOPs at the vector units' peak and no faster
+    peak = find_gpu(gpu).vector_flops_per_s["fp32"]
+    assert found.period_s >= 4 * 2 * 1024 * 8192 * 8192 / peak
+    assert answer("mlp-wide", "a100", dtype="bfloat16").notes == ()
+
+
+# -- modes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["mlp-tiny", "bert-base", "resnet18", "lstm"])
+def test_a_graph_is_not_slower_where_launches_rule(name: str) -> None:
+    eager, graph = answer(name), answer(name, mode="cuda_graph")
+    assert graph.period_s <= eager.period_s
+    assert graph.gpu_busy_s == eager.gpu_busy_s
+    assert graph.idle.host_s <= eager.idle.host_s
+
+
+def test_a_graph_frees_a_tiny_network_from_its_host() -> None:
+    eager, graph = answer("mlp-tiny"), answer("mlp-tiny", mode="cuda_graph")
+    assert eager.regime == "overhead"
+    assert graph.period_s < eager.period_s / 2 and graph.host_s < eager.host_s / 10
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(InputError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_a_network_that_waits_for_the_gpu_cannot_be_a_graph() -> None:
+    assert refused(lambda: answer("mixtral-small", mode="cuda_graph")) == (
+        "mode 'cuda_graph' cannot capture aten.nonzero.default in layers.0.feed_forward: it waits "
+        "for the GPU; predict mode='eager'"
+    )
+    root = Calls(lambda _, x: x * x.sum().item())
+    assert refused(lambda: predict(root, (torch.ones(4),), mode="cuda_graph")) == (
+        "mode 'cuda_graph' cannot capture aten._local_scalar_dense.default: it waits for the GPU; "
+        "predict mode='eager'"
+    )
+
+
+def test_unknown_names() -> None:
+    assert refused(lambda: answer("mlp-tiny", mode="graph")) == (
+        "unknown mode 'graph': expected one of 'eager', 'cuda_graph', 'compiled', "
+        "'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'"
+    )
+    assert refused(lambda: answer("mlp-tiny", "h201")).startswith(
+        "unknown GPU 'h201': did you mean 'h200'"
+    )
+    step = traced("mlp-tiny")
+    assert refused(lambda: predict_trace(step, host="xeon-h20")) == (
+        "unknown host 'xeon-h20': did you mean 'xeon-h200'?"
+    )
+    assert refused(lambda: predict_trace(step, host="zzz")) == (
+        "unknown host 'zzz': expected one of xeon-h200, or a calibrated host's .json file"
+    )
+
+
+# -- what is not modelled -----------------------------------------------------------------------
+
+
+@torch.library.custom_op("ridgepoint_test::twice", mutates_args=())
+def twice(x: Tensor) -> Tensor:
+    return 2 * x
+
+
+@twice.register_fake
+def _(x: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+def test_ops_without_a_cost_are_named_with_their_number() -> None:
+    module = Calls(lambda _, x: twice(twice(x)) + 1)
+    found = predict(module, (torch.ones(1024),))
+    assert found.unmodelled == {"ridgepoint_test.twice.default": 2}
+    assert [kernel.name for kernel in found.kernels] == ["add.Tensor"]
+    assert answer("bert-base").unmodelled == {}
+
+
+def test_what_depends_on_data_is_noted() -> None:
+    (note,) = answer("mixtral-small").notes
+    # 4·128 = 512 tokens, and one note for the eight experts
+    assert note.startswith("aten.nonzero.default depends on data: taken as ")
+    assert note.endswith(" (and 7 more)")
+
+
+def test_a_network_that_launches_nothing() -> None:
+    for module in (nn.Identity(), Calls(lambda _, x: x.view(-1))):
+        found = predict(module, (torch.ones(4),))
+        assert found.kernels == [] and found.gpu_busy_s == 0 and found.flops == 0
+        assert found.shares == {"compute": 0.0, "memory": 0.0, "overhead": 1.0}
+        assert found.period_s == pytest.approx(found.host_s) and found.host_s > 0
+        graph = predict(module, (torch.ones(4),), mode="cuda_graph")
+        assert graph.period_s == pytest.approx(profile().graph_launch_s)
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+def test_weights_and_peak_by_hand() -> None:
+    found = answer("mlp-wide", dtype="bfloat16")
+    # 4·(8192·8192 + 8192) + 8192·10 + 10 = 268,550,154 weights of 2 bytes
+    assert found.weight_bytes == 537_100_308
+    # the head's 10 biases fill a block: 20 → 512; while a ReLU runs there are the network's
+    # input, the layer's, and the ReLU's own two tensors, 1024·8192·2 = 16,777,216 bytes each
+    assert found.peak_memory_bytes == 537_100_308 + 492 + 4 * 16_777_216 == 604_209_664
+    assert found.workspace_bytes == 32 * 2**20 and found.fits
+    # before Hopper cuBLAS takes 8 MiB and 128 KiB
+    assert answer("mlp-wide", "a100", dtype="bfloat16").workspace_bytes == 8_519_680
+
+
+def test_what_does_not_fit() -> None:
+    with torch.device("meta"):
+        module = build("llama3-8b", layers=8)
+        inputs = module.example_inputs(1, 128, True)  # pyright: ignore
+    step = trace(module, inputs, phase="training")
+    # 2·128256·4096 + 8·218,112,000 + 4096 = 2,795,573,248 weights: themselves, gradients, two
+    # moments and AdamW's temporary roots are 5·4 bytes each, 55.9 GB
+    assert step.parameters == 2_795_573_248
+    found = predict_trace(step, gpu="h200")
+    assert found.peak_memory_bytes == pytest.approx(20 * step.parameters, rel=0.01)
+    assert found.fits and predict_trace(step, gpu="a100").fits
+    assert not predict_trace(step, gpu="a100-40gb").fits
+    # 48 GiB
+    assert not predict_trace(step, gpu="l40s").fits
+
+
+def test_predict_is_trace_and_predict_trace() -> None:
+    module, inputs = small("bert-base", training=True)
+    options: dict[str, Any] = dict(phase="training", optimizer="sgd", autocast="bf16")
+    whole = predict(module, inputs, gpu="a100", **options)
+    parts = predict_trace(trace(module, inputs, gpu="a100", **options), gpu="a100")
+    assert whole.period_s == parts.period_s and whole.kernels == parts.kernels
+    assert whole.trace.gpu == "a100_sxm_80"

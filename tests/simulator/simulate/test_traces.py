@@ -1,0 +1,121 @@
+"""Many scenarios at once are what each is alone."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.analysis.sweep import Sweep, figures, sweep, sweep_of
+from simulator.hardware.gpu import GPU, gpu
+from simulator.lowering import launches, lower
+from simulator.records import Trace
+from simulator.scenario.scenario import Scenario, predict
+from simulator.simulate.traces import COLUMNS
+from simulator.whatif import apply
+from tests.simulator.whatif.conftest import asked
+
+
+def same(together: Sweep, alone: Sweep) -> None:
+    assert together.scenarios == alone.scenarios and together.points == alone.points
+    assert together.refused == alone.refused
+    for name in COLUMNS:
+        one, other = together.columns[name], alone.columns[name]
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-6 if name in SHARES else 0)
+
+
+SHARES = ("compute", "memory", "overhead")
+CARDS = ["h200", "a100", "v100", "mi300x"]
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        asked("bert-base", seq=16),
+        asked("mlp-tiny", training=True),
+        asked("bert-base", seq=16, whatifs=apply(asked(), "no_python").whatifs),
+    ],
+)
+def test_a_sweep_at_once_is_each_scenario_alone(base: Scenario) -> None:
+    axes: dict[str, list[Any]] = {
+        "gpu": CARDS, "precision": ["fp32", "tf32", "fp16"], "batch": [1, 2, 7, 64],
+        "mode": ["eager", "cuda_graph"],
+    }  # fmt: skip
+    together = sweep(base, axes)
+    same(together, sweep(base, axes, lambda s: predict(s)))
+    assert len(together) == 4 * 3 * 4 * 2
+    # TF32 where there is none: v100 and mi300x? Only cards without it refuse
+    refused = {together.points[row]["gpu"] for row in together.refused}
+    assert refused == {c for c in CARDS if not gpu(c).peak("tensor", "tf32")}
+
+
+def test_syncs_short_queues_and_kernels_sped_up() -> None:
+    waiting = Scenario("mixtral-small", batch=1, seq=64, dtype="bf16",
+                       sizes=dict(layers=1, width=64, heads=4, kv_heads=2, hidden=96, vocab=50),
+                       )  # fmt: skip
+    scenarios = [waiting, apply(waiting, "no_syncs"), apply(waiting, "cuda_graph")]
+    wide = asked("mlp-tiny", sizes=dict(width=2048), batch=4096)
+    scenarios += [apply(wide, "queue_depth", {"launches": n}) for n in (1, 2, 3, 8, 20, 1000)]
+    scenarios += [
+        apply(wide, "utilisation", {"family": "gemm", "times": 2.0}),
+        apply(wide, "rate", {"of": "memory", "times": 3.0}),
+        apply(wide, "launch_cost", {"times": 0.25}),
+    ]
+    together = sweep_of(scenarios)
+    same(together, sweep_of(scenarios, lambda s: predict(s)))
+    assert list(together.refused) == [2]
+    assert "cannot capture" in together.refused[2]
+
+
+def test_a_value_that_no_axis_has_is_refused_in_its_rows_alone() -> None:
+    found = sweep(asked("bert-base", seq=16), {"seq": [16, 1000], "batch": [1, 2]})
+    assert list(found.refused) == [2, 3] and "512 positions" in found.refused[2]
+    assert found.scenarios[2] == asked("bert-base", seq=16)
+    assert found.regime(0) is not None and found.regime(2) is None
+
+
+def test_what_is_done_is_counted() -> None:
+    told: list[int] = []
+    sweep(asked("mlp-tiny"), {"bandwidth": [1.0, 2.0], "batch": [1, 2]}, counted=told.append)
+    assert told[-1] == 4
+
+
+def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    partitioned: list[str] = []
+    module = import_module("simulator.fusion.scheduling.partition")
+    usual = module.partition
+
+    def watched(trace: Trace, card: GPU, *rest: Any) -> Any:
+        partitioned.append(card.id)
+        return usual(trace, card, *rest)
+
+    monkeypatch.setattr(module, "partition", watched)
+    told: list[int] = []
+    base = asked("bert-base", seq=16, mode="compiled")
+    axes: dict[str, list[Any]] = {"batch": [3, 8], "gpu": ["h200", "a100"], "host_speed": [1, 2]}
+    found = sweep(base, axes, counted=told.append)
+    assert sorted(partitioned) == sorted(gpu(card).id for card in ("h200", "a100") * 2)
+    # whoever waits can give up before each of 2·2·2 steps is partitioned
+    assert told[:8] == [0] * 8 and told[-1] == 8
+    same(found, sweep(base, axes, lambda s: predict(s)))
+
+
+def test_a_row_is_a_predictions_figures() -> None:
+    base = asked("mlp-tiny")
+    found = sweep_of([base])
+    row = [found.columns[name][0] for name in COLUMNS]
+    assert row == pytest.approx(figures(predict(base)), rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mlp-tiny", "bert-base"])
+@pytest.mark.parametrize("card", ["h200", "a100"])
+def test_what_is_kept_of_long_ops_is_what_they_launch(name: str, card: str) -> None:
+    more: dict[str, Any] = {"seq": 16} if name == "bert-base" else {}
+    trace = predict(asked(name, training=True, gpu=card, **more)).trace
+    found = lower(trace, gpu(card))
+    expected = [work for op in trace.ops for work in launches(op.signature, gpu(card)) or ()]
+    assert [found.works[k] for k in found.work_of] == expected

@@ -1,0 +1,105 @@
+"""Code that does not end is stopped, and the line that it was at is named."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.networks.loading import load
+from simulator.networks.watching import WATCH, Watch, watched
+from simulator.tracing.breaks import place_of
+
+CODE = """
+import os, time, torch
+
+class Endless(torch.nn.Linear):
+    def __init__(self):
+        super().__init__(4, 4)
+    def forward(self, x):
+        while True:
+            try:
+                x.size()
+            except Exception:
+                pass
+
+def endless():
+    return Endless(), (torch.empty(2, 4),)
+
+def sleeps():
+    time.sleep(60)
+
+def ends():
+    os._exit(0)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    path = tmp_path / "nets.py"
+    path.write_text(CODE, "utf-8")
+    return path
+
+
+def stopped(place: Path, name: str) -> tuple[str, list[str]]:
+    from simulator.tracing import trace
+
+    told: list[str] = []
+    token = WATCH.set(Watch(1.0, told.append))
+    try:
+        with pytest.raises(InputError) as caught, watched("it", place_of):
+            found = load(f"{place}:{name}")
+            trace(found.module, found.args)
+    finally:
+        WATCH.reset(token)
+    return str(caught.value), told
+
+
+@pytest.mark.parametrize(("name", "line"), [("endless", r"(9|10|11|12)"), ("sleeps", "18")])
+def test_what_takes_too_long_is_stopped_where_it_is(place: Path, name: str, line: str) -> None:
+    trace_imports()
+    text, told = stopped(place, name)
+    remedy = (
+        "expected it to end by then; correct the network, give smaller sizes, or allow more with "
+        "--time-limit"
+    )
+    assert text.startswith("it took more than 1 s; it was at nets.py:") and text.endswith(remedy)
+    assert told[0].startswith("it (1 s, at nets.py:")
+
+
+def trace_imports() -> None:
+    """What the first trace of a process imports takes a second by itself."""
+    import torch
+
+    from simulator.tracing import trace
+
+    trace(torch.nn.Linear(2, 2), (torch.empty(2, 2),))
+
+
+def test_what_ends_the_process_is_an_error_of_the_file(place: Path) -> None:
+    before = os._exit
+    with pytest.raises(InputError) as caught, watched("it", place_of):
+        load(f"{place}:ends")
+    assert str(caught.value) == (
+        "nets.py:ends raised SystemExit on line 21: it called os._exit(0), which ends the process; "
+        "correct the file"
+    )
+    assert os._exit is before
+
+
+def test_ctrl_c_stays_ctrl_c() -> None:
+    token = WATCH.set(Watch(60.0))
+    try:
+        with pytest.raises(KeyboardInterrupt), watched("it", place_of):
+            raise KeyboardInterrupt
+    finally:
+        WATCH.reset(token)
+
+
+def test_without_a_watch_nothing_is_stopped() -> None:
+    assert WATCH.get() is None
+    with watched("it", place_of):
+        time.sleep(0)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator.costs import Work
+from simulator.timing.residuals import Residual, coordinates, features
+
+LINE = Residual(("bytes",), (2.0,), ((4.0,), (8.0,), (30.0,)), (0.5, -0.5, 0.2), 0.4, 0.001)
+
+
+def test_a_measured_point_comes_back() -> None:
+    mean = LINE.at(np.array([[4.0], [8.0], [30.0]]))
+    assert mean == pytest.approx([0.5, -0.5, 0.2], abs=1e-4)
+
+
+def test_far_from_all_points_the_physics_stands_alone() -> None:
+    assert LINE.at(np.array([[400.0]])) == pytest.approx([0.0], abs=1e-9)
+
+
+def test_between_two_points_by_hand() -> None:
+    # one point at distance 1 length: 0.16·e⁻¹ / (0.16 + 10⁻⁶) of its value
+    alone = Residual(("bytes",), (2.0,), ((4.0,),), (0.5,), 0.4, 0.001)
+    assert alone.at(np.array([[6.0]])) == pytest.approx([0.5 * np.exp(-1)], rel=1e-4)
+
+
+def test_nearest_points_say_what_all_do() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0, 20, (400, 2)).round(2)
+    values = np.sin(points[:, 0]) * 0.3
+    found = Residual(
+        ("a", "b"),
+        (3.0, 9.0),
+        tuple(map(tuple, points.tolist())),
+        tuple(values.tolist()),
+        0.3,
+        0.02,
+    )
+    asked = rng.uniform(2, 18, (20, 2))
+    scaled, other = points / [3.0, 9.0], asked / [3.0, 9.0]
+
+    def covariance(a, b):  # the exact process, by all 400 points
+        return 0.09 * np.exp(-np.linalg.norm(a[:, None] - b[None], axis=2))
+
+    exact = covariance(other, scaled) @ np.linalg.solve(
+        covariance(scaled, scaled) + 0.02**2 * np.eye(400), values
+    )
+    assert found.at(asked) == pytest.approx(exact, abs=0.01)
+
+
+def test_features_by_hand() -> None:
+    work = Work(
+        "gemm", flops=2 * 7 * 15 * 31, read_bytes=1000, write_bytes=23, engine="tensor",
+        dtype="bfloat16", dims={"b": 1, "m": 7, "n": 15, "k": 31, "transa": True, "epilogue": None},
+    )  # fmt: skip
+    found = features(work, units=132)
+    assert found["bytes"] == 10  # log2(1023 + 1)
+    assert (found["m"], found["n"], found["k"]) == (3, 4, 5)  # log2(7 + 1) and so on
+    assert found["transa"] == 1.0 and found["dtype bfloat16"] == 1.0
+    assert "epilogue" not in found
+    assert found["waves of 128×128"] == 1.0  # one block on 132 units
+
+
+def test_a_half_empty_wave_is_seen() -> None:
+    # 198 blocks of 128×128 on 132 units: 1.5 waves take the time of 2
+    work = Work("gemm", 1, 1, 1, dims={"b": 198, "m": 128, "n": 128, "k": 8})
+    assert features(work, 132)["waves of 128×128"] == pytest.approx(2 / 1.5)
+
+
+def test_coordinates_leave_out_what_was_never_seen() -> None:
+    work = Work("norm", 1, 7, 0, dims={"rows": 3, "surprise": 9})
+    found = coordinates([work], 0.5, ("hot", "rows", "cols"), 132)
+    assert found.tolist() == [[0.5, 2.0, 0.0]]
+
+
+def test_of_is_kept_and_the_same() -> None:
+    works = [Work("norm", 1, size, 0, dims={"rows": 3}) for size in (10, 10, 5000)]
+    fresh = Residual(LINE.features, LINE.lengths, LINE.points, LINE.values, 0.4, 0.001)
+    first = fresh.of(works, 132)
+    assert first.shape == (3, 2)
+    assert first[0].tolist() == first[1].tolist()
+    assert fresh.of(works[::-1], 132).tolist() == first[::-1].tolist()
