@@ -155,6 +155,11 @@ def profile(name: str = "h200") -> Profile:
         found = msgspec.json.decode(path.read_bytes(), type=Profile)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
+    return _checked(path, found)
+
+
+def _checked(path: Path, found: Profile) -> Profile:
+    """The profile; InputError for one of another version, and for figures out of range."""
     if found.version != VERSION:
         raise InputError(
             f"{path.name} is a profile of version {found.version}: expected {VERSION}; fit again "
@@ -172,8 +177,8 @@ def _of_card(path: Path) -> Profile:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path.name} is no valid card: {error}; calibrate again") from error
-    own = {name: getattr(card, name) for name in ("id", "source", *FIGURES)}
-    return msgspec.structs.replace(profile(card.of), card=card.gpu, **own)
+    own = {name: getattr(card, name) for name in ("version", "id", "source", *FIGURES)}
+    return _checked(path, msgspec.structs.replace(profile(card.of), card=card.gpu, **own))
 
 
 def _out_of_range(p: Profile) -> str | None:
