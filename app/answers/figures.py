@@ -11,7 +11,7 @@ from app.answers.subject import NO_EXACT_ANSWER, Subject
 from app.quantities import number, percent, seconds, seconds_unit
 from simulator.prediction import REGIMES, Prediction
 from simulator.records import Role
-from simulator.timing.rates import peak_flops_per_s
+from simulator.timing.rates import roof_flops_per_s
 
 PRODUCTS = ("gemm", "gemv", "conv", "attention", "rnn")
 """Families whose FLOPs count as a model's: matrix products in their several forms."""
@@ -92,12 +92,13 @@ def _missing(p: Prediction) -> str:
 def totals(p: Prediction, subject: Subject) -> Totals:
     """Rates of the step, over its period."""
     per_engine: dict[tuple[str, str], int] = {}
+    peaks: dict[tuple[str, str], float] = {}
     launches = np.bincount(p.columns.work_of, minlength=len(p.works)).tolist()
     for work, count in zip(p.works, launches, strict=True):
         if work.family in PRODUCTS:
             engine = (work.engine, work.dtype)
+            peaks[engine] = roof_flops_per_s(p.gpu, work)
             per_engine[engine] = per_engine.get(engine, 0) + int(work.flops) * count
-    peaks = {e: peak_flops_per_s(p.gpu, *e) for e in per_engine}
     at_peak_s = sum(flops / peaks[e] for e, flops in per_engine.items())
     most = max(per_engine, key=lambda e: per_engine[e], default=("", ""))
     per_s = 1 / p.period_s if p.period_s else 0.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.quantities import data
 from simulator.prediction import REGIMES, Kernel, Prediction, Regime, Shares
 from simulator.records import Phase
-from simulator.timing.rates import peak_flops_per_s
+from simulator.timing.rates import roof_flops_per_s
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
     """The share of the nearer roof that kernels alike reach, and the roof's name."""
     first = kernels[0]
-    peak = peak_flops_per_s(p.gpu, first.engine, first.dtype)
+    peak = roof_flops_per_s(p.gpu, first)
     computing = sum(k.flops for k in kernels) / peak
     moving = sum(k.bytes for k in kernels) / p.gpu.bandwidth_bytes_per_s
     name = short_dtype(first.dtype) if computing > moving else "DRAM"

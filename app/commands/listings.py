@@ -13,6 +13,10 @@ from app.quantities import data, number, scaled, seconds
 from app.terminal import Terminal
 from simulator.hardware.gpu import GPU
 
+_NAMED = 105  # columns of a console from which on GPUs stand there by their names, too
+TRUST = {"interpolated": "measured", "transferred": "transferred", "datasheet": "data sheet"}
+"""Where a GPU's times come from, by the tier of its kernels."""
+
 
 def _table(*columns: str, **options: Any) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False,
@@ -29,25 +33,32 @@ def _console() -> Terminal:
 def all_gpus() -> None:
     """Every GPU in a row, with what decides between them."""
     from simulator.hardware.gpu import gpus
+    from simulator.timing.profile import learned
+    from simulator.timing.software import tier
 
+    console = _console()
     table = _table("id")
-    table.add_column("name", no_wrap=True, overflow="ellipsis")
+    named = console.width >= _NAMED
+    if named:
+        table.add_column("name", no_wrap=True)
     for name in ("GiB", "TB/s", "bf16", "fp16", "fp32", "W"):
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("times", no_wrap=True)
     for gpu in gpus():
         tensor, vector = gpu.tensor_flops_per_s, gpu.vector_flops_per_s
-        name = gpu.name if len(gpu.name) < 25 else f"{gpu.name[:23]}…"
+        name = gpu.name if len(gpu.name) <= 25 else f"{gpu.name[:23]}…"
         table.add_row(
-            gpu.id, name, _figure(gpu.memory_bytes, 2**30),
+            gpu.id, *[name] * named, _figure(gpu.memory_bytes, 2**30),
             _figure(gpu.bandwidth_bytes_per_s, 1e12), _figure(tensor.get("bf16"), 1e12),
             _figure(tensor.get("fp16"), 1e12), _figure(vector.get("fp32"), 1e12),
-            _figure(gpu.tdp_w, 1),
+            _figure(gpu.tdp_w, 1), TRUST[tier(gpu, learned(gpu.id))],
         )  # fmt: skip
-    console = _console()
     console.print(table)
     console.print(
         "bf16 and fp16: dense TFLOP/s of tensor cores; fp32: of vector units. –: none, or not "
-        "known.\n`ridgepoint gpus NAME` shows all figures with their sources.", style="dim",
+        "known.\nTimes: measured on it; transferred, another GPU's shares of the peaks; or by the "
+        "data sheet alone.\n`ridgepoint gpus NAME` shows all figures with their sources.",
+        style="dim",
     )  # fmt: skip
 
 
@@ -64,6 +75,8 @@ _UNITS = (
 def one_gpu(name: str) -> None:
     """All figures of a GPU, each with its source."""
     from simulator.hardware.gpu import gpu as find
+    from simulator.timing.profile import learned
+    from simulator.timing.software import tier, uncalibrated
 
     gpu = find(name)
     sources = list(dict.fromkeys(gpu.sources.values()))
@@ -85,6 +98,14 @@ def one_gpu(name: str) -> None:
         console.print(Text(f"[{index}] {source}", "dim"))
     if gpu.notes:
         console.print(Text(gpu.notes))
+    profile = learned(gpu.id)
+    trust = Text(f"Times: {TRUST[tier(gpu, profile)]}, profile {profile.id}.")
+    other = uncalibrated(gpu)
+    if other and gpu.id != profile.gpu:
+        low, high = other.interval
+        trust.append(f" {other.runs}: {other.note}; {low:g} to {high:g} times as long.")
+        trust.append(f" {other.source.strip()}", "dim")
+    console.print(trust)
 
 
 def _figures(gpu: GPU) -> list[tuple[str, str, str]]:

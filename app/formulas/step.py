@@ -13,7 +13,7 @@ _TIERS = {
     "measured": "measured: this shape was timed on this GPU",
     "interpolated": "interpolated: between shapes that were timed on this GPU",
     "transferred": "transferred: another GPU's share of its peaks, taken over",
-    "datasheet": "datasheet: from the peaks alone",
+    "datasheet": "datasheet: no kernel of its software was measured, as if they were another GPU's",
 }
 
 

@@ -11,7 +11,7 @@ from app.scenes.pixel_scale import Floats
 from simulator.hardware.host import COUNTS
 from simulator.prediction import Prediction, Regime
 from simulator.schedule.launch_plan import issued
-from simulator.timing.rates import peak_flops_per_s, units_of
+from simulator.timing.rates import roof_flops_per_s, units_of
 
 Who = Literal["Machines", "Trucks", "Managers", "Both"]
 MARKS: dict[str, Regime] = {
@@ -95,7 +95,7 @@ def factory(p: Prediction) -> Factory:
     duration = np.maximum(c.duration_s, 1e-30)
     moved = np.array([float(w.bytes) for w in works])[c.work_of] if works else np.zeros(0)
     done = np.array([float(w.flops) for w in works])[c.work_of] if works else np.zeros(0)
-    peaks = np.array([peak_flops_per_s(p.gpu, w.engine, w.dtype) for w in works])
+    peaks = np.array([roof_flops_per_s(p.gpu, w) for w in works])
     at_peak = done / peaks[c.work_of] if works else np.zeros(0)
     per_s = 1 / p.period_s if p.period_s else 0.0
     queue = np.searchsorted(s.issue_s, s.start_s, "right") - np.arange(1, s.start_s.size + 1)

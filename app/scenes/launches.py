@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.answers.groups import shape_of, short_dtype
 from simulator.prediction import Prediction, Regime
-from simulator.timing.rates import peak_flops_per_s
+from simulator.timing.rates import roof_flops_per_s
 
 NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 """Families that are told apart by their module rather than by their op."""
@@ -97,7 +97,7 @@ def _alike(p: Prediction, key: tuple[str, str, str, str], rows: NDArray[np.int64
     total = float(duration[rows].sum())
     ops = sorted(set(c.op_of[rows].tolist()))
     modules = tuple(dict.fromkeys(starred(p.trace.ops[op].module) for op in ops))
-    peak = peak_flops_per_s(p.gpu, work.engine, work.dtype)
+    peak = roof_flops_per_s(p.gpu, work)
     at_peak = work.flops / peak
     moving = work.bytes / p.gpu.bandwidth_bytes_per_s
     roof = f"{short_dtype(work.dtype)} {work.engine}" if at_peak > moving else "DRAM"

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.timing.rates import peak_flops_per_s
+from simulator.timing.rates import roof_flops_per_s
 
 Changes = Literal["code", "machine", "what is computed"]
 By = Literal["time", "memory", "money"]
@@ -79,7 +79,7 @@ def _against(base: Prediction, found: Prediction, regime: Regime) -> str:
     elif regime == "memory" and old.l2_bytes and new.l2_bytes and new.l2_bytes > old.l2_bytes:
         said["memory"] = f"{new.l2_bytes / old.l2_bytes:.2g}× the L2 cache"
     if work is not None:
-        peaks = [peak_flops_per_s(card, work.engine, work.dtype) for card in (new, old)]
+        peaks = [roof_flops_per_s(card, work) for card in (new, old)]
         if peaks[0] > peaks[1]:
             engine = "tensor" if work.engine == "tensor" else "vector"
             times = peaks[0] / peaks[1]

@@ -242,10 +242,12 @@ def _one_by_one(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[Wor
 
 @cost("aten._weight_int8pack_mm.default", "aten._weight_int4pack_mm.default")
 def packed_mm(op: Signature) -> tuple[Work, ...]:
-    """[m, k] @ [n, k].T with weights stored as integers, multiplied in the activation's dtype."""
+    """[m, k] @ [n, k].T with weights stored as integers, multiplied in the activation's dtype: one
+    kernel, which loads them packed and converts them in registers."""
     a, b = op["self"], op["mat2"]
-    m, k = a.shape
-    return gemm(op, a, a if len(b.shape) > 2 else b, batch=1, m=m, n=op.out.shape[1], k=k)
+    (m, k), n = a.shape, op.out.shape[1]
+    packed = a if len(b.shape) > 2 else b
+    return gemm(op, a, packed, batch=1, m=m, n=n, k=k, item_bytes=b.nbytes / (n * k))
 
 
 @cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default")

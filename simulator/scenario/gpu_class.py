@@ -27,8 +27,7 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
             gpu.l2_bytes,
         )  # fmt: skip
     units = gpu.units if ".recurrent:" in CATALOGUE[network].factory else None
-    amd = gpu.vendor == "AMD" or (gpu.vendor is None and bf16)
-    rules = capability or ((8, 0) if amd else (0, 0))  # as `simulator.tracing.semantics` has it
+    rules = capability or ((8, 0) if bf16 else (0, 0))  # as `simulator.tracing.semantics` has it
     return (
         rules in _DATA_CENTRE, rules >= (8, 0), rules >= (5, 0), gpu.vendor == "NVIDIA",
         (capability or (9, 0)) >= (8, 0), units,

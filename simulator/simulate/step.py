@@ -30,6 +30,7 @@ from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import Roofs, roofs
+from simulator.timing.software import tier, uncalibrated
 
 NUDGE = 1e-6
 _ROOFS = 4  # tables that are kept with a trace
@@ -70,8 +71,8 @@ def simulate(
         shares=dict(zip(REGIMES, map(float, shares(settled.period_s)), strict=True)),
         idle=Idle(float(settled.idle_s[0]) - after_sync_s, after_sync_s),
         unmodelled=dict(Counter(trace.ops[i].name for i in found.lowered.unmodelled)),
-        tiers={"interpolated" if gpu.id == profile.gpu else "transferred": 1.0},
-        notes=(*_notes(trace, gpu), *_compiled_notes(trace, mode)),
+        tiers={tier(gpu, profile): 1.0},
+        notes=(*_notes(trace, gpu, profile), *_compiled_notes(trace, mode)),
         works=found.lowered.works,
         columns=columns,
         schedule=alone,
@@ -173,11 +174,14 @@ def _compiled_notes(trace: Trace, mode: str) -> tuple[str, ...]:
     return (*fusion.notes, *told(fusion.origin), *cut)
 
 
-def _notes(trace: Trace, gpu: GPU) -> tuple[str, ...]:
+def _notes(trace: Trace, gpu: GPU, profile: Profile) -> tuple[str, ...]:
     notes: list[str] = []
-    if gpu.vendor not in (None, "NVIDIA", "AMD"):
+    other = uncalibrated(gpu)
+    if other and gpu.id != profile.gpu:
+        low, high = other.interval
         notes.append(
-            f"eager PyTorch does not drive {gpu.name}: predicted as if it launched a GPU's kernels"
+            f"{gpu.name} runs {other.runs}: {other.note}; predicted as a GPU whose kernels use it "
+            f"like an H200's, and the interval allows for {low:g} to {high:g} times as long"
         )
     missing = [name for name in ("units", "boost_hz", "compute_capability", "l2_bytes")
                if getattr(gpu, name) is None]  # fmt: skip

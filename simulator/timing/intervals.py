@@ -15,6 +15,7 @@ import numpy as np
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host, host
 from simulator.timing.profile import Profile
+from simulator.timing.software import widened
 
 _FASTER = 0.6
 """An allowance for a desktop's processor, beside that of a cloud's virtual machine."""
@@ -28,7 +29,7 @@ def interval(
 ) -> tuple[Any, Any]:
     """The ends in seconds of periods [...] in which the GPU is busy and the host works so long. A
     host of the user's own is known."""
-    low, high = profile.interval_on(gpu.id, mode)
+    low, high = widened(profile.interval_on(gpu.id, mode), gpu, profile)
     if gpu.id == profile.of or driver.id != host().id:
         return period_s * low, period_s * high
     slower = next(times for since, times in _SLOWER if _capability(gpu) >= since)

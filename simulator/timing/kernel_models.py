@@ -19,7 +19,9 @@ from simulator.timing.rates import (
     dram_bytes_per_s,
     dram_reach,
     l2_bytes_per_s,
+    loading_clocks_per_s,
     peak_flops_per_s,
+    roof_flops_per_s,
     units_of,
 )
 from simulator.timing.transfer import (
@@ -110,9 +112,9 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)
         alone = np.where(limited, of.bytes / (of.rows * traffic.row), 0.0)
-    if gpu.units and gpu.boost_hz:
+    if gpu.boost_hz:
         each = traffic.run_clocks * issuing(gpu, profile)
-        alone = np.maximum(alone, of.runs * each / (gpu.units * gpu.boost_hz))
+        alone = np.maximum(alone, of.runs * each / loading_clocks_per_s(gpu))
     alone = np.maximum(alone, (of.trips - 1) * of.steps * traffic.step_s)  # each waits for the last
     from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile)
     hot = of.bytes * (1 + of.again) / from_l2
@@ -132,7 +134,7 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
 
 def _last_wave(programs: Floats, gpu: GPU) -> Floats:
     """How much longer the unit with the most programs computes than all of them would evenly."""
-    units = gpu.units or 1
+    units = units_of(gpu)
     most = np.ceil(programs / units) * units
     return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)
 
@@ -198,7 +200,9 @@ def _special_functions(of: Group, gpu: GPU, profile: Profile) -> Floats:
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
     """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
-    return tiles.feed * gpu.boost_hz if gpu.units and gpu.boost_hz else np.inf
+    if units_of(gpu) != gpu.units or not gpu.boost_hz:
+        return np.inf
+    return tiles.feed * gpu.boost_hz
 
 
 def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
@@ -232,7 +236,7 @@ def _beside_memory(compute: Floats, of: Group, gpu: GPU, profile: Profile, tiles
 def _peaks(of: Group, gpu: GPU, engine: str | None = None) -> Floats:
     """FLOP/s of each work's engine, or of the vector lanes, which compute doubles or singles."""
     if engine is None:
-        found = [peak_flops_per_s(gpu, w.engine, w.dtype) for w in of.works]
+        found = [roof_flops_per_s(gpu, w) for w in of.works]
     else:
         doubles = peak_flops_per_s(gpu, engine, "float64")
         singles = peak_flops_per_s(gpu, engine, "float32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.timing.profile import Profile
 
@@ -9,6 +10,7 @@ UNITS_SEEN = 132
 """Streaming multiprocessors of an H200, on which what libraries choose was seen; taken where a
 GPU's own are not known."""
 _TYPICAL_UNITS = 100  # of a data-centre GPU, where a data sheet does not say
+_PRODUCTS = ("gemm", "conv", "attention")
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
     "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "int8": "int8",
@@ -29,13 +31,20 @@ def dram_bytes_per_s(gpu: GPU, profile: Profile, stream: float) -> float:
     """What DRAM gives, or what the units keep in flight, whichever is less (Little's law)."""
     most = gpu.bandwidth_bytes_per_s * dram_reach(gpu, profile)
     if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
-        return min(most, gpu.units * gpu.boost_hz * stream)
+        return min(most, loading_clocks_per_s(gpu) * stream)
     return most
 
 
+def loading_clocks_per_s(gpu: GPU) -> float:
+    """Clocks of all multiprocessors in a second, in each of which they load 128 bytes. A compute
+    unit of AMD's CDNA loads 64: 60 of an MI210 by te42kyfo/gpu-benches (gpu-cache)."""
+    whole = 0.5 if gpu.vendor == "AMD" else 1.0
+    return units_of(gpu) * (gpu.boost_hz or 1.0) * whole
+
+
 def _has_multiprocessors(gpu: GPU) -> bool:
-    """Are its `units` streaming multiprocessors, or compute units that are like them?"""
-    return gpu.vendor in (None, "NVIDIA", "AMD")
+    """Are its `units` streaming multiprocessors, or compute units or cores that are like them?"""
+    return gpu.vendor in (None, "NVIDIA", "AMD", "Apple")
 
 
 def units_of(gpu: GPU) -> int:
@@ -48,8 +57,18 @@ def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
     if gpu.l2_bandwidth_bytes_per_s:
         return gpu.l2_bandwidth_bytes_per_s
     if gpu.units and gpu.boost_hz and _has_multiprocessors(gpu):
-        return gpu.units * gpu.boost_hz * profile.l2_bytes_per_clock_per_unit
+        return loading_clocks_per_s(gpu) * profile.l2_bytes_per_clock_per_unit
     return gpu.bandwidth_bytes_per_s
+
+
+def roof_flops_per_s(gpu: GPU, work: Work) -> float:
+    """Peak of the engine that a work runs on. Of products: AMD's matrix cores (from CDNA on) and a
+    TPU's multiply singles as they are, and so any dtype that is narrower; NVIDIA's would round
+    them."""
+    peak = peak_flops_per_s(gpu, work.engine, work.dtype)
+    if work.family in _PRODUCTS and work.dtype != "float64":
+        return max(peak, gpu.peak("tensor", "fp32") or 0.0)
+    return peak
 
 
 def peak_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:

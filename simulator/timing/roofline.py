@@ -14,7 +14,7 @@ from simulator.costs.matmul import by_dot_products
 from simulator.hardware.gpu import GPU
 from simulator.timing.kernel_models import physics, slower_together, smooth
 from simulator.timing.profile import Profile
-from simulator.timing.rates import peak_flops_per_s
+from simulator.timing.rates import roof_flops_per_s
 from simulator.timing.residuals import Residual
 from simulator.timing.transfer import measured_on
 from simulator.timing.work_columns import Group, group
@@ -144,7 +144,7 @@ def _floor_s(work: Work, gpu: GPU) -> Any:
     if work.family == "conv" or not anywhere(work.flops) or work.engine != "tensor":
         return 0.0
     computed = work.flops * work.dims.get("fraction", 1.0)
-    return computed / peak_flops_per_s(gpu, work.engine, work.dtype)
+    return computed / roof_flops_per_s(gpu, work)
 
 
 def curve(work: Work) -> str:
@@ -182,6 +182,8 @@ def _product_curve(work: Work) -> str:
         return "gemv"
     if work.engine == "vector":
         return "gemm_vector"
+    if "item_bytes" in work.dims:  # kernels of its own, with tiles of 8 and 16 rows
+        return "gemm_tensor_packed"
     if work.dtype in ("float16", "bfloat16"):
         align_bytes = work.dims.get("align_bytes", 16)
         if align_bytes < 16:

@@ -33,6 +33,7 @@ _IN_FLIGHT = 2.0
 _BESIDE = 1.4
 """Between 1 and 2, from EfficientNet on an A100 and a V100 (NVIDIA DeepLearningExamples), softmax
 and LayerNorm on an A100, a V100 and a T4 (sitar-lab/NeuSight, MIT)."""
+_CDNA_LANES = 64
 _VOLTA = (7, 0)
 _HOPPER = (9, 0)
 _BULK = ("gemm_tensor_half", "gemm_tensor_float8")
@@ -82,8 +83,13 @@ def clocks(gpu: GPU, measured: GPU | None) -> float:
 def issue(gpu: GPU, profile: Profile) -> float:
     """Instructions a clock, over FP32 lanes, that a kernel gets which gets one a lane on the GPU
     measured. Volta, Turing and the A100 have half of Hopper's FP32 lanes and as many integer lanes
-    beside them, so that other instructions overlap (NVIDIA's Volta whitepaper)."""
+    beside them, so that other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of
+    AMD's CDNA issues to 64 lanes, and where its peak is higher it counts packed pairs (AMD's CDNA3
+    whitepaper)."""
     measured, kept = measured_on(profile.gpu), gpu.sustained_vector or 1.0
+    if gpu.vendor == "AMD":
+        counted = gpu.vector_flops_per_clock_per_unit.get("fp32", 0.0)
+        return kept * min(1.0, 2 * _CDNA_LANES / (counted or 2 * _CDNA_LANES))
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return kept
     return kept * _beside(gpu, measured)

@@ -86,7 +86,7 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         product=columns(tiled, 4),
         whole=_whole(works, column, align_bytes),
         align_bytes=align_bytes,
-        item_bytes=column([_ITEM_BYTES.get(w.dtype, 2) for w in works]),
+        item_bytes=column([w.dims.get("item_bytes", _ITEM_BYTES.get(w.dtype, 2)) for w in works]),
         heads=columns(heads, 8) if heads else np.zeros((0, 8)),
     )
 

@@ -68,7 +68,8 @@ _BOUND = "float8: operands quantised by two kernels each; memory in training is 
 def weights(
     setting: Setting, dtype: Literal["int8", "int4"] = "int8", modules: Modules = ALL
 ) -> Setting:
-    """Weights of linear layers kept as integers and multiplied in the activations' dtype."""
+    """Weights of linear layers kept as integers and multiplied in the activations' dtype, by one
+    kernel that converts them as it loads them."""
     if setting.ask.training:
         raise InputError(
             f"weights={dtype}: an optimizer cannot train integers: expected inference; predict "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulator.errors import InputError
+from simulator.fusion.dot_products import dot_products
 from simulator.fusion.lowering.lowering import Lowering
 from simulator.fusion.lowering.padding import timer
 from simulator.fusion.passes.attention import attended
@@ -70,6 +71,8 @@ def fused(
     key = "fused", level, kind, profile and profile.id
     if key not in trace.kept:
         joint = _joint(trace, gpu, level)
+        if RULES[level].templates:
+            joint = dot_products(joint)
         rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
         groups = partition(joint.trace, gpu, level, profile)
         made = fused_trace(joint.trace, groups, rest, RULES[level].templates)

@@ -28,15 +28,12 @@ class Situation:
 
     @property
     def capability(self) -> tuple[int, int]:
-        """CUDA compute capability, or the one whose attention kernels ROCm's builds offer as well;
+        """CUDA compute capability, or the one whose attention kernels the others offer as well that
+        have matrix units for bf16 (ROCm's builds, Gaudi's FusedSDPA, torch_xla's flash_attention);
         (0, 0) where there is none."""
         if self.gpu.compute_capability:
             return self.gpu.compute_capability
-        if self.gpu.vendor == "AMD" or (
-            self.gpu.vendor is None and self.gpu.peak("tensor", "bf16")
-        ):
-            return (8, 0)
-        return (0, 0)
+        return (8, 0) if self.gpu.peak("tensor", "bf16") else (0, 0)
 
 
 COMPOSITES: dict[str, Rule] = {}

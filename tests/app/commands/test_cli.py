@@ -109,10 +109,17 @@ def test_gpus(run: Run) -> None:
     text = lines(run("gpus"))
     assert "h200_sxm" in text and "…" not in text
     row = next(line for line in text.splitlines() if line.startswith("h200_sxm"))
-    assert row.split()[-6:] == ["141", "4.80", "989", "989", "66.9", "700"]
+    assert row.split()[-7:] == ["141", "4.80", "989", "989", "66.9", "700", "measured"]
+    rows = {line.split()[0]: line for line in text.splitlines() if line}
+    assert rows["a10"].endswith(" transferred") and rows["mi300x"].endswith(" transferred")
+    assert rows["tpu_v4"].endswith(" data sheet") and rows["apple_m3"].endswith(" data sheet")
     one = lines(run("gpus", "h200"))
     assert "989.4 TFLOP/s  [1]" in one and "256 FLOP/clock/unit  none" in one
     assert "[2] measured: te42kyfo/gpu-benches" in one
+    assert "Times: measured, profile h200." in one
+    assert "Times: transferred, profile h200. ROCm: the kernels of ROCm" in lines(
+        run("gpus", "mi300x")
+    )
 
 
 def test_networks(run: Run) -> None:
@@ -200,9 +207,9 @@ def test_errors_end_with_one_message(run: Run, arguments: list[str], text: str) 
 
 
 def test_an_unknown_gpu(run: Run) -> None:
-    result = run("predict", "mlp-tiny", "--gpu", "h20")
+    result = run("predict", "mlp-tiny", "--gpu", "h210")
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: unknown GPU 'h20': did you mean ")
+    assert result.stderr.startswith("error: unknown GPU 'h210': did you mean ")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no /dev/null")

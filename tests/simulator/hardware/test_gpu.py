@@ -16,10 +16,14 @@ from simulator.hardware.gpu import PACKAGED, Engine, gpu, gpus
 from tests.simulator.own_gpu import MINE, written
 
 IDS = """
-    a10 a100_pcie_40 a100_pcie_80 a100_sxm_40 a100_sxm_80 a10g a30 a40 b200_sxm gaudi3 gb200 gh200
-    h100_nvl h100_pcie h100_sxm h200_sxm l4 l40 l40s mi250x mi300x mi325x mi355x p100_pcie_16 p4 p40
-    rtx2080ti rtx3080 rtx3090 rtx4070 rtx4080 rtx4090 rtx5080 rtx5090 rtx6000_ada rtx_a6000 t4
-    tpu_v4 tpu_v5e tpu_v5p tpu_v6e v100_pcie_16 v100_pcie_32 v100_sxm2_16 v100_sxm2_32
+    a10 a100_pcie_40 a100_pcie_80 a100_sxm_40 a100_sxm_80 a10g a16 a30 a40 apple_m3 apple_m3_max
+    apple_m3_ultra apple_m4 apple_m4_max apple_m4_pro b200_sxm b300_sxm gaudi3 gb200 gb300 gh200
+    h100_nvl h100_pcie h100_sxm h100_sxm_96 h20 h200_sxm jetson_agx_orin l4 l40 l40s mi100 mi210
+    mi250 mi250x mi300x mi325x mi355x p100_pcie_16 p4 p40 rtx2080ti rtx3060 rtx3080 rtx3090
+    rtx4060ti_16 rtx4060ti_8 rtx4070 rtx4070ti_super rtx4080 rtx4090 rtx5070 rtx5070ti rtx5080
+    rtx5090 rtx6000_ada rtx_a4000 rtx_a5000 rtx_a6000 rtx_pro_6000
+    rtx_pro_6000_max_q rtx_pro_6000_server t4 tpu_v4 tpu_v5e tpu_v5p tpu_v6e
+    v100_pcie_16 v100_pcie_32 v100_sxm2_16 v100_sxm2_32
 """.split()
 
 
@@ -37,19 +41,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_packaged_gpus() -> None:
     assert sorted(g.id for g in gpus()) == sorted(IDS)
-    assert len(IDS) == 45
+    assert len(IDS) == 71
 
 
-# 45, less the four TPUs, of which no units are published
+# 71, less the four TPUs, of which no units are published
 WITH_FORMULA = [name for name in IDS if not name.startswith("tpu")]
-PASCAL = ["p100_pcie_16", "p4", "p40"]  # without tensor cores
+PASCAL = ["p100_pcie_16", "p4", "p40"]
+APPLE = [name for name in IDS if name.startswith("apple")]
 
 
 def test_how_many_gpus_have_a_formula() -> None:
-    assert len(WITH_FORMULA) == 41  # 45 - 4
+    assert len(WITH_FORMULA) == 67  # 71 - 4
     tensor = [name for name in IDS if gpu(name).tensor_flops_per_clock_per_unit]
-    assert tensor == [name for name in WITH_FORMULA if name not in PASCAL]
-    assert all(gpu(name).vector_flops_per_clock_per_unit for name in PASCAL)
+    assert tensor == [name for name in WITH_FORMULA if name not in PASCAL + APPLE]
+    assert all(gpu(name).vector_flops_per_clock_per_unit for name in PASCAL + APPLE)
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
@@ -181,15 +186,15 @@ def test_aliases_are_unique() -> None:
     ("name", "message"),
     [
         (
-            "h20",
-            "unknown GPU 'h20': did you mean 'h200' or 'gh200'? `ridgepoint gpus` lists all 45",
+            "h210",
+            "unknown GPU 'h210': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all 71",
         ),
-        ("zz", "unknown GPU 'zz': `ridgepoint gpus` lists all 45"),
-        ("", "unknown GPU '': `ridgepoint gpus` lists all 45"),
+        ("zz", "unknown GPU 'zz': `ridgepoint gpus` lists all 71"),
+        ("", "unknown GPU '': `ridgepoint gpus` lists all 71"),
         (
-            "NVIDIA A16",
-            "unknown GPU 'NVIDIA A16': did you mean 'NVIDIA A10' or 'NVIDIA A10G'? "
-            "`ridgepoint gpus` lists all 45",
+            "NVIDIA A17",
+            "unknown GPU 'NVIDIA A17': did you mean 'NVIDIA A16' or 'NVIDIA A10'? "
+            "`ridgepoint gpus` lists all 71",
         ),
     ],
 )
@@ -225,7 +230,7 @@ def test_an_edited_file_is_read_again(tmp_path: Path) -> None:
 def test_own_file_in_the_folder(folder: Path) -> None:
     written(folder / "my_gpu.toml", 'aliases = ["the new one"]' + MINE)
     assert gpu("MY-GPU") == gpu("the new one") == gpu("mine") == gpus()[-1]
-    assert len(gpus()) == 46
+    assert len(gpus()) == 72
 
 
 def test_own_file_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,7 +300,7 @@ def test_reading_all_takes_less_than_50_ms() -> None:
 
 def test_an_id_reads_one_file_and_no_torch() -> None:
     code = (
-        "import sys; from simulator import hardware; hardware.gpu('h200-sxm'); "
+        "import sys; from simulator.hardware import gpu as hardware; hardware.gpu('h200-sxm'); "
         "print(hardware._parsed.cache_info().currsize, 'torch' in sys.modules)"
     )
     root = Path(__file__).parents[3]

@@ -267,7 +267,7 @@ def test_unknown_names() -> None:
         "'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'"
     )
     assert refused(lambda: answer("mlp-tiny", "h201")).startswith(
-        "unknown GPU 'h201': did you mean 'h200'"
+        "unknown GPU 'h201': did you mean 'h20' or 'h200'?"
     )
     step = traced("mlp-tiny")
     assert refused(lambda: predict_trace(step, host="xeon-h20")) == (
