@@ -25,8 +25,8 @@ from simulator.timing.rates import (
     units_of,
 )
 from simulator.timing.transfer import (
-    clocks,
     dram_share,
+    in_clocks,
     issue,
     issuing,
     l2_share,
@@ -191,13 +191,6 @@ def _longer(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Flo
     return longer(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
 
 
-def _special_functions(of: Group, gpu: GPU, profile: Profile) -> Floats:
-    """How many times as long as on the GPU measured, over products at the peak of each, what waits
-    for special functions takes: a unit has as many a clock there and here."""
-    measured = measured_on(profile.gpu)
-    return clocks(gpu, measured) * _peaks(of, gpu) / _peaks(of, measured or gpu)
-
-
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
     """Of one streaming multiprocessor; what has none is fed as fast as it computes."""
     if units_of(gpu) != gpu.units or not gpu.boost_hz:
@@ -215,7 +208,9 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     blocks, count, longest, edges, flops, width, masked, drawn = of.heads.T
     products = flops / (_peaks(of, gpu) * tiles.utilisation / units)
     slower = _longer(of, gpu, profile, tiles.utilisation)
-    exponentials = tiles.narrow / width * _special_functions(of, gpu, profile)
+    measured = measured_on(profile.gpu)
+    there = _peaks(of, measured or gpu)
+    exponentials = tiles.narrow / width * in_clocks(_peaks(of, gpu), there, gpu, measured)
     one = products * (slower + exponentials) * np.where(masked > 0, tiles.masked, 1.0)
     one = one + drawn / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)

@@ -66,18 +66,19 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
     # More FLOPs a clock come with kernels of their own, which keep up with them.
-    slower = np.minimum(clocks(gpu, measured), there / here)
+    slower = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
     ideal = had / (engine * kept * here)
     both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
     return both * here * share
 
 
-def clocks(gpu: GPU, measured: GPU | None) -> float:
-    """How many times as long as on the GPU measured what takes as many clocks of a unit takes,
-    spread over all of them."""
+def in_clocks(here: Floats, there: Floats, gpu: GPU, measured: GPU | None) -> Floats:
+    """How many times as long as on the GPU measured, over products at the peaks `here` and `there`
+    [works], what takes as many clocks of a unit takes: special functions, of which each unit has as
+    many a clock."""
     if measured is None or not _carries(gpu, measured):
-        return 1.0
-    return _clocks(measured) / _clocks(gpu)
+        return np.ones_like(here)
+    return _clocks(measured) / _clocks(gpu) * here / there
 
 
 def issue(gpu: GPU, profile: Profile) -> float:
