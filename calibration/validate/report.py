@@ -20,7 +20,8 @@ from calibration.measure.host_index import REFERENCE
 from calibration.outcome import Outcome, Summary, summarised, summary, table
 from calibration.record.library_samples import Swept, swept
 from calibration.record.read import Recording, host_index, recordings, timed
-from calibration.validate import batch_sweeps, single_ops
+from calibration.record.samples import Pair
+from calibration.validate import batch_sweeps, crossing, single_ops
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.hardware.gpu import gpu as find_gpu
@@ -151,10 +152,27 @@ def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
     return found
 
 
-def validate(suite: str = "validation") -> list[Outcome]:
+def validate(pairs: Sequence[Pair], suite: str = "validation") -> list[Outcome]:
     """Every figure of every case of a suite."""
     host = host_of(suite)
-    return [o for r in recordings(suite) for o in outcomes(r, retrace(r.case), host)]
+    return [o for recording, traced in pairs for o in outcomes(recording, traced, host)]
+
+
+def crossed(pairs: Sequence[Pair], ops: Sequence[Swept]) -> list[Outcome]:
+    """The H100 by the H200's profile and by its own, the H200 by that of the H100 alone: `pairs`
+    are the H200's steps, `ops` its held-out calls."""
+    h100, h200 = find_gpu("h100"), find_gpu("h200")
+    known = {recording.name: trace for recording, trace in pairs}
+    steps = [(r, known[r.name]) for r in recordings("validation", h100.id)]
+    called = list(swept(h100, held_out=True))
+    found: list[Outcome] = []
+    for learned in (profile("h200"), profile("h100")):
+        found += crossing.networks(steps, h100, learned)
+        found += crossing.calls(called, h100, learned)
+    other = crossing.alone(h100)
+    return [
+        *found, *crossing.networks(pairs, h200, other), *crossing.calls(ops, h200, other),
+    ]  # fmt: skip
 
 
 def interval(found: Sequence[Outcome]) -> tuple[float, float]:
@@ -210,10 +228,12 @@ def main() -> None:
     parser.add_argument("--readme", action="store_true", help="put the table into the README")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
     options = parser.parse_args()
-    steps = validate()
+    pairs = [(recording, retrace(recording.case)) for recording in recordings("validation")]
+    steps = validate(pairs)
     reach = interval(steps)
-    steps += [*compiled(), *by_turns()]
-    ops = calls(swept(find_gpu("h200"), held_out=True))
+    called = list(swept(find_gpu("h200"), held_out=True))
+    steps += [*compiled(), *by_turns(), *crossed(pairs, called)]
+    ops = calls(called)
     lines = table(summaries(steps, ops))
     if options.readme:
         README.write_text(put(README.read_text(), lines))

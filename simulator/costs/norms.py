@@ -70,6 +70,12 @@ def _blocks(
             "steps": -(-cols // (threads * width)), "itemsize": source.itemsize}  # fmt: skip
 
 
+def _own(variant: str, rms: bool) -> str:
+    """RMS norm's rows take half the clocks of layer norm's, whose means and variances are combined
+    by divisions: they are kernels of their own."""
+    return f"{variant}_rms" if rms else variant
+
+
 def _packed(source: Tensor) -> tuple[Work, ...]:
     """The copy that lays rows side by side, where they are not."""
     if source.contiguous:
@@ -96,7 +102,7 @@ def layer_norm(op: Signature) -> tuple[Work, ...]:
     packed = _packed(source)
     if cols % 4 == 0 and cols <= 2**24 and source.dtype != "float64":
         both = (moments[0] + apply[0], moments[1] + apply[1] + 1)
-        dims = {**_blocks("fused", source, rows, cols, 128, 4), "rms": rms}
+        dims = {**_blocks(_own("fused", rms), source, rows, cols, 128, 4), "rms": rms}
         return (*packed, launch(op, both, source.numel, op.read_bytes, op.write_bytes, dims))
     saved = bytes_of(*statistics)
     first = {**_blocks("moments", source, rows, cols, 512), "rms": rms}
@@ -135,7 +141,8 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
         steps = (7, 10) if rms else (11, 14)
         read = base + read_of(op, "weight")
         width = 4 if cols % 4 == 0 and source.dtype != "float64" else 1
-        dims = {**_blocks("input_gradient", source, rows, cols, 128, width), "rms": rms,
+        variant = _own("input_gradient", rms)
+        dims = {**_blocks(variant, source, rows, cols, 128, width), "rms": rms,
                 "vectorized": width > 1}  # fmt: skip
         found.append(launch(op, steps, source.numel, read, gradient.nbytes, dims))
     if affine := sum(asked[1:]):

@@ -26,12 +26,16 @@ from simulator.timing.rates import (
 )
 from simulator.timing.transfer import (
     dram_share,
+    in_clocks,
     issue,
+    issuing,
     l2_share,
     loaded_beside,
     longer,
     measured_on,
     tiles_of,
+    tiles_of_batches,
+    traffic_of,
 )
 from simulator.timing.work_columns import Group
 from simulator.varying import stacked
@@ -77,9 +81,9 @@ def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     if tiles is not None and len(of.heads):
         found = _attention(of, gpu, profile, tiles)
     elif tiles is not None and of.flops.all():
-        found = _tiled(of, gpu, profile, tiles)
+        found = _tiled(of, gpu, profile, tiles, tiles_of_batches(curve, gpu))
     else:
-        traffic = profile.traffic.get(curve) or profile.traffic["pointwise"]
+        traffic = traffic_of(curve, profile)
         found = _streamed(of, gpu, profile, traffic)
         found[:, 1] += evicted_s(of, curve, gpu, profile, traffic)
     return np.column_stack([found, _written_back(of, gpu, profile)])
@@ -104,11 +108,13 @@ def _streamed(of: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats
         compute = np.maximum(compute, np.where(on_tensor, 0.0, of.flops / peaks))
     compute = compute * _last_wave(of.programs, gpu)
     fixed = traffic.fixed_s + traffic.step_s * of.steps
+    fixed = fixed + (profile.kernel_s if gpu.id == profile.card else 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         limited = (of.rows > 0) & (traffic.row > 0)
         alone = np.where(limited, of.bytes / (of.rows * traffic.row), 0.0)
     if gpu.boost_hz:
-        alone = np.maximum(alone, of.runs * traffic.run_clocks / loading_clocks_per_s(gpu))
+        each = traffic.run_clocks * issuing(gpu, profile)
+        alone = np.maximum(alone, of.runs * each / loading_clocks_per_s(gpu))
     alone = np.maximum(alone, (of.trips - 1) * of.steps * traffic.step_s)  # each waits for the last
     from_l2 = l2_bytes_per_s(gpu, profile) * l2_share(traffic.l2, gpu, profile)
     hot = of.bytes * (1 + of.again) / from_l2
@@ -133,12 +139,16 @@ def _last_wave(programs: Floats, gpu: GPU) -> Floats:
     return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)
 
 
-def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
+def _tiled(
+    of: Group, gpu: GPU, profile: Profile, tiles: Tiles, of_batches: tuple[tuple[int, int], ...]
+) -> Floats:
     """The best tile and split: waves · (tile's time + start and end of a wave). Its
     h · w products want h + w numbers: tensor cores compute while these come, whichever takes
-    longer; vector lanes take turns with loading them."""
+    longer; vector lanes take turns with loading them. Batches take the tiles `of_batches` alone,
+    where there are such."""
     units = units_of(gpu)
     high, wide = np.array(tiles.shapes, float).T[:, :, None]
+    other = np.array([[bool(of_batches) and s not in of_batches] for s in tiles.shapes])
     each = 2 * high * wide
     rate = _peaks(of, gpu) * tiles.utilisation / units
     rate = rate / _longer(of, gpu, profile, tiles.utilisation)
@@ -153,6 +163,7 @@ def _tiled(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
         batch, down, across, depth = of.product[rows].T
         multiplied, fed = each / rate[rows], (high + wide) * number[rows]
         step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
+        step = np.where(other & (batch > 1), np.inf, step)
         waves = batch * np.ceil(down / high) * np.ceil(across / wide) / units
         best[rows] = np.min(
             [
@@ -191,13 +202,16 @@ def _attention(of: Group, gpu: GPU, profile: Profile, tiles: Tiles) -> Floats:
     """Tiles of all blocks shared among the units, or those of the longest block, one by one.
 
     A tile's exponentials are as many whatever the heads' width, so that narrow heads are slower:
-    1 + narrow / width.
+    1 + narrow / width of the products, on the GPU measured.
     """
     units = units_of(gpu)
     blocks, count, longest, edges, flops, width, masked, drawn = of.heads.T
-    slower = (1 + tiles.narrow / width) * np.where(masked > 0, tiles.masked, 1.0)
-    one = flops / (_peaks(of, gpu) * tiles.utilisation / units) * slower
-    one = one * _longer(of, gpu, profile, tiles.utilisation / slower)
+    products = flops / (_peaks(of, gpu) * tiles.utilisation / units)
+    slower = _longer(of, gpu, profile, tiles.utilisation)
+    measured = measured_on(profile.gpu)
+    there = _peaks(of, measured or gpu)
+    exponentials = tiles.narrow / width * in_clocks(_peaks(of, gpu), there, gpu, measured)
+    one = products * (slower + exponentials) * np.where(masked > 0, tiles.masked, 1.0)
     one = one + drawn / (_peaks(of, gpu, "vector") / 2 * issue(gpu, profile) / units)
     each, more = np.ceil(blocks / units), edges * (tiles.edge - 1)
     serial = (longest + more / blocks) * tiles.alone

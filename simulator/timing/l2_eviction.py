@@ -2,8 +2,7 @@
 
 ATen's vectorized kernels of layer and RMS norm walk over a row for its statistics and again to
 apply them (ATen/native/cuda/layer_norm_kernel.cu). In between lie the rows of all other blocks that
-run; where L2 does not hold those, the second walk reads DRAM. A GPU that was measured has this in
-its figures, so that only what another loses beyond it is added.
+run; where L2 does not hold those, the second walk reads DRAM.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.timing.profile import Profile, Traffic
 from simulator.timing.rates import dram_bytes_per_s, l2_kept_bytes, units_of
-from simulator.timing.transfer import measured_on
 from simulator.timing.work_columns import Group
 from simulator.varying import stacked
 
 Floats = NDArray[np.float64]
 
-_TWICE = {"norm_fused": 1, "norm_input_gradient": 2}
+_TWICE = {"norm_fused": 1, "norm_fused_rms": 1,
+          "norm_input_gradient": 2, "norm_input_gradient_rms": 2}  # fmt: skip
 """Operands that each of these curves' kernels reads twice. It writes one more."""
 _BLOCKS = 8
 """Of 128 threads with so many registers, at a time on a unit."""
@@ -33,15 +32,13 @@ where they fill 1.2, 1.6 and 1.4."""
 
 
 def evicted_s(of: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
-    """Seconds [works] of reading again what L2 has lost, beyond those on the GPU measured."""
-    operands, measured = _TWICE.get(curve, 0), measured_on(profile.gpu)
-    if not operands or measured is None or measured.id == gpu.id:
+    """Seconds [works] of reading again what L2 has lost."""
+    operands = _TWICE.get(curve, 0)
+    if not operands:
         return np.zeros(len(of.bytes))
     row_bytes = stacked([_row_bytes(work) for work in of.works], of.counts)
-    again = operands * row_bytes * of.rows
-    more = _lost(of, row_bytes * (operands + 1), gpu, profile)
-    more = more - _lost(of, row_bytes * (operands + 1), measured, profile)
-    return again * np.maximum(more, 0.0) / dram_bytes_per_s(gpu, profile, traffic.stream)
+    again = operands * row_bytes * of.rows * _lost(of, row_bytes * (operands + 1), gpu, profile)
+    return again / dram_bytes_per_s(gpu, profile, traffic.stream)
 
 
 def _row_bytes(work: Work) -> int:

@@ -10,6 +10,7 @@ import platformdirs
 
 from simulator.errors import InputError
 from simulator.modes import autotunes, compiles, replays
+from simulator.timing.card import CARDS, FIGURES, Card
 from simulator.timing.residuals import Residual
 
 FOLDER = Path(__file__).parent / "profiles"
@@ -77,8 +78,11 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How families of kernels use a GPU: `gpu`, which was measured; to others it is transferred.
+    `card` is another GPU of its architecture of which the gaps, `kernel_s` and the intervals are
+    (`simulator.timing.card`).
 
     residuals    what the physics of a curve leaves over, by shape; `units` are those of `gpu`
+    kernel_s     seconds that a kernel without tiles takes longer on the `card` than on `gpu`
     dram_reach   share of the data sheet's bandwidth that the best kernel reaches
     l2_reach     share of L2 in which data just used is found again
     interval     10th and 90th percentile of measured over predicted periods, of steps never fitted
@@ -106,12 +110,19 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transferred_source: str
     compiled: tuple[float, float] | None = None
     replayed: tuple[float, float] | None = None
+    card: str | None = None
+    kernel_s: float = 0.0
+
+    @property
+    def of(self) -> str:
+        """The id of the GPU that it is the profile of."""
+        return self.card or self.gpu
 
     def interval_on(self, gpu: str, mode: str = "eager") -> tuple[float, float]:
         """The interval's ends over the predicted period, on the GPU of this id; elsewhere what is
         compiled is as uncertain as either. That of max-autotune is wider, by what templates may
         differ (`AUTOTUNED`)."""
-        low, high = self.interval if gpu == self.gpu else self.transferred
+        low, high = self.interval if gpu == self.of else self.transferred
         own = self.replayed if replays(mode) else self.compiled
         if compiles(mode) and own is not None:
             own_low, own_high = own
@@ -135,13 +146,20 @@ def profile(name: str = "h200") -> Profile:
     """A packaged profile by its name, or a calibrated one by its path. Raises InputError for an
     unknown or malformed one, one of another version, and one with figures out of range."""
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    if (small := CARDS / f"{name}.json").is_file():
+        return _of_card(small)
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in FOLDER.glob("*.json")))
+        known = ", ".join(packaged())
         raise InputError(f"unknown profile {name!r}: expected one of {known}, or a .json file")
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Profile)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path.name} is no valid profile: {error}; calibrate again") from error
+    return _checked(path, found)
+
+
+def _checked(path: Path, found: Profile) -> Profile:
+    """The profile; InputError for one of another version, and for figures out of range."""
     if found.version != VERSION:
         raise InputError(
             f"{path.name} is a profile of version {found.version}: expected {VERSION}; fit again "
@@ -150,6 +168,17 @@ def profile(name: str = "h200") -> Profile:
     if wrong := _out_of_range(found):
         raise InputError(f"{path.name} is no valid profile: {wrong}; calibrate again")
     return found
+
+
+def _of_card(path: Path) -> Profile:
+    """The profile that a card's file names, with the card's own figures. InputError for a file that
+    is no card's."""
+    try:
+        card = msgspec.json.decode(path.read_bytes(), type=Card)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path.name} is no valid card: {error}; calibrate again") from error
+    own = {name: getattr(card, name) for name in ("version", "id", "source", *FIGURES)}
+    return _checked(path, msgspec.structs.replace(profile(card.of), card=card.gpu, **own))
 
 
 def _out_of_range(p: Profile) -> str | None:
@@ -179,8 +208,8 @@ def users() -> Path:
 
 
 def learned(gpu: str) -> Profile:
-    """What is known of the GPU of this id: a user's own calibration, then a packaged one, else
-    that of the H200, transferred."""
+    """What is known of the GPU of this id: a user's own calibration, then a packaged one, or a
+    packaged card's, else that of the H200, transferred."""
     own = users() / f"{gpu}.json"
     if own.is_file():
         found = profile(str(own))
@@ -190,9 +219,9 @@ def learned(gpu: str) -> Profile:
                 f"{found.gpu}.json or calibrate {gpu} again"
             )
         return found
-    return next((p for p in map(profile, packaged()) if p.gpu == gpu), profile())
+    return next((p for p in map(profile, packaged()) if p.of == gpu), profile())
 
 
 def packaged() -> tuple[str, ...]:
     """The names of the profiles that ship with the project."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    return tuple(sorted(path.stem for folder in (FOLDER, CARDS) for path in folder.glob("*.json")))

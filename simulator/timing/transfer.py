@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from simulator.hardware.gpu import GPU, gpus
-from simulator.timing.profile import Profile, Tiles
+from simulator.timing.profile import Profile, Tiles, Traffic
 from simulator.timing.rates import dram_reach, l2_bytes_per_s, units_of
 
 Floats = NDArray[np.float64]
@@ -43,6 +43,12 @@ _LEAST_SIDE = 64
 least. On an A100 and an L40S one row of a few hundred takes as long as 64 (AIConfigurator)."""
 
 
+_OF_BATCHES = {(7, 5): ((64, 64), (64, 128), (32, 128)), (8, 0): ((128, 128),)}
+"""Tiles that cuBLAS takes for batches of products in single precision, by compute capability: 4,404
+of 4,468 and 4,122 of 4,146 of sizes from 2 to 1,000, by the kernels' names (sitar-lab/NeuSight,
+MIT; CUDA 12.1)."""
+
+
 @lru_cache
 def measured_on(gpu_id: str) -> GPU | None:
     """The GPU of a profile; None where its file is gone."""
@@ -60,10 +66,19 @@ def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, th
     engine = np.maximum(share, had)  # of the measured peak, if the engine alone took time
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
     # More FLOPs a clock come with kernels of their own, which keep up with them.
-    clocks = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
+    slower = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
     ideal = had / (engine * kept * here)
-    both = (ideal**_OVERLAP + (rest / there * clocks) ** _OVERLAP) ** (1 / _OVERLAP)
+    both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
     return both * here * share
+
+
+def in_clocks(here: Floats, there: Floats, gpu: GPU, measured: GPU | None) -> Floats:
+    """How many times as long as on the GPU measured, over products at the peaks `here` and `there`
+    [works], what takes as many clocks of a unit takes: special functions, of which each unit has as
+    many a clock."""
+    if measured is None or not _carries(gpu, measured):
+        return np.ones_like(here)
+    return _clocks(measured) / _clocks(gpu) * here / there
 
 
 def issue(gpu: GPU, profile: Profile) -> float:
@@ -78,9 +93,16 @@ def issue(gpu: GPU, profile: Profile) -> float:
         return kept * min(1.0, 2 * _CDNA_LANES / (counted or 2 * _CDNA_LANES))
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return kept
-    if (gpu.compute_capability or (0, 0)) < _VOLTA:
-        return kept
-    return kept * max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
+    return kept * _beside(gpu, measured)
+
+
+def issuing(gpu: GPU, profile: Profile) -> float:
+    """How many times as many clocks of a unit as on the GPU measured the same instructions take:
+    those of a row's block, of whom a part waits for FP32 lanes."""
+    measured = measured_on(profile.gpu)
+    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+        return 1.0
+    return max(1.0, 1 / (_lanes(gpu, measured) * _beside(gpu, measured)))
 
 
 def loaded_beside(gpu: GPU, profile: Profile) -> float:
@@ -90,6 +112,13 @@ def loaded_beside(gpu: GPU, profile: Profile) -> float:
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
     return min(1.0, _lanes(gpu, measured))
+
+
+def _beside(gpu: GPU, measured: GPU) -> float:
+    """Instructions that issue for each one on the FP32 lanes."""
+    if (gpu.compute_capability or (0, 0)) < _VOLTA:
+        return 1.0
+    return max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
 
 
 def _lanes(gpu: GPU, measured: GPU) -> float:
@@ -135,6 +164,20 @@ def tiles_of(curve: str, gpu: GPU, profile: Profile) -> Tiles | None:
     if found is None or curve not in _BULK:
         return found
     return _without_bulk_loads(found, gpu, profile)
+
+
+def tiles_of_batches(curve: str, gpu: GPU) -> tuple[tuple[int, int], ...]:
+    """The only tiles that the library takes for batches of a curve's products; none: any."""
+    return _OF_BATCHES.get(gpu.compute_capability or (0, 0), ()) if curve == "gemm_vector" else ()
+
+
+def traffic_of(curve: str, profile: Profile) -> Traffic:
+    """A curve's traffic, that of what it is a variant of where it was not measured, or that of
+    elementwise kernels."""
+    kind = curve
+    while kind not in profile.traffic and "_" in kind:
+        kind = kind.rpartition("_")[0]
+    return profile.traffic.get(kind) or profile.traffic["pointwise"]
 
 
 def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:

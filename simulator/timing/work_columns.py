@@ -94,15 +94,20 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
 def _whole(
     works: Sequence[Work], column: Callable[[Sequence[Any]], Floats], align_bytes: Floats
 ) -> NDArray[np.bool_]:
-    """Has each result of a product one part? In a batch; and a bias is added once, but by kernels
-    of bulk loads."""
+    """Has each result of a product one part? In a batch, and where cuDNN convolves on vector lanes,
+    but for the gradients of weights; and a bias is added once, but by kernels of bulk loads."""
     products = [w.family == "gemm" for w in works]
     batched = column([_batch(w) for w in works]) > 1
+    convolved = column([w.family == "conv" and _once_summed(w.dims) for w in works])
     biased = column(
         [p and bool(w.dims.get("epilogue")) for p, w in zip(products, works, strict=True)]
     )
     once = column([w.engine == "vector" or w.dtype in ("tf32", "int8", "uint8") for w in works])
-    return batched | ((biased > 0) & ((once > 0) | (align_bytes < 16)))
+    return batched | (convolved > 0) | ((biased > 0) & ((once > 0) | (align_bytes < 16)))
+
+
+def _once_summed(d: dict[str, Any]) -> bool:
+    return d.get("variant") == "vector" and d["direction"] != "wgrad"
 
 
 def _batch(work: Work) -> int:

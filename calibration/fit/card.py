@@ -1,0 +1,107 @@
+"""Fit a card of an architecture of which another was measured in full: what differs of the card.
+
+`python -m calibration.fit.card` writes `simulator/timing/profiles/cards/h100.json` from the H100's
+calls and networks, and beside these `alone.json.gz`, a profile fitted to them alone: it has seen
+nothing of the H200, which the accuracy table predicts by it.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+import msgspec
+import numpy as np
+
+from calibration.fit.gpu import base, fit, written
+from calibration.record.library_samples import samples, swept
+from calibration.record.read import MEASUREMENTS, Recording, recordings
+from calibration.record.samples import Pair, Sample, merged, recorded
+from calibration.validate import crossing
+from calibration.validate.trace_fidelity import retrace
+from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as find_gpu
+from simulator.timing.card import CARDS, Card
+from simulator.timing.profile import VERSION, Profile, profile
+from simulator.timing.roofline import curve, roofs
+
+_SHORT_S = 3e-6
+"""Kernels below this are ruled by their fixed part; a longer one's error is of its rates."""
+
+
+def kernel_s(found: Sequence[Sample], gpu: GPU, known: Profile) -> float:
+    """Median of the seconds that short kernels without tiles take beyond those transferred."""
+    some = [s for s in found if curve(s.work) in known.traffic]
+    hot, dirty = (np.array([getattr(s, name) for s in some]) for name in ("hot", "dirty"))
+    compute, held, fixed = roofs([s.work for s in some], gpu, known).parts(hot, dirty)
+    predicted = np.maximum(compute, held) + fixed
+    measured = np.array([s.seconds for s in some])
+    return float(f"{np.median((measured - predicted)[predicted < _SHORT_S]):.3g}")
+
+
+def longer_gap_s(here: Iterable[Recording], there: Iterable[Recording]) -> float:
+    """Seconds by which the gap between kernels of a graph is longer here, the median over the steps
+    that both recorded. Those of a stream follow the host as much as the GPU."""
+    others = {recording.name: recording for recording in there}
+    pairs = [(recording, others[recording.name]) for recording in here if recording.name in others]
+    gaps = [(_gap_s(a), _gap_s(b)) for a, b in pairs]
+    return median(a - b for a, b in gaps if a is not None and b is not None)
+
+
+def _gap_s(r: Recording) -> float | None:
+    """None where a graph's kernels are so few that its launch counts."""
+    g = r.graph or {}
+    if g.get("kernels", 0) < 10:
+        return None
+    return (g["period"]["median_s"] - g["gpu_busy_s"]) / g["kernels"]
+
+
+def card(gpu: GPU, name: str, known: Profile, found: Sequence[Sample]) -> Card:
+    """The card's figures but its interval, which is that of the profile it is `of`."""
+    longer_s = longer_gap_s(recordings(gpu=gpu.id), recordings(gpu=known.gpu))
+    return Card(
+        version=VERSION, id=name, gpu=gpu.id, of=known.id,
+        source=f"{len(found)} kernels of 3,608 calls, and 20 networks, measured on an NVIDIA "
+        f"{gpu.name} with torch 2.11, CUDA 13.0, cuDNN 9.19; all else as of {known.id}",
+        kernel_s=kernel_s(found, gpu, known),
+        graph_gap_s=float(f"{known.graph_gap_s + longer_s:.3g}"),
+        interval=known.interval,
+    )  # fmt: skip
+
+
+def alone(pairs: Sequence[Pair], found: Sequence[Sample], gpu: GPU) -> Profile:
+    """A profile of this GPU's measurements alone."""
+    known = profile()
+    start = msgspec.structs.replace(
+        base(known.gap_s, known.graph_gap_s, known.graph_launch_s),
+        id=f"{gpu.id} alone", gpu=gpu.id, units=gpu.units or known.units,
+        source=f"3,608 calls and {len(pairs)} networks measured on an NVIDIA {gpu.name}",
+    )  # fmt: skip
+    return fit(merged([*recorded(pairs, gpu), *found]), gpu, start)
+
+
+def write(found: Card) -> None:
+    """The card, for `simulator.timing.profile` to load from now on."""
+    text = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+    (CARDS / f"{found.id}.json").write_bytes(text)
+    profile.cache_clear()
+
+
+def main() -> None:
+    """Fit the H100."""
+    gpu = find_gpu("h100")
+    found = merged(samples(swept(gpu)))
+    fitted = card(gpu, "h100", profile(), found)
+    write(fitted)
+    held_out = [(r, retrace(r.case)) for r in recordings("validation", gpu.id)]
+    seen = crossing.networks(held_out, gpu, profile("h100"))
+    low, high = np.quantile([1 / o.ratio for o in seen], [0.1, 0.9]).tolist()
+    write(msgspec.structs.replace(fitted, interval=(round(low, 3), round(high, 3))))
+    pairs = [(recording, retrace(recording.case)) for recording in recordings(gpu=gpu.id)]
+    text = written(alone(pairs, found, gpu))
+    (MEASUREMENTS / gpu.id / "alone.json.gz").write_bytes(gzip.compress(text, mtime=0))
+
+
+if __name__ == "__main__":
+    main()
