@@ -30,8 +30,8 @@ _PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a tr
 
 @dataclass(frozen=True)
 class Curve:
-    """A side along an axis: `columns` are those of simulator.analysis.sweep at `values`, in their order.
-    `here` is where the side itself is; `measured` what was timed of it."""
+    """A side along an axis: `columns` are those of simulator.analysis.sweep at `values`, in their
+    order. `here` is where the side itself is; `measured` what was timed of it."""
 
     side: Side
     here: float

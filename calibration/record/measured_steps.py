@@ -1,6 +1,7 @@
 """The whole steps that were timed, as one small file for the explorer to lay over predictions.
 
-`python -m calibration.record.measured_steps` writes `simulator/measured/<gpu>.json` from the recordings.
+`python -m calibration.record.measured_steps` writes `simulator/measured/<gpu>.json` from the
+recordings.
 """
 
 from __future__ import annotations

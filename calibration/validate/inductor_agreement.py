@@ -1,7 +1,8 @@
-"""The fast partition against the real Inductor's schedules, network by network:
-`python -m calibration.validate.inductor_agreement [PATTERN]` prints kernels of both, the share of ops that
-lie in the same launch, and the ratio of the bytes that cross the launches' borders; with `--differ`
-also the launches that differ.
+"""The fast partition against the real Inductor's schedules, network by network.
+
+`python -m calibration.validate.inductor_agreement [PATTERN]` prints kernels of both, the share of
+ops that lie in the same launch, and the ratio of the bytes that cross the launches' borders; with
+`--differ` also the launches that differ.
 """
 
 from __future__ import annotations

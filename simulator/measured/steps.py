@@ -1,6 +1,7 @@
 """Whole steps that were timed on a real GPU, to lay over predictions of the same.
 
-`measured/<gpu>.json` is written by `python -m calibration.record.measured_steps` from the recordings.
+`measured/<gpu>.json` is written by `python -m calibration.record.measured_steps` from the
+recordings.
 """
 
 from __future__ import annotations

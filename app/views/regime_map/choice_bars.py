@@ -20,7 +20,8 @@ _TIME_PX, _ROW_PX = 112.0, 17.0
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice with the columns of simulator.analysis.sweep, or why it has none; its place on the axis."""
+    """A choice with the columns of simulator.analysis.sweep, or why it has none; its place on the
+    axis."""
 
     name: str
     place: int
