@@ -19,7 +19,7 @@ from app.lessons.placeholders import PLACE, SHIFT, known, place
 from app.lessons.words import WORDS
 from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
-from simulator.hardware.gpu_file import shown
+from simulator.formats.toml import shown
 from simulator.modes import Mode
 from simulator.scenario.scenario import Scenario
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import msgspec
 
 from simulator.errors import InputError
+from simulator.formats.toml import shown
 from simulator.fusion.rules import Level
 from simulator.hardware.gpu import GPU, PACKAGED
 from simulator.hardware.gpu import gpu as find_gpu
-from simulator.hardware.gpu_file import of_table, shown
+from simulator.hardware.gpu_file import of_table
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.records import Trace
