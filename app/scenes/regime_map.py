@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.answers.axes import Line
+from app.answers.side import Side
 from app.scenes.map_field import MapField, map_field
 from app.scenes.regime_map_axes import elsewhere, last_level, values
 from app.scenes.sweep_curves import CancelledError, Curve, Curves, value_words
 from app.views.regime_map.choice_bars import Choice
-from app.widgets.view import Side
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.errors import InputError

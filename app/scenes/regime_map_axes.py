@@ -7,8 +7,8 @@ from functools import cache
 
 from app.answers.axes import Line, between, value_on
 from app.answers.axes import line as line_of
+from app.answers.side import Side
 from app.scenes.sweep_curves import lacking
-from app.widgets.view import Side
 from simulator.scenario.gpu_class import content
 from simulator.scenario.scenario import Scenario, Value
 

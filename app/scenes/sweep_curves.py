@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from app.answers.axes import Line
+from app.answers.side import Side
 from app.quantities import number, plain
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep_measured import Point, points
-from app.widgets.view import Side
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.errors import InputError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.answers.side import Side
 from app.theme import BODY_PX, FIGURE_PX, SUPPORT_PX, Theme
 from app.widgets.fonts import font
-from app.widgets.view import Side
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, Value
 

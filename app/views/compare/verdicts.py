@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtWidgets import QSizePolicy
 
+from app.answers.side import Side
 from app.quantities import between, number, percent, seconds_unit, signed_seconds
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.regime_map.cursor import share_bar
 from app.widgets.canvas import Canvas
 from app.widgets.paint import Paint, width
-from app.widgets.view import Side
 from simulator.prediction import REGIMES
 
 HEIGHT_PX, _TIME_PX, _MIDDLE = 92, 26, 0.22

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QGridLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from app.answers.side import Question, Side
 from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
@@ -20,7 +21,7 @@ from app.views.compare.parts import Regimes, bought, part_name
 from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
 from app.widgets.canvas import Canvas
-from app.widgets.view import Question, Side, View
+from app.widgets.view import View
 from simulator.analysis.compare import Moved, Waterfall
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario

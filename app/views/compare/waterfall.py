@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 
+from app.answers.side import Side
 from app.quantities import between, change, number, plain, seconds, seconds_unit, signed_seconds
 from app.scenes.pixel_scale import Scale
 from app.scenes.ticks import linear_ticks
@@ -15,7 +16,6 @@ from app.widgets.canvas import Card
 from app.widgets.paint import Paint, elided, width
 from app.widgets.patterns import STACK
 from app.widgets.titled import Titled
-from app.widgets.view import Side
 from simulator.analysis.compare import Step, Waterfall
 
 _LEFT, _TOP, _BOTTOM = 46.0, 28.0, 58.0

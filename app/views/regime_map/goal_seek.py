@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidget
 
+from app.answers.side import Side
 from app.quantities import between, plain, seconds, trimmed
 from app.scenes.sweep_curves import CancelledError
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.fonts import font
 from app.widgets.strip import sheet
-from app.widgets.view import Side
 from simulator.analysis.along import Figures
 from simulator.errors import InputError
 

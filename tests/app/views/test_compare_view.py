@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.theme import LIGHT, Theme
 from app.views.compare.counts import counts
 from app.views.compare.view import Compare, kernels_of, ops_of
-from app.widgets.view import Side
 from simulator.scenario.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
