@@ -15,7 +15,6 @@ from app.answers.side import Side
 from app.scenes.map_field import MapField, map_field
 from app.scenes.regime_map_axes import elsewhere, last_level, values
 from app.scenes.sweep_curves import CancelledError, Curve, Curves, value_words
-from app.views.regime_map.choice_bars import Choice
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.errors import InputError
@@ -169,3 +168,14 @@ def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], 
     except InputError:
         return Exact(scenario.key, None)
     return Exact(scenario.key, (along, up))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice with the columns of simulator.analysis.sweep, or why it has none; its place on the
+    axis."""
+
+    name: str
+    place: int
+    figures: Mapping[str, float]
+    why: str = ""
