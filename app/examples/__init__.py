@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from app.answers.featured import NETWORKS
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
@@ -23,7 +24,6 @@ FOLDER = Path(__file__).parent
 FIRST = Scenario("bert-base", gpu="h200", batch=64, seq=128, dtype="bf16")
 _INFERENCE = ("fp32", "bf16", "fp16", "autocast")
 _TRAINING = ("fp32", "bf16", "autocast")
-NETWORKS = ("bert-base", "gpt2", "llama3-8b", "llama3-8b-decode", "resnet50", "vit-b16")
 
 
 def asks() -> Iterator[tuple[Ask, GPU]]:
