@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from calibration.record.inductor_schedules import FOLDER, Case, Row, file_of, rows
-from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.fusion.fused import Fused
 from simulator.fusion.scheduling.partition import fused
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule

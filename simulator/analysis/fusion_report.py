@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.fusion.fused import Fused
 from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import kind, why_not
-from simulator.fusion.scheduling.fused_trace import Fused
 from simulator.prediction import Prediction
 from simulator.schedule.memory import carried_bytes
 from simulator.timing.profile import learned

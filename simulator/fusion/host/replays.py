@@ -16,10 +16,10 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from simulator.fusion.fused import Fused
 from simulator.fusion.graphs import graphs
+from simulator.fusion.group import Group
 from simulator.fusion.node import Node
-from simulator.fusion.scheduling.fused_trace import Fused
-from simulator.fusion.scheduling.scheduling import Group
 from simulator.fusion.tangents import is_tangent
 from simulator.hardware.host import syncs
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
