@@ -122,7 +122,7 @@ def charted(
     within: dict[str, tuple[float, float]],
 ) -> Chart:  # fmt: skip
     """The map of a side over two axes. CancelledError where nobody waits any more."""
-    from app.commands.regime_map import mapped_over
+    from app.answers.mapped import mapped_over
 
     def counted(done: int) -> None:
         if cancelled():
@@ -154,7 +154,7 @@ class Exact:
 
 def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
     """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
-    from app.commands.sweep import shifts
+    from app.answers.swept import shifts
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():

@@ -164,7 +164,7 @@ def curves(
 ) -> Curves:
     """The current side's sweep and the others'. CancelledError where nobody waits any more."""
     from app.answers.axes import line as line_of
-    from app.commands.sweep import swept
+    from app.answers.swept import swept
 
     def step(_: str) -> None:
         if cancelled():

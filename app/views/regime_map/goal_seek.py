@@ -20,7 +20,7 @@ from simulator.analysis.along import Figures
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.commands.seek import Search
+    from app.answers.goals import Search
     from simulator.scenario.scenario import Scenario
 
 ROWS = ("Largest batch that fits", "Smallest batch out of overhead", "Largest batch within")
@@ -37,7 +37,7 @@ class Found:
 
 def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> Found:
     """Seek all three. CancelledError where nobody waits any more."""
-    from app.commands.seek import searches_of
+    from app.answers.goals import searches_of
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():
