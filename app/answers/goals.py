@@ -9,7 +9,12 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from app.answers.swept import retraced_at
+from app.quantities import count_of, number, plain, seconds
+from simulator.analysis import seek as seeking
+from simulator.analysis.sweep import axis as axis_of
 from simulator.errors import InputError
+from simulator.fusion import LEVELS
 
 if TYPE_CHECKING:
     from app.progress import Step
@@ -35,8 +40,6 @@ class Search:
     @property
     def retraced(self) -> str:
         """At which values the search took traces that no family spared, and why; or ""."""
-        from app.answers.swept import retraced_at
-
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 
@@ -46,10 +49,6 @@ def searches_of(
     fusion: str | None = None,
 ) -> list[Search]:  # fmt: skip
     """The goals of a command line; without one, those that need no figure."""
-    from app.quantities import count_of, seconds
-    from simulator.analysis import seek as seeking
-    from simulator.analysis.sweep import axis as axis_of
-
     found: list[Search] = []
     asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
@@ -132,14 +131,10 @@ def _near(axis: str, tried: Mapping[float, Figures]) -> list[tuple[float, Figure
 
 def shown_value(search: Search) -> str:
     """An answer's value as people write it: "113", "1.42×"."""
-    from app.quantities import number, plain
-
     if search.sought is None:
         return "none"
     value = search.sought.value
     if search.kind == "fusion":
-        from simulator.fusion import LEVELS
-
         return LEVELS[int(value)]
     return plain(value) if float(value).is_integer() and search.axis in ("batch", "seq") else (
         plain(value) if float(value).is_integer() else f"{number(value)}×")  # fmt: skip

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simulator.analysis.regimes import map_of
+from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,9 +39,6 @@ def mapped_over(
 ) -> Mapped:
     """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
     where nothing has an answer."""
-    from simulator.analysis.regimes import map_of
-    from simulator.analysis.sweep import sweep
-
     if x.name == y.name:
         raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
     found = sweep(scenario, {y.name: y.values, x.name: x.values}, counted=counted)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from app.quantities import plain
+from simulator.analysis.regimes import next_shift
+from simulator.analysis.sweep import sweep as run
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,8 +42,6 @@ class Swept:
 
 def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
     """Predict it all. InputError where no point has an answer."""
-    from simulator.analysis.sweep import sweep as run
-
     total = len(axis.values) * len(variants)
 
     def all_of(number: int, scenario: Scenario) -> Sweep:
@@ -62,8 +63,6 @@ def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: N
 
 def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
     """Where the regime changes between neighbouring points; `watch` is told what was tried."""
-    from simulator.analysis.regimes import next_shift
-
     if not axis.numeric:
         return ()
     places = [i for i in range(len(found)) if i not in found.refused]
@@ -92,7 +91,6 @@ def retraced_at(axis: str, why: Mapping[float, str]) -> str:
     why; "" where it took none."""
     if not why:
         return ""
-    from app.quantities import plain
 
     values = [plain(value) for value in sorted(why)]
     if len(values) > _NAMED:

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.answers.featured import NETWORKS
+from app.lessons import packaged
+from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
@@ -46,9 +48,6 @@ def _usual() -> Iterator[Scenario]:
 
 def _of_lessons() -> Iterator[Scenario]:
     """Every scenario that a packaged lesson asks of a network."""
-    from app.lessons import packaged
-    from simulator.analysis.sweep import axis
-
     for lesson in packaged():
         yield from (side.scenario for side in lesson.sides)
         if lesson.line is not None and lesson.line.name not in ("batch", "seq"):

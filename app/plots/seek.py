@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from app.answers.goals import shown_value
 from app.plots.lines import Rule
 from app.plots.marks import Mark
 from app.plots.picture import Picture
@@ -27,8 +28,6 @@ class SeekPicture(Picture):
         self.base = base
         super().__init__(theme, heading, "Marks: what was predicted on the way to the answer")
         for search in searches:
-            from app.answers.goals import shown_value
-
             value = shown_value(search)
             whole = search.sought and not value.endswith("×")
             answer = f"{search.axis} {value}" if whole else value

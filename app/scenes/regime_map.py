@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.answers.axes import Line
+from app.answers.mapped import mapped_over
 from app.answers.side import Side
+from app.answers.swept import shifts
 from app.scenes.map_field import MapField, map_field
 from app.scenes.regime_map_axes import elsewhere, last_level, values
 from app.scenes.sweep_curves import CancelledError, Curve, Curves, value_words
@@ -122,7 +124,6 @@ def charted(
     within: dict[str, tuple[float, float]],
 ) -> Chart:  # fmt: skip
     """The map of a side over two axes. CancelledError where nobody waits any more."""
-    from app.answers.mapped import mapped_over
 
     def counted(done: int) -> None:
         if cancelled():
@@ -154,7 +155,6 @@ class Exact:
 
 def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
     """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
-    from app.answers.swept import shifts
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():

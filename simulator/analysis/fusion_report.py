@@ -14,6 +14,7 @@ from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import kind, why_not
 from simulator.prediction import Prediction
 from simulator.schedule.memory import carried_bytes
+from simulator.simulate.step import simulate
 from simulator.timing.profile import learned
 
 
@@ -78,8 +79,6 @@ class Explanation:
 
 def explain(p: Prediction) -> Explanation:
     """What fusion did to a compiled prediction. InputError for another mode's."""
-    from simulator.simulate.step import simulate
-
     fusion: Fused | None = p.trace.kept.get("fusion")
     if fusion is None:
         raise InputError(

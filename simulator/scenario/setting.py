@@ -19,6 +19,7 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.gpu_file import of_table
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
+from simulator.networks.catalogue import network
 from simulator.records import Trace
 from simulator.scenario.scenario import Scenario
 
@@ -235,8 +236,6 @@ def _check(scenario: Scenario) -> None:
 
 
 def _check_name(name: str) -> None:
-    from simulator.networks.catalogue import network
-
     if ":" not in name and not name.endswith(".py"):
         network(name)
 

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.answers.answer import Answer
 from app.answers.as_command import as_command
 from app.outputs import write
+from app.report.chrome_trace import as_text
+from app.report.exports import as_csv, as_json
 
 
 @dataclass(frozen=True)
@@ -34,20 +36,14 @@ def _report(answer: Answer) -> str:
 
 
 def _timeline(answer: Answer) -> str:
-    from app.report.chrome_trace import as_text
-
     return as_text(answer.prediction, answer.subject)
 
 
 def _document(answer: Answer) -> str:
-    from app.report.exports import as_json
-
     return as_json(answer.prediction, answer.subject)
 
 
 def _kernels(answer: Answer) -> str:
-    from app.report.exports import as_csv
-
     return as_csv(answer.prediction)
 
 

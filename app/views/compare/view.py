@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QGridLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from app.answers.side import Question, Side
+from app.answers.subject import relabelled
 from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
@@ -22,9 +23,9 @@ from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
 from app.widgets.canvas import Canvas
 from app.widgets.view import View
-from simulator.analysis.compare import Moved, Waterfall
+from simulator.analysis.compare import Moved, Waterfall, waterfall
 from simulator.prediction import Prediction
-from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario import Scenario, predict
 
 _HEADS = ["What", "Name", "A", "B", "Change", "80% interval", "Alone"]
 
@@ -206,10 +207,6 @@ def _key(pair: tuple[Side, Side]) -> str:
 
 
 def _fall(a: Side, b: Side, cancelled: Callable[[], bool]) -> Waterfall:
-    from app.answers.subject import relabelled
-    from simulator.analysis.compare import waterfall
-    from simulator.scenario.scenario import predict
-
     def answer(scenario: Scenario) -> Prediction:
         if cancelled():
             raise CancelledError

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidget
 
+from app.answers.goals import searches_of
 from app.answers.side import Side
 from app.quantities import between, plain, seconds, trimmed
 from app.scenes.sweep_curves import CancelledError
@@ -37,7 +38,6 @@ class Found:
 
 def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> Found:
     """Seek all three. CancelledError where nobody waits any more."""
-    from app.answers.goals import searches_of
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():
