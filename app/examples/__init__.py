@@ -2,6 +2,7 @@
 torch.
 
 `python -m app.examples` makes them again, which a change of tracing or of a network asks for.
+May import lessons and answers; no Qt.
 """
 
 from __future__ import annotations

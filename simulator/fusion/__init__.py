@@ -1,4 +1,7 @@
-"""Fusion predicted from the traced graph, without a compiler: Inductor's rules, restated."""
+"""Fusion predicted from the traced graph, without a compiler: Inductor's rules, restated.
+
+May import lowering, schedule, timing and what they stand on; no torch and no scenario.
+"""
 
 from simulator.fusion.fused import Fused
 from simulator.fusion.lowering import epilogue

@@ -1,1 +1,4 @@
-"""The explorer's frame: head, verdict, docks in workspaces, scenarios, menus and keys."""
+"""The explorer's frame: head, verdict, docks in workspaces, scenarios, menus and keys.
+
+May import views, report, html, and everything of the explorer.
+"""
