@@ -24,7 +24,7 @@ from calibration.measure.log import read
 from calibration.sweeps.registry import OPERATIONS
 from simulator.fusion.scheduling import by_hand
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NAMES = list(VARIANTS)
 
 

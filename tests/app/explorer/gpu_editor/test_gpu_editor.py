@@ -23,7 +23,7 @@ from simulator.hardware.gpu_keys import table
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import predict
 from simulator.scenario.setting import gpu_of
-from tests.app.waiting import wait
+from tests.app.explorer.waiting import wait
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-TRACE = Path(__file__).parents[1] / "simulator" / "profiler_traces" / "mlp-tiny.json.gz"
+TRACE = Path(__file__).parents[2] / "simulator" / "profiler_traces" / "mlp-tiny.json.gz"
 
 
 def test_the_table_of_differences(run: Any) -> None:

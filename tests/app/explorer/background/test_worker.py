@@ -17,7 +17,7 @@ from simulator.errors import UntracedError
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.setting import setting
-from tests.app.waiting import wait
+from tests.app.explorer.waiting import wait
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ from simulator.modes import MODES
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
-from tests.app.waiting import wait
+from tests.app.explorer.waiting import wait
 
 
 @pytest.fixture(scope="module")

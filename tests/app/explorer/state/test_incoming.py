@@ -27,7 +27,7 @@ from simulator.hardware import gpu
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.scenario import save as save_scenario
 
-TRACES = Path(__file__).parents[1] / "simulator" / "profiler_traces"
+TRACES = Path(__file__).parents[3] / "simulator" / "profiler_traces"
 PACKAGED = Path(gpu.__file__).parent / "gpus"
 
 
