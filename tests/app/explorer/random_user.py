@@ -23,10 +23,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.explorer.docks import panel
 from app.explorer.shelf import card_widget
 from app.explorer.shelf.card_widget import NEW
 from app.explorer.state.session import LETTERS
-from app.explorer.window import panel, side_cards
+from app.explorer.window import side_cards
 from app.explorer.window.window import Window
 from app.views.modules import part_menu
 

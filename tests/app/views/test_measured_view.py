@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
-from app.explorer.window.twin import Twin, write_csv
+from app.explorer.docks.twin import Twin, write_csv
 from app.theme import Theme
 from app.views.measured import MeasuredView, names
 from simulator.errors import InputError

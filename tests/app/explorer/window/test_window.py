@@ -27,11 +27,11 @@ from app.answers.as_command import as_command
 from app.commands.options import Dtype, Mode, Optimizer, question
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
+from app.explorer.docks.panel import Panel, export
+from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import Named, Session, State
 from app.explorer.state.session_file import load
-from app.explorer.window.exporting import FORMS
 from app.explorer.window.leaving import Leaving
-from app.explorer.window.panel import Panel, export
 from app.explorer.window.verdict import GRACE_MS
 from app.explorer.window.window import Window
 from app.quantities import data

@@ -8,9 +8,9 @@ from PySide6.QtCore import QCoreApplication
 
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
+from app.explorer.docks.workspaces import ORDER
 from app.explorer.state.session import Named, Session, State
 from app.explorer.window.window import Window
-from app.explorer.window.workspaces import ORDER
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
 

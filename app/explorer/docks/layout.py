@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QMainWindow
 
-from app.explorer.window.panel import Panel
-from app.explorer.window.workspaces import Workspaces, in_base64, of_base64
+from app.explorer.docks.panel import Panel
+from app.explorer.docks.workspaces import Workspaces, in_base64, of_base64
 
 _WINDOW, _FRAME = "window", "frame of "
 

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from app.answers.subject import worded
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW, Worker, later
+from app.explorer.docks.panel import Panel, export
+from app.explorer.docks.twin import Twin, write_csv
 from app.explorer.state.session import Session
-from app.explorer.window.panel import Panel, export
-from app.explorer.window.twin import Twin, write_csv
 from app.theme import Theme
 from app.views.catalogue import VIEWS, Offered
 from app.widgets.view import View

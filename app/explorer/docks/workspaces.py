@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
-from app.explorer.window.panel import Panel
+from app.explorer.docks.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Lessons")
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3

@@ -9,13 +9,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.explorer.files.banner import Banner
+from app.explorer.files.measured_files import MeasuredFiles
+from app.explorer.files.network_files import NetworkFiles
 from app.explorer.state import session_file
 from app.explorer.state.files import Files
 from app.explorer.state.incoming import KINDS, code_of, incoming
 from app.explorer.state.session import Session
-from app.explorer.window.banner import Banner
-from app.explorer.window.measured_files import MeasuredFiles
-from app.explorer.window.network_files import NetworkFiles
 from app.quantities import seconds
 from simulator.errors import RidgepointError
 

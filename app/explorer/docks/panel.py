@@ -11,7 +11,7 @@ from PySide6.QtGui import QIcon, QImage, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
-from app.explorer.window.veil import Veil
+from app.explorer.docks.veil import Veil
 from app.outputs import whole
 from app.theme import Theme
 from app.widgets.elided_label import Elided

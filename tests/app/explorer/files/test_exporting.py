@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.answers.answer import Answer, answered
-from app.explorer.window.exporting import FORMS, export
+from app.explorer.files.exporting import FORMS, export
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW
+from app.explorer.files.banner import Banner
 from app.explorer.state.session import Session
-from app.explorer.window.banner import Banner
 from app.quantities import percent
 from simulator.measured.overlay import Overlay, overlay
 from simulator.measured.profiler_trace import ProfiledStep, read

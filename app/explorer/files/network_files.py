@@ -16,10 +16,10 @@ from app.answers.changes import with_network
 from app.explorer.background.answering import Answering
 from app.explorer.background.factories import Offered, Taken
 from app.explorer.background.watching import Watching
+from app.explorer.files.banner import Banner
+from app.explorer.files.factory_choice import FactoryChoice
 from app.explorer.state.incoming import code_of
 from app.explorer.state.session import Session, State
-from app.explorer.window.banner import Banner
-from app.explorer.window.factory_choice import FactoryChoice
 from simulator.errors import RidgepointError
 
 _KEY = "opened file"

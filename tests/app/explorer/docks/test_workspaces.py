@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.explorer.window.panel import Panel
-from app.explorer.window.workspaces import Workspaces
+from app.explorer.docks.panel import Panel
+from app.explorer.docks.workspaces import Workspaces
 from app.theme import DARK
 from app.widgets.drawing import application
 from app.widgets.view import View

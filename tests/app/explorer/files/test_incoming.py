@@ -12,15 +12,15 @@ from PySide6.QtWidgets import QMenu
 from app.examples import FIRST
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker
+from app.explorer.files.banner import Banner
+from app.explorer.files.network_files import NetworkFiles
+from app.explorer.files.opening import Opening
 from app.explorer.state import places
 from app.explorer.state.files import Files
 from app.explorer.state.incoming import code_of, incoming
 from app.explorer.state.places import FOLDER_VARIABLE, Remembered
 from app.explorer.state.session import Named, Session, State
 from app.explorer.state.session_file import save
-from app.explorer.window.banner import Banner
-from app.explorer.window.network_files import NetworkFiles
-from app.explorer.window.opening import Opening
 from app.widgets.drawing import application
 from simulator.errors import InputError
 from simulator.hardware import gpu
