@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPushButton, QVBoxLa
 
 from app.explorer.window.verdict import VerdictBar
 from app.formulas.formula import Formula, title_of
-from app.views.lessons.view import Lessons
 from app.widgets.view import View
 
 if TYPE_CHECKING:
@@ -96,6 +95,7 @@ class Explaining:
     def teach(self, lesson: str) -> None:
         """Go to a lesson."""
         window = self.window
+        from app.views.lessons.view import Lessons  # not before it is seen: it takes a while
 
         window.session.show(Lessons.workspace)
         for offered in window.panels.panels:
