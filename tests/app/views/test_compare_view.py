@@ -127,6 +127,16 @@ def test_keys_walk_bars_and_rows(shown: Any, pair: tuple[Side, Side]) -> None:
     assert bars.hit(QPointF(bars.plot.left() + 2, bars.plot.center().y())) == 0
 
 
+def test_the_waterfall_is_ringed_after_a_key_alone(
+    shown: Any, pair: tuple[Side, Side], capsys: pytest.CaptureFixture[str]
+) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    QTest.keyClick(view.waterfall, Qt.Key.Key_Right)
+    assert view.waterfall.by_key
+    QTest.mouseClick(view.waterfall, Qt.MouseButton.LeftButton)
+    assert not view.waterfall.by_key and "Traceback" not in capsys.readouterr().err
+
+
 def test_counts_of_the_network_come_before_those_of_the_machine(pair: tuple[Side, Side]) -> None:
     a, b = (side.prediction for side in pair)
     found = counts(a, b)
