@@ -295,7 +295,7 @@ def test_reading_all_takes_less_than_50_ms() -> None:
 
 def test_an_id_reads_one_file_and_no_torch() -> None:
     code = (
-        "import sys; from simulator import hardware; hardware.gpu('h200-sxm'); "
+        "import sys; from simulator.hardware import gpu as hardware; hardware.gpu('h200-sxm'); "
         "print(hardware._parsed.cache_info().currsize, 'torch' in sys.modules)"
     )
     root = Path(__file__).parents[3]
