@@ -1,4 +1,7 @@
-"""Ridgepoint's app: the command, the window and the reports."""
+"""Ridgepoint's app: the command, the window and the reports.
+
+May import the simulator; meets calibration in data files alone.
+"""
 
 import os
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simulator.networks.watching import WATCH
+from simulator.scenario.scenario import predict
 
 if TYPE_CHECKING:
     from simulator.prediction import Prediction
@@ -43,8 +44,6 @@ def _watching(step: Step) -> Step:
 
 def counted(step: Step, what: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
     """`predict` that counts its answers aloud: "predicting 12 of 64 points"."""
-    from simulator.scenario.scenario import predict
-
     done = 0
 
     def answer(scenario: Scenario) -> Prediction:

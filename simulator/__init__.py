@@ -3,6 +3,8 @@
 from simulator import predict
 p = predict(module, (x,), gpu="h200")
 p.period_s, p.regime, p.shares
+
+Imports neither the app nor calibration, and torch only when a network is traced.
 """
 
 from __future__ import annotations

@@ -13,8 +13,10 @@ from app.answers.subject import Subject, worded
 from simulator.analysis.regimes import Shift, next_shift
 from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction, Regime
-from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.setting import setting
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,6 @@ class Answer:
 
 def answered(scenario: Scenario) -> Answer:
     """The answer; InputError where there is none, UntracedError where a trace is missing."""
-    from simulator.scenario.scenario import predict
-
     began = time.perf_counter()
     prediction = predict(scenario)
     subject = subject_of(scenario, prediction)
@@ -42,8 +42,6 @@ def answered(scenario: Scenario) -> Answer:
 
 def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
     """How to speak of a scenario that was predicted."""
-    from simulator.scenario.setting import setting
-
     trace, ask = prediction.trace, setting(scenario).ask
     batch, seq = batch_and_seq(scenario)
     if ask.saved:
@@ -58,9 +56,6 @@ def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
 
 def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
     """Batch and sequence as a scenario asks for them, or as the network takes them of itself."""
-    from simulator.networks.catalogue import CATALOGUE
-    from simulator.scenario.setting import setting
-
     ask = setting(scenario).ask
     entry = CATALOGUE.get(ask.network)
     batch, seq = ask.batch, ask.seq

@@ -9,8 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simulator.analysis.sweep import axis
 from simulator.errors import InputError
+from simulator.hardware.gpu import gpus
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.registry import value_of
 from simulator.scenario.scenario import Scenario, Value
+from simulator.scenario.setting import setting
+from simulator.whatif import whatifs
+from simulator.whatif.shape import sizes
 
 if TYPE_CHECKING:
     from simulator.analysis.sweep import Axis
@@ -40,8 +47,6 @@ class Line:
 
 def line(scenario: Scenario, text: str) -> Line:
     """The axis that a text names, with its values. InputError for what it cannot mean."""
-    from simulator.analysis.sweep import axis
-
     name, equals, values = text.partition("=")
     name = name.strip().removeprefix("+").replace("-", "_")
     found = axis(scenario, name)
@@ -61,8 +66,6 @@ def line(scenario: Scenario, text: str) -> Line:
 def value_on(scenario: Scenario, name: str) -> float | None:
     """Where a scenario is on an axis of numbers: what its last what-if of that name says, or its
     own field; a factor that none set is 1. None where it does not say."""
-    from simulator.analysis.sweep import axis
-
     size = [a.arguments["value"] for a in scenario.whatifs
             if a.name == "size" and a.arguments.get("parameter") == name]  # fmt: skip
     own = [next(iter(a.arguments.values())) for a in scenario.whatifs
@@ -74,8 +77,6 @@ def value_on(scenario: Scenario, name: str) -> float | None:
 
 
 def _given(text: str, found: Axis, values: str) -> list[Value]:
-    from simulator.scenario.registry import value_of
-
     if found.kind == "choice":
         return [value_of(part.strip()) for part in values.split(",") if part.strip()]
     if ":" in values:
@@ -152,9 +153,6 @@ def _usual(scenario: Scenario, found: Axis) -> list[Value]:
 
 
 def _choices(scenario: Scenario, found: Axis) -> list[Value]:
-    from simulator.hardware.gpu import gpus
-    from simulator.whatif import whatifs
-
     if found.name == "gpu":
         return [card.id for card in gpus()]
     choices = next((w.parameters[0].choices for w in whatifs() if w.name == found.name), ())
@@ -168,10 +166,6 @@ def _choices(scenario: Scenario, found: Axis) -> list[Value]:
 def _here(scenario: Scenario, found: Axis, name: str = "") -> int:
     """Where the scenario is on an axis of whole numbers, or what another of its sizes is; 0 where
     there is none of that name."""
-    from simulator.networks.catalogue import CATALOGUE
-    from simulator.scenario.setting import setting
-    from simulator.whatif.shape import sizes
-
     now = setting(scenario)
     name = name or found.name
     entry = CATALOGUE.get(now.ask.network)

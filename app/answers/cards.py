@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.answers.changes import with_field, with_network
+from app.answers.featured import NETWORKS
 from app.answers.subject import worded
-from app.examples import NETWORKS
 from app.quantities import number, plain, scaled, trimmed
 from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.host import host, hosts

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from app.answers.subject import DATA_SIZES
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
+from simulator.whatif.shape import sizes
 
 if TYPE_CHECKING:
     from simulator.records import Trace
@@ -16,9 +19,6 @@ if TYPE_CHECKING:
 def check_sizes(found: Setting) -> None:
     """InputError for a size of a network of the catalogue that is of another kind than its
     default, or below 1. A user's own network says itself what it takes."""
-    from simulator.networks.catalogue import CATALOGUE
-    from simulator.whatif.shape import sizes
-
     entry = CATALOGUE.get(found.ask.network)
     if entry is None:
         return
@@ -113,6 +113,5 @@ def _option(name: str) -> str:
     for option, names in _OPS.items():
         if short in names:
             return option
-    from app.answers.subject import DATA_SIZES
 
     return short if short in DATA_SIZES else ""

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+from simulator.inductor import RefusalError, exact
+from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.module_pattern import ALL
+from simulator.scenario.predict import predicted
+from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.scenario.trace_source import facts, plain, traced
+from simulator.whatif import spelled
 
 if TYPE_CHECKING:
     from simulator.analysis.compare import Waterfall
@@ -52,9 +60,6 @@ Progress = Callable[[str], None]
 def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     """Load and trace the network, or read its saved trace."""
     from app.answers.given_sizes import check_data_sizes, check_sizes
-    from simulator.networks.catalogue import CATALOGUE
-    from simulator.scenario.setting import setting
-    from simulator.scenario.trace_source import facts, plain, traced
 
     if scenario.trace_file is not None:
         _refuse_fixed(scenario, scenario.trace_file)
@@ -80,10 +85,6 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
 
 def worded(applied: Applied) -> str:
     """A what-if as a command writes it, with the value that it is about: +precision=bf16."""
-    from simulator.scenario.module_pattern import ALL
-    from simulator.scenario.registry import named
-    from simulator.whatif import spelled
-
     text, known = spelled(applied), named(applied.name).parameters
     if "=" in text or not known or known[0].default in (None, ALL):
         return text
@@ -95,8 +96,6 @@ def worded(applied: Applied) -> str:
 
 def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
     """A waterfall whose steps name the values that their what-ifs are about."""
-    from simulator.whatif import spelled
-
     full = {spelled(a): worded(a) for s in scenarios for a in s.whatifs}
     full |= {f"without {short}": f"without {long}" for short, long in full.items()}
     steps = tuple(replace(s, label=full.get(s.label, s.label)) for s in fall.steps)
@@ -105,8 +104,6 @@ def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
 
 def heading_of(found: Subject, scenario: Scenario, varied: tuple[str, ...]) -> str:
     """What is predicted, without what varies: "bert-base, seq 128, bf16, inference on H200"."""
-    from simulator.scenario.setting import setting
-
     values = {"batch": found.batch, "seq": found.seq}
     parts = [found.name]
     parts += [f"{name} {value}" for name, value in values.items() if value and name not in varied]
@@ -131,8 +128,6 @@ def takes_sequence(trace: Trace, seq: int) -> bool:
 def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: None) -> Prediction:
     """The answer for a subject."""
     progress("predicting")
-    from simulator.scenario.predict import predicted
-    from simulator.scenario.setting import setting
 
     return predicted(found.trace, setting(scenario))
 
@@ -142,10 +137,6 @@ def predict_exactly(
 ) -> Prediction:
     """The answer for a compiled subject whose kernels the real compiler names; where it cannot,
     the usual answer with the reason among its notes."""
-    from simulator.inductor import RefusalError, exact
-    from simulator.scenario.predict import predicted
-    from simulator.scenario.setting import setting
-
     try:
         made = exact(setting(scenario), found.trace, progress)
     except RefusalError as refusal:

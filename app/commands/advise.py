@@ -71,7 +71,12 @@ def advise(
         from app.plots.advice import AdvicePicture
         from app.widgets.drawing import draw
 
-        draw(written, lambda theme: AdvicePicture(theme, advised, heading, top))
+        draw(
+            written.png,
+            written.svg,
+            written.theme,
+            lambda theme: AdvicePicture(theme, advised, heading, top),
+        )
     if written.printed:
         _show(advised, heading, top, refused)
 

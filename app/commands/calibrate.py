@@ -43,6 +43,7 @@ def drawn(arguments: Sequence[str], png: Path | None, svg: Path | None, theme: s
     """Run the validation, and draw its outcomes."""
     from app.plots.accuracy import AccuracyPicture
     from app.theme import theme as themed
+    from app.widgets.drawing import application
     from simulator.hardware.gpu import gpu
 
     look = themed(theme)
@@ -52,9 +53,6 @@ def drawn(arguments: Sequence[str], png: Path | None, svg: Path | None, theme: s
         if status:
             return status
         rows = json.loads(outcomes.read_text())
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
-
-    pg.mkQApp()
+    application()
     AccuracyPicture(look, rows, gpu("h200")).write(png, svg)
     return 0

@@ -90,7 +90,12 @@ def compare(
         from app.widgets.drawing import draw
 
         names = tuple(side.name for side in sides)
-        draw(written, lambda theme: ComparePicture(theme, found, names))
+        draw(
+            written.png,
+            written.svg,
+            written.theme,
+            lambda theme: ComparePicture(theme, found, names),
+        )
     if written.printed:
         _show(found, sides, subjects, top)
 

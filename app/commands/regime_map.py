@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.commands.options import Question, Written, expanded
-from app.commands.sweep import retraced
-from simulator.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from app.answers.axes import Line
-    from simulator.analysis.regimes import RegimeMap
-    from simulator.analysis.sweep import Sweep
-    from simulator.scenario.scenario import Scenario
+    from app.answers.mapped import Mapped
 
 FORMAT, VERSION = "ridgepoint-map", 1
 _AXIS = "batch, seq=16:512, bandwidth=0.5:4, gpu=h100,h200, or any what-if or size."
-
-
-@dataclass(frozen=True)
-class Mapped:
-    """A map with the sweep that it was made of."""
-
-    x: Line
-    y: Line
-    map: RegimeMap
-    sweep: Sweep
-
-    def column(self, name: str) -> NDArray[np.float64]:
-        """A column of the sweep as a grid, [y, x]."""
-        return self.sweep.columns[name].reshape(len(self.y.values), len(self.x.values))
 
 
 @expanded
@@ -52,6 +32,7 @@ def regime_map(
     """Which regime rules over two axes, with the boundaries between them."""
     from app import outputs, progress
     from app.answers.axes import line
+    from app.answers.mapped import mapped_over
     from app.answers.subject import heading_of, subject
 
     written.check()
@@ -77,7 +58,12 @@ def regime_map(
         from app.plots.regime_map import MapPicture
         from app.widgets.drawing import draw
 
-        draw(written, lambda theme: MapPicture(theme, mapped, heading))
+        draw(
+            written.png,
+            written.svg,
+            written.theme,
+            lambda theme: MapPicture(theme, mapped, heading),
+        )
     if written.printed:
         _show(mapped, heading)
 
@@ -86,22 +72,6 @@ def _usual(seq: int | None, x: str) -> str:
     name = x.partition("=")[0]
     choices = ("seq", "batch") if seq else ("host_speed", "batch")
     return next(choice for choice in choices if choice != name)
-
-
-def mapped_over(
-    scenario: Scenario, x: Line, y: Line, counted: Callable[[int], None] = lambda done: None
-) -> Mapped:
-    """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
-    where nothing has an answer."""
-    from simulator.analysis.regimes import map_of
-    from simulator.analysis.sweep import sweep
-
-    if x.name == y.name:
-        raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
-    found = sweep(scenario, {y.name: y.values, x.name: x.values}, counted=counted)
-    if len(found.refused) == len(found):
-        raise InputError(f"no point of the map has an answer: {found.refused[0]}")
-    return Mapped(x, y, map_of(found, x.name, x.values, y.name, y.values), found)
 
 
 def rows_of(mapped: Mapped) -> list[dict[str, Any]]:
@@ -137,6 +107,7 @@ def _show(mapped: Mapped, heading: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from app.answers.swept import retraced
     from app.quantities import plain, seconds
     from app.report.tables import BLOCKS, COLOURS, legend
     from app.terminal import Terminal

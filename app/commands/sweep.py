@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,19 +10,12 @@ from app.commands.options import Question, With, Written, changed, expanded, wha
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.answers.axes import Line
-    from app.progress import Step
-    from simulator.analysis.along import Figures, Watch
-    from simulator.analysis.regimes import Shift
-    from simulator.analysis.sweep import Sweep
-    from simulator.scenario.scenario import Scenario
+    from app.answers.swept import Swept
 
 FORMAT, VERSION = "ridgepoint-sweep", 1
 MOST_VARIANTS = 3
 _BAR = 6, 16  # cells of a bar of shares, at least and at most
 _LABEL = 12  # letters of an axis's value beside the longest bar
-_NAMED = 6  # values that are named one by one
-_WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 
 Over = Annotated[
     str,
@@ -37,24 +26,13 @@ Over = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Swept:
-    """A scenario along an axis, and its variants; `shifts` are the first one's, and `tried` the
-    figures that were seen on the way to them."""
-
-    line: Line
-    names: tuple[str, ...]
-    sweeps: tuple[Sweep, ...]
-    shifts: tuple[Shift, ...]
-    tried: tuple[tuple[float, Figures], ...] = ()
-
-
 @expanded
 def sweep(asked: Question, written: Written, over: Over = "batch", variant: With = None) -> None:
     """Time, throughput and shares against batch, sequence or any axis."""
     from app import outputs, progress
     from app.answers.axes import line
     from app.answers.subject import heading_of, subject
+    from app.answers.swept import swept
 
     written.check()
     scenario = asked.scenario
@@ -81,51 +59,14 @@ def sweep(asked: Question, written: Written, over: Over = "batch", variant: With
         from app.plots.sweep import SweepPicture
         from app.widgets.drawing import draw
 
-        draw(written, lambda theme: SweepPicture(theme, found, heading))
+        draw(
+            written.png,
+            written.svg,
+            written.theme,
+            lambda theme: SweepPicture(theme, found, heading),
+        )
     if written.printed:
         _show(found, heading)
-
-
-def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
-    """Predict it all. InputError where no point has an answer."""
-    from simulator.analysis.sweep import sweep as run
-
-    total = len(axis.values) * len(variants)
-
-    def all_of(number: int, scenario: Scenario) -> Sweep:
-        before = number * len(axis.values)
-        return run(
-            scenario, {axis.name: axis.values},
-            counted=lambda done: step(f"predicting {before + done:,} of {total:,} points"),
-        )  # fmt: skip
-
-    found = tuple(all_of(number, s) for number, s in enumerate(variants.values()))
-    for each in found:
-        if len(each.refused) == len(each):
-            raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
-    first = next(iter(variants.values()))
-    changes = shifts(first, axis, found[0], lambda tried: step("looking for the shifts"))
-    tried = {value: figures for shift in changes for value, figures in shift.tried.items()}
-    return Swept(axis, tuple(variants), found, changes, tuple(sorted(tried.items())))
-
-
-def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
-    """Where the regime changes between neighbouring points; `watch` is told what was tried."""
-    from simulator.analysis.regimes import next_shift
-
-    if not axis.numeric:
-        return ()
-    places = [i for i in range(len(found)) if i not in found.refused]
-    rows: list[Shift] = []
-    for left, right in pairwise(places):
-        if found.regime(left) != found.regime(right):
-            ends = [
-                v for v in (axis.values[left], axis.values[right]) if isinstance(v, int | float)
-            ]
-            shift = next_shift(scenario, axis.name, start=ends[0], limit=ends[1], watch=watch)
-            if shift.after is not None:
-                rows.append(shift)
-    return tuple(rows)
 
 
 def rows_of(found: Swept, index: int) -> list[dict[str, Any]]:
@@ -139,6 +80,8 @@ def rows_of(found: Swept, index: int) -> list[dict[str, Any]]:
 
 def document(found: Swept, heading: str) -> dict[str, Any]:
     """The sweep as data."""
+    from app.answers.swept import retraced_at
+
     return {
         "format": FORMAT, "version": VERSION, "title": heading, "axis": found.line.name,
         "unit": found.line.unit, "values": list(found.line.values),
@@ -155,6 +98,7 @@ def _show(found: Swept, heading: str) -> None:
     from rich.console import Group
     from rich.text import Text
 
+    from app.answers.swept import retraced_at
     from app.report.tables import COLOURS, legend
     from app.terminal import Terminal
     from simulator.prediction import REGIMES
@@ -183,6 +127,7 @@ def _show(found: Swept, heading: str) -> None:
 def _table(found: Swept, index: int) -> Any:
     from rich.text import Text
 
+    from app.answers.swept import retraced
     from app.quantities import between, count_of, data, plain, seconds
     from app.report.tables import numbers, regime_text, shares_bar, table, words
     from simulator.prediction import REGIMES, Shares
@@ -213,26 +158,3 @@ def _table(found: Swept, index: int) -> Any:
     said += [text] if (text := retraced(each)) else []
     shown.caption = "\n".join(said) or None
     return shown
-
-
-def retraced(found: Sweep) -> str:
-    """How many points took a trace of their own, and why; "" where none did."""
-    if not found.retraced:
-        return ""
-    why = "; ".join(list(dict.fromkeys(found.retraced.values()))[:2])
-    return f"{len(found.retraced)} of {len(found)} points traced one by one: {why}"
-
-
-def retraced_at(axis: str, why: Mapping[float, str]) -> str:
-    """ "retraced at batch 1 and 24: the family ...": where a search took traces of its own, and
-    why; "" where it took none."""
-    if not why:
-        return ""
-    from app.quantities import plain
-
-    values = [plain(value) for value in sorted(why)]
-    if len(values) > _NAMED:
-        values = [*values[: _NAMED - 1], f"{len(values) - _NAMED + 1} more"]
-    named = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
-    reasons = dict.fromkeys(_WHERE.sub("", reason) for reason in why.values())
-    return f"retraced at {axis} {named}: {'; '.join(list(reasons)[:2])}"

@@ -46,7 +46,12 @@ def whatif(
         from app.widgets.drawing import draw
 
         heading = title(fall.a, subjects[0])
-        draw(written, lambda theme: WaterfallPicture(theme, fall, heading, ("as asked", "changed")))
+        draw(
+            written.png,
+            written.svg,
+            written.theme,
+            lambda theme: WaterfallPicture(theme, fall, heading, ("as asked", "changed")),
+        )
     from app.commands.predict import write_scenario
 
     write_scenario(save_scenario, after)

@@ -2,6 +2,7 @@
 torch.
 
 `python -m app.examples` makes them again, which a change of tracing or of a network asks for.
+May import lessons and answers; no Qt.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from app.answers.featured import NETWORKS
+from app.lessons import packaged
+from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
@@ -23,7 +27,6 @@ FOLDER = Path(__file__).parent
 FIRST = Scenario("bert-base", gpu="h200", batch=64, seq=128, dtype="bf16")
 _INFERENCE = ("fp32", "bf16", "fp16", "autocast")
 _TRAINING = ("fp32", "bf16", "autocast")
-NETWORKS = ("bert-base", "gpt2", "llama3-8b", "llama3-8b-decode", "resnet50", "vit-b16")
 
 
 def asks() -> Iterator[tuple[Ask, GPU]]:
@@ -46,9 +49,6 @@ def _usual() -> Iterator[Scenario]:
 
 def _of_lessons() -> Iterator[Scenario]:
     """Every scenario that a packaged lesson asks of a network."""
-    from app.lessons import packaged
-    from simulator.analysis.sweep import axis
-
     for lesson in packaged():
         yield from (side.scenario for side in lesson.sides)
         if lesson.line is not None and lesson.line.name not in ("batch", "seq"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from app.answers.answer import Along, Answer
 from app.answers.figures import causes
+from app.answers.power import clocks, energy_sentence, power_sentence
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
 from app.quantities import between, joules, number, percent, scaled, seconds
-from app.report.power import clocks, energy_sentence, power_sentence
 from simulator.prediction import REGIMES
 
 _TIERS = {

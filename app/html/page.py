@@ -19,10 +19,10 @@ from app.answers.figures import (
     verdict,
 )
 from app.answers.groups import kernel_groups, module_groups
+from app.answers.power import clocks, energy_sentence
 from app.answers.subject import Subject
 from app.html import roofline, timeline
 from app.report.exports import summary
-from app.report.power import clocks, energy_sentence
 from app.report.render import assumed
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction

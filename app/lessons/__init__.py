@@ -1,6 +1,7 @@
 """Lessons: questions whose answers are simulated, each a small TOML file that a teacher writes.
 
 Those of this folder come with Ridgepoint; a user's own lie in the folder `own()`.
+May import answers and quantities; no Qt.
 """
 
 from __future__ import annotations

@@ -17,11 +17,14 @@ import msgspec
 from app.lessons.lesson import Card, Choose, Lesson, Line, Shown
 from app.lessons.placeholders import PLACE, SHIFT, known, place
 from app.lessons.words import WORDS
+from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
-from simulator.hardware.gpu_file import shown
+from simulator.formats.toml import shown
 from simulator.modes import Mode
+from simulator.scenario.registry import apply, parse
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
 _MAX_BYTES, _MAX_TEXT, _MAX_LABEL, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 1200, 60, 4, 40
@@ -149,9 +152,6 @@ def _sides(file: _File) -> tuple[Shown, ...]:
 
 def _scenario(letter: str, side: _Side, first: _Side | None) -> Scenario:
     """A side's scenario: what it says, over what the first one says."""
-    from simulator.scenario.registry import apply, parse
-    from simulator.scenario.setting import setting
-
     keys: dict[str, Any] = {}
     for each in (first if side.network is None else None, side):
         if each is not None:
@@ -176,8 +176,6 @@ _PLAIN = tuple(name for name in _Side.__struct_fields__ if name not in ("label",
 
 
 def _line(file: _File, scenario: Scenario) -> Line | None:
-    from simulator.analysis.sweep import axis
-
     if not file.over:
         for key in ("values", "markers"):
             if getattr(file, key):

@@ -1,1 +1,4 @@
-"""The README's picture, made from a real prediction: `python -m app.pictures`."""
+"""The README's picture, made from a real prediction: `python -m app.pictures`.
+
+May import answers and report.
+"""

@@ -1,4 +1,7 @@
-"""Pictures, one class each. Qt is imported only when one is drawn."""
+"""Pictures, one class each. Qt is imported only when one is drawn.
+
+May import scenes, report, answers, and fonts and patterns of widgets; no view.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from simulator.prediction import REGIMES, Regime
 from simulator.scenario.setting import setting
 
 if TYPE_CHECKING:
-    from app.commands.regime_map import Mapped
+    from app.answers.mapped import Mapped
 
 _DEEPEST = 0.85  # a lead of this share is drawn as deep as can be
 _DEPTH = "Colour is the largest share, depth is how far it leads. "

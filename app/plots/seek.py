@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from app.answers.goals import shown_value
 from app.plots.lines import Rule
 from app.plots.marks import Mark
 from app.plots.picture import Picture
@@ -14,7 +15,7 @@ from app.theme import BODY_PX, CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme
 from simulator.prediction import REGIMES, Prediction
 
 if TYPE_CHECKING:
-    from app.commands.seek import Search
+    from app.answers.goals import Search
 
 
 class SeekPicture(Picture):
@@ -27,8 +28,6 @@ class SeekPicture(Picture):
         self.base = base
         super().__init__(theme, heading, "Marks: what was predicted on the way to the answer")
         for search in searches:
-            from app.commands.seek import shown_value
-
             value = shown_value(search)
             whole = search.sought and not value.endswith("×")
             answer = f"{search.axis} {value}" if whole else value

@@ -15,7 +15,7 @@ from app.theme import CURVE_WIDTH, SECOND_WIDTH, SUPPORT_PX, Theme
 from simulator.prediction import REGIMES
 
 if TYPE_CHECKING:
-    from app.commands.sweep import Swept
+    from app.answers.swept import Swept
     from simulator.analysis.sweep import Sweep
 
 

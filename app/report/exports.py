@@ -10,9 +10,9 @@ from math import isfinite
 from typing import Any
 
 from app.answers.figures import totals
+from app.answers.power import power_summary
 from app.answers.subject import Subject
 from app.report.measured import rows
-from app.report.power import power_summary
 from simulator.measured.overlay import Overlay
 from simulator.prediction import REGIMES, Kernel, Prediction
 

@@ -18,9 +18,9 @@ from app.answers.figures import (
     verdict,
 )
 from app.answers.groups import kernel_groups, module_groups
+from app.answers.power import energy_sentence, power_sentence
 from app.answers.subject import Subject
 from app.quantities import count_of, cut, data, percent, scaled, seconds
-from app.report.power import energy_sentence, power_sentence
 from app.report.tables import COLOURS, legend, numbers, shares_bar, table
 from simulator.prediction import Prediction
 

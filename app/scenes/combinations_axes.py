@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from app.answers.axes import line as line_of
+from app.answers.side import Side
 from app.scenes.regime_map_axes import offered, place_on
-from app.widgets.view import Side
 from simulator.hardware.gpu import gpus
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.scenario import Value

@@ -16,7 +16,7 @@ from simulator.prediction import REGIMES, Regime
 from simulator.scenario.setting import setting
 
 if TYPE_CHECKING:
-    from app.commands.regime_map import Mapped
+    from app.answers.mapped import Mapped
 
 _DEEPEST = 0.85  # a lead of this share is drawn as deep as can be
 _PALEST, _DEEPER = 0.22, 0.48  # of a regime's colour on the ground, and how much a lead adds

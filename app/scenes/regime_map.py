@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.answers.axes import Line
+from app.answers.mapped import mapped_over
+from app.answers.side import Side
+from app.answers.swept import shifts
 from app.scenes.map_field import MapField, map_field
 from app.scenes.regime_map_axes import elsewhere, last_level, values
 from app.scenes.sweep_curves import CancelledError, Curve, Curves, value_words
-from app.views.regime_map.choice_bars import Choice
-from app.widgets.view import Side
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.errors import InputError
@@ -123,7 +124,6 @@ def charted(
     within: dict[str, tuple[float, float]],
 ) -> Chart:  # fmt: skip
     """The map of a side over two axes. CancelledError where nobody waits any more."""
-    from app.commands.regime_map import mapped_over
 
     def counted(done: int) -> None:
         if cancelled():
@@ -155,7 +155,6 @@ class Exact:
 
 def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
     """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
-    from app.commands.sweep import shifts
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():
@@ -169,3 +168,14 @@ def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], 
     except InputError:
         return Exact(scenario.key, None)
     return Exact(scenario.key, (along, up))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice with the columns of simulator.analysis.sweep, or why it has none; its place on the
+    axis."""
+
+    name: str
+    place: int
+    figures: Mapping[str, float]
+    why: str = ""

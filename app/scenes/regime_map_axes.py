@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+from app.answers.answer import batch_and_seq
 from app.answers.axes import Line, between, value_on
 from app.answers.axes import line as line_of
+from app.answers.side import Side
 from app.scenes.sweep_curves import lacking
-from app.widgets.view import Side
 from simulator.scenario.gpu_class import content
 from simulator.scenario.scenario import Scenario, Value
+from simulator.scenario.setting import setting
+from simulator.whatif import whatifs
 
 _POINTS = {"batch": (None, 32, 56), "seq": (None, 24, 36)}
 _SCALE = (7, 20, 20)
@@ -33,8 +36,6 @@ def offered(side: Side) -> list[str]:
 
 @cache
 def _scales() -> tuple[str, ...]:
-    from simulator.whatif import whatifs
-
     first = [(w.name, w.parameters[0]) for w in whatifs() if w.parameters]
     return tuple(name for name, p in first if p.kind == "number" and p.low and p.unit == "×")
 
@@ -56,14 +57,10 @@ def place_on(side: Side, name: str) -> Value | None:
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]
     if name == "precision":
-        from simulator.scenario.setting import setting
-
         found = setting(side.scenario)
         return None if found.ask.saved else found.ask.dtype
     value = value_on(side.scenario, name)
     if value is None and name in ("batch", "seq"):
-        from app.answers.answer import batch_and_seq
-
         value = batch_and_seq(side.scenario)[name == "seq"]
         per_sample = (trace.tokens or 0) // max(1, trace.samples)
         value = value or (trace.samples if name == "batch" else per_sample) or None

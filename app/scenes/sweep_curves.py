@@ -8,14 +8,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.answers.axes import Line
+from app.answers.answer import subject_of
+from app.answers.axes import Line, value_on
+from app.answers.axes import line as line_of
+from app.answers.side import Side
+from app.answers.swept import swept
 from app.quantities import number, plain
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep_measured import Point, points
-from app.widgets.view import Side
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
+from simulator.analysis.sweep import COLUMNS, Sweep
+from simulator.analysis.sweep import axis as axis_of
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.scenario import Scenario, Value
 
@@ -30,8 +36,8 @@ _PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a tr
 
 @dataclass(frozen=True)
 class Curve:
-    """A side along an axis: `columns` are those of simulator.analysis.sweep at `values`, in their order.
-    `here` is where the side itself is; `measured` what was timed of it."""
+    """A side along an axis: `columns` are those of simulator.analysis.sweep at `values`, in their
+    order. `here` is where the side itself is; `measured` what was timed of it."""
 
     side: Side
     here: float
@@ -116,8 +122,6 @@ def axis_title(name: str, unit: str = "") -> str:
 
 def lacking(scenario: Scenario, axis: str) -> str:
     """Why a network has no such axis, as far as the catalogue knows; "" where it may have it."""
-    from simulator.networks.catalogue import CATALOGUE
-
     entry = CATALOGUE.get(scenario.network)
     if axis != "seq" or entry is None or entry.seq is not None:
         return ""
@@ -126,9 +130,6 @@ def lacking(scenario: Scenario, axis: str) -> str:
 
 def place_of(side: Side, axis: str) -> float:
     """Where a side is on an axis. InputError where it has no such axis."""
-    from app.answers.answer import subject_of
-    from app.answers.axes import value_on
-
     value = value_on(side.scenario, axis)
     if value is None:
         known = subject_of(side.scenario, side.prediction)
@@ -140,8 +141,6 @@ def place_of(side: Side, axis: str) -> float:
 
 def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
     """A scenario at a value of an axis, without what it said of that axis before."""
-    from simulator.analysis.sweep import axis as axis_of
-
     kept = tuple(a for a in scenario.whatifs if a.name != axis)
     if not kept and axis in _FIELDS:
         return replace(scenario, whatifs=(), **{axis: value})  # pyright: ignore
@@ -163,8 +162,6 @@ def curves(
     sides: tuple[Side, ...], current: int, axis: str, cancelled: Callable[[], bool]
 ) -> Curves:
     """The current side's sweep and the others'. CancelledError where nobody waits any more."""
-    from app.answers.axes import line as line_of
-    from app.commands.sweep import swept
 
     def step(_: str) -> None:
         if cancelled():
@@ -196,7 +193,6 @@ def curves(
 
 def _curve(side: Side, here: float, line: Line, sweep: object,
            tried: tuple[tuple[float, Figures], ...]) -> Curve:  # fmt: skip
-    from simulator.analysis.sweep import COLUMNS, Sweep
 
     assert isinstance(sweep, Sweep)
     known = {

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from app.answers.answer import batch_and_seq
+from app.answers.side import Side
 from app.quantities import number, seconds
-from app.widgets.view import Side
 from simulator.errors import InputError
 from simulator.measured.profiler_trace import read
 from simulator.measured.steps import alike

@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.answers.side import Question, Side
 from app.formulas.changes import against_measured
 from app.formulas.formula import Formula
 from app.quantities import seconds
@@ -20,7 +21,7 @@ from app.theme import CURVE_WIDTH, Theme
 from app.widgets.canvas import Canvas, Card
 from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, pill_box
-from app.widgets.view import Question, Side, View
+from app.widgets.view import View
 from simulator.measured.overlay import Overlay, overlay
 from simulator.measured.profiler_trace import read
 

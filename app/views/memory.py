@@ -8,6 +8,7 @@ from PySide6.QtGui import QKeyEvent, QPainterPath, QPolygonF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.answers.figures import memory_parts
+from app.answers.side import Side
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
 from app.quantities import data, percent, trimmed
@@ -16,7 +17,7 @@ from app.scenes.ticks import linear_ticks
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.widgets.canvas import Canvas, Card
 from app.widgets.paint import Paint
-from app.widgets.view import Side, View
+from app.widgets.view import View
 from simulator.prediction import Prediction
 
 _LEFT, _TOP, _BOTTOM, _STEP = 76.0, 66.0, 30.0, 20.0

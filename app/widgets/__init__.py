@@ -1,1 +1,4 @@
-"""."""
+"""What the views are built of: canvas, paint, controls, strips, fonts and patterns, in Qt.
+
+May import answers, formulas, outputs, quantities and the theme.
+"""

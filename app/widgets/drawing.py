@@ -1,17 +1,14 @@
-"""From a command's options to files: a picture is made and written without a window."""
+"""From a picture to files: it is made and written without a window."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app import outputs
 from app.theme import Theme, theme
 from app.widgets.qt_none import keep_none
-
-if TYPE_CHECKING:
-    from app.commands.options import Written
 
 
 def application(on_screen: bool = False) -> Any:
@@ -26,13 +23,13 @@ def application(on_screen: bool = False) -> Any:
     return running
 
 
-def draw(written: Written, make: Callable[[Theme], Any]) -> None:
-    """Write the picture that `make` makes to the files that were asked for."""
+def draw(png: str | None, svg: str | None, look: str, make: Callable[[Theme], Any]) -> None:
+    """Write the picture that `make` makes of a theme, `look`, to the files that were asked for."""
     running = application()
-    picture = make(theme(written.theme))
-    if written.png:
-        outputs.put("--png", written.png, lambda part: picture.write(png=part))
-    if written.svg:
-        outputs.put("--svg", written.svg, lambda part: picture.write(svg=part))
+    picture = make(theme(look))
+    if png:
+        outputs.put("--png", png, lambda part: picture.write(png=part))
+    if svg:
+        outputs.put("--svg", svg, lambda part: picture.write(svg=part))
     picture.close()
     running.processEvents()

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.theme import Theme
-from simulator.prediction import Prediction
-from simulator.scenario.scenario import Scenario
-
-Question = Callable[[Callable[[], bool]], Any]
-"""Work for another thread; what it is given says whether it has been cancelled."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """A scenario and its answer; the first side is the baseline. `measured` is the file of a
-    profiler's trace of it, "" where there is none."""
-
-    letter: str
-    name: str
-    scenario: Scenario
-    prediction: Prediction
-    measured: str = ""
 
 
 class View(QWidget):

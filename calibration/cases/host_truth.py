@@ -1,4 +1,5 @@
-"""Steps that their host rules, of every kind of host work: what `calibration.measure.host_truth` times."""
+"""Steps that their host rules, of every kind of host work: what `calibration.measure.host_truth`
+times."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Importing the package registers their operations (kind "cuda"). `TRAFFIC[name]` counts what a call
 of an operation does, from the number of SMs and the point's params; `CHECKS` compare every kernel
-with torch on a device and raise AssertionError.
+with torch on a device and raise AssertionError. May import sweeps and torch.
 """
 
 from __future__ import annotations

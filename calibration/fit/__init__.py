@@ -1,1 +1,4 @@
-"""."""
+"""From recordings to the profiles that the simulator reads.
+
+May import all of calibration, and the simulator.
+"""

@@ -41,8 +41,8 @@ _BURST_S = 0.05
 
 @dataclass(frozen=True)
 class Measured:
-    """A case of `calibration.measure.energy`: seconds and mean watts of an iteration, sustained, and
-    `burst_s` before the limit held. `work` is that of an iteration."""
+    """A case of `calibration.measure.energy`: seconds and mean watts of an iteration, sustained,
+    and `burst_s` before the limit held. `work` is that of an iteration."""
 
     name: str
     seconds: float

@@ -1,8 +1,8 @@
 """Fit a host profile: seconds for each thing counted, from steps whose host ruled the time.
 
 `python -m calibration.fit.host` writes `simulator/profiles/hosts/xeon-h200.json`: the times that
-fit the steps of `calibration.measure.host_truth` on two machines, each round divided by how fast its host
-was in that second, times the median of all hosts seen so far.
+fit the steps of `calibration.measure.host_truth` on two machines, each round divided by how fast its
+host was in that second, times the median of all hosts seen so far.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import COUNTS, DEFAULT, FOLDER, PYTHON, VERSION, Host, Parts
 from simulator.hardware.host_counts import counts
 from simulator.hardware.host_speed import parts
+from simulator.hardware.waits import syncs
 from simulator.lowering import lower
 from simulator.records import Trace
-from simulator.waits import syncs
 
 Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6

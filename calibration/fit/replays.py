@@ -57,8 +57,8 @@ def measured(host: Host) -> Iterator[Measured]:
 
 
 def further(host: Host) -> Iterator[Measured]:
-    """Those of `calibration.measure.compile_modes`, but for those with breaks: of these no eager twin says
-    how fast the host was, and each graph behind a break is a call of its own."""
+    """Those of `calibration.measure.compile_modes`, but for those with breaks: of these no eager
+    twin says how fast the host was, and each graph behind a break is a call of its own."""
     rows = _rows(FURTHER)
     yield from _beside(host, [
         (row["case"], *(row["found"][m]["period_s"] for m in ("compiled_graphs", "eager")))

@@ -1,4 +1,7 @@
-"""Fused Triton kernels, one file a variant; importing the package registers them all."""
+"""Fused Triton kernels, one file a variant; importing the package registers them all.
+
+May import sweeps, torch and Triton.
+"""
 
 from calibration.fused import (
     adamw,

@@ -1,6 +1,7 @@
 """What generated kernels are timed on: small functions as `torch.compile` compiles them.
 
-Importing the package registers them all, kind "generated".
+Importing the package registers them all, kind "generated". May import sweeps, cases, measure and
+record.
 """
 
 from calibration.generated import functions, layouts, pointwise, rows, training

@@ -1,10 +1,10 @@
 """Measure what energy kernels and steps take on a GPU, sustained.
 
-`python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: first the machine, then
-the GPU at rest, then a line for each of `energy_cases.CASES`, as many as the time allows. After a
-pause at rest a case runs for `WARM_S`, and then for `MEASURED_S` more, over which its power is the
-slope of the driver's energy counter. No setting of the card is touched. `--dry` tries the script on
-a machine without a GPU.
+`python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: first the
+machine, then the GPU at rest, then a line for each of `energy_cases.CASES`, as many as the time
+allows. After a pause at rest a case runs for `WARM_S`, and then for `MEASURED_S` more, over which
+its power is the slope of the driver's energy counter. No setting of the card is touched. `--dry`
+tries the script on a machine without a GPU.
 """
 
 from __future__ import annotations

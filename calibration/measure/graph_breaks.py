@@ -1,9 +1,9 @@
 """What a break of a compiled step's graph costs.
 
-`python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE, the
-predictions are held against the packaged measurement. Blocks of a small network with a break after
-each: the slope over the number of breaks is what one more graph takes. What predicts is imported
-where it is needed: a machine that measures has PyTorch and numpy alone.
+`python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE,
+the predictions are held against the packaged measurement. Blocks of a small network with a break
+after each: the slope over the number of breaks is what one more graph takes. What predicts is
+imported where it is needed: a machine that measures has PyTorch and numpy alone.
 """
 
 from __future__ import annotations

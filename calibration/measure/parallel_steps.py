@@ -1,8 +1,9 @@
 """Time steps over all GPUs of this machine beside the same step on one.
 
-`python -m calibration.measure.parallel_steps FILE --seconds 120` writes JSON lines: the machine, then a
-line a case with the slowest rank's period, every rank's peak memory, the host's fixed work beside
-it, and `collective_s`, the time in NCCL kernels by the profiler (a rank that waits counts too).
+`python -m calibration.measure.parallel_steps FILE --seconds 120` writes JSON lines: the machine,
+then a line a case with the slowest rank's period, every rank's peak memory, the host's fixed work
+beside it, and `collective_s`, the time in NCCL kernels by the profiler (a rank that waits counts
+too).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What steps take of memory, block by block: `python -m calibration.measure.peak_memory FILE --seconds N`.
+"""What steps take of memory, block by block.
+
+`python -m calibration.measure.peak_memory FILE --seconds N` writes it.
 
 Recurrent layers and small U-Nets, whose peak the workspaces and reserves of cuDNN decide. One line
 of JSON a case: bytes before a step, at its peak and after it, and every block that the step takes

@@ -1,5 +1,5 @@
-"""Host-bound steps as `calibration.measure.host_truth` timed them: rounds, each with how fast the host was
-just then."""
+"""Host-bound steps as `calibration.measure.host_truth` timed them: rounds, each with how fast the
+host was just then."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def quiet() -> dict[str, float]:
 
 
 def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> Parts:
-    """How many times as long as the reference the parts take, as `simulator.hardware.host_speed.parts`."""
+    """How many times as long as the reference the parts take, as
+    `simulator.hardware.host_speed.parts`."""
 
     def times(names: tuple[str, ...]) -> float:
         return median(median(probes[name]) / reference[name] for name in names)

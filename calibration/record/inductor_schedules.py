@@ -1,6 +1,6 @@
-"""What the real Inductor makes of the catalogue: `python -m calibration.record.inductor_schedules` asks
-its scheduler, without a GPU, for each case that is not yet stored for the torch that is installed,
-and keeps launches, buffers and origins as they came.
+"""What the real Inductor makes of the catalogue: `python -m calibration.record.inductor_schedules`
+asks its scheduler, without a GPU, for each case that is not yet stored for the torch that is
+installed, and keeps launches, buffers and origins as they came.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Profiler traces of real steps, as a user's own PyTorch profiler would write them.
 
-`python -m calibration.record.profiler_traces FOLDER` writes a `NAME.json.gz` each. It needs a CUDA GPU.
+`python -m calibration.record.profiler_traces FOLDER` writes a `NAME.json.gz` each. It needs a CUDA
+GPU.
 """
 
 from __future__ import annotations

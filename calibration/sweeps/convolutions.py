@@ -1,7 +1,7 @@
 """Convolutions of one, two and three dimensions, forward and backward, in both memory formats.
 
-Nine hundred of two dimensions were recorded before (`calibration.record.convolution_samples`); these add
-shapes near real networks', depthwise ones, and the other dimensions.
+Nine hundred of two dimensions were recorded before (`calibration.record.convolution_samples`);
+these add shapes near real networks', depthwise ones, and the other dimensions.
 """
 
 from __future__ import annotations

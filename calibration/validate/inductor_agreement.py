@@ -1,7 +1,8 @@
-"""The fast partition against the real Inductor's schedules, network by network:
-`python -m calibration.validate.inductor_agreement [PATTERN]` prints kernels of both, the share of ops that
-lie in the same launch, and the ratio of the bytes that cross the launches' borders; with `--differ`
-also the launches that differ.
+"""The fast partition against the real Inductor's schedules, network by network.
+
+`python -m calibration.validate.inductor_agreement [PATTERN]` prints kernels of both, the share of
+ops that lie in the same launch, and the ratio of the bytes that cross the launches' borders; with
+`--differ` also the launches that differ.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from calibration.record.inductor_schedules import FOLDER, Case, Row, file_of, rows
-from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.fusion.fused import Fused
 from simulator.fusion.scheduling.partition import fused
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule

@@ -1,7 +1,7 @@
 """Is the trace made without a GPU what the GPU was asked to do? A report by case.
 
-`python -m calibration.validate.trace_fidelity [PATTERN]` retraces the recorded cases and compares the ops in
-order (overload, shapes, dtypes) and the kernels they lower to, and names what differs.
+`python -m calibration.validate.trace_fidelity [PATTERN]` retraces the recorded cases and compares
+the ops in order (overload, shapes, dtypes) and the kernels they lower to, and names what differs.
 """
 
 from __future__ import annotations

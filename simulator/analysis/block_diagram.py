@@ -10,8 +10,8 @@ import numpy as np
 
 from simulator.costs import works
 from simulator.errors import InputError
+from simulator.fusion.fused import Fused
 from simulator.fusion.scheduling.chosen import Chosen
-from simulator.fusion.scheduling.fused_trace import Fused
 from simulator.modes import compiles
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.module_pattern import ALL

@@ -17,6 +17,7 @@ from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.fusion.scheduling.chains import before_loops, chains
 from simulator.fusion.scheduling.chosen import Chosen
+from simulator.hardware.waits import syncs
 from simulator.lowering import launches
 from simulator.modes import compiles
 from simulator.prediction import Prediction
@@ -24,7 +25,6 @@ from simulator.records import Signature, Trace
 from simulator.schedule.launch_plan import issued
 from simulator.timing.profile import Profile
 from simulator.timing.roofline import roofs
-from simulator.waits import syncs
 
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.fusion.fused import Fused
 from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import kind, why_not
-from simulator.fusion.scheduling.fused_trace import Fused
 from simulator.prediction import Prediction
 from simulator.schedule.memory import carried_bytes
+from simulator.simulate.step import simulate
 from simulator.timing.profile import learned
 
 
@@ -78,8 +79,6 @@ class Explanation:
 
 def explain(p: Prediction) -> Explanation:
     """What fusion did to a compiled prediction. InputError for another mode's."""
-    from simulator.simulate.step import simulate
-
     fusion: Fused | None = p.trace.kept.get("fusion")
     if fusion is None:
         raise InputError(

@@ -13,10 +13,12 @@ from simulator.analysis.along import AHEAD, Along, Figures, Watch, unwatched
 from simulator.analysis.contours import contour
 from simulator.analysis.sweep import Axis, Predict, Sweep, axis, sweep
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.setting import setting
 from simulator.scenario.trace_families import expecting
+from simulator.whatif.shape import sizes
 
 _LARGEST = 65536
 _CHEAP = ("batch", "seq", "queue_depth")
@@ -135,11 +137,8 @@ def _start(scenario: Scenario, line: Axis) -> float:
     ask = setting(scenario).ask
     own = {"batch": ask.batch, "seq": ask.seq}
     if line.name in own:
-        from simulator.networks.catalogue import CATALOGUE
-
         entry = CATALOGUE.get(ask.network)
         return own[line.name] or getattr(entry, line.name, None) or 1
-    from simulator.whatif.shape import sizes
 
     return float(sizes(setting(scenario)).get(line.name, max(line.low, 1)))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.predict_many import answers
 from simulator.scenario.registry import applied_to, registered
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.setting import Setting, setting
@@ -162,7 +163,6 @@ def _at_once(
     points: Sequence[Mapping[str, Value]], refused: dict[int, str],
     counted: Callable[[int], None] = lambda done: None,
 ) -> Sweep:  # fmt: skip
-    from simulator.scenario.predict_many import answers
 
     rows = [row for row in range(len(scenarios)) if row not in refused]
     part, why, retraced = answers([settings[row] for row in rows], figures, counted)

@@ -1,4 +1,7 @@
-"""What each ATen op asks of a GPU: importing this package registers every family."""
+"""What each ATen op asks of a GPU: importing this package registers every family.
+
+May import records and varying.
+"""
 
 from simulator.costs import (
     attention,

@@ -9,7 +9,6 @@ from math import isfinite
 from typing import Any
 
 from simulator.errors import InputError
-from simulator.hardware.gpu_file import shown
 
 
 def table(name: str, values: Mapping[str, Any]) -> list[str]:
@@ -43,3 +42,11 @@ def literal(value: Any) -> str:
         f"a file cannot hold {shown(value)}: expected finite numbers, text, true, false or tuples "
         "of these; choose one"
     )
+
+
+def shown(value: object) -> str:
+    """A value for a message: short, and safe for one too deep or too long to print."""
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "an array"
+    text = "a huge number" if isinstance(value, int) and abs(value) > 10**30 else repr(value)
+    return text if len(text) <= 66 else f"{text[:60]}…{text[-1]}"

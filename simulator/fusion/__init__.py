@@ -1,9 +1,12 @@
-"""Fusion predicted from the traced graph, without a compiler: Inductor's rules, restated."""
+"""Fusion predicted from the traced graph, without a compiler: Inductor's rules, restated.
 
+May import lowering, schedule, timing and what they stand on; no torch and no scenario.
+"""
+
+from simulator.fusion.fused import Fused
 from simulator.fusion.lowering import epilogue
 from simulator.fusion.rules import LEVELS, LIKE, RULES, Level
 from simulator.fusion.scheduling import work
-from simulator.fusion.scheduling.fused_trace import Fused
 from simulator.fusion.scheduling.partition import fused, partition
 
 __all__ = [

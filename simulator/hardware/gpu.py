@@ -19,7 +19,8 @@ import platformdirs
 
 from simulator.errors import InputError
 from simulator.formats.limited import absence
-from simulator.hardware.gpu_file import read, shown
+from simulator.formats.toml import shown
+from simulator.hardware.gpu_file import read
 
 Engine = Literal["tensor", "vector"]
 DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")

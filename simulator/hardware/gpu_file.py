@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
+from simulator.formats.toml import shown
 
 _MAX_BYTES = 64 * 1024
 
@@ -171,11 +172,3 @@ def _complaint(reason: str, table: dict[str, Any]) -> str:
         came = came[part]
     expected = f"expected {_EXPECTED[key]}" if key in _EXPECTED else reason[:1].lower() + reason[1:]
     return f"{key} is {shown(came)}: {expected}; correct it"
-
-
-def shown(value: object) -> str:
-    """A value for a message: short, and safe for one too deep or too long to print."""
-    if isinstance(value, dict | list):
-        return "a table" if isinstance(value, dict) else "an array"
-    text = "a huge number" if isinstance(value, int) and abs(value) > 10**30 else repr(value)
-    return text if len(text) <= 66 else f"{text[:60]}…{text[-1]}"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from simulator.fusion import fused
-from simulator.fusion.scheduling.fused_trace import Fused
+from simulator.fusion.fused import Fused
 from simulator.inductor.answer import Answer
 from simulator.inductor.cache import ScheduleCache, key
 from simulator.inductor.child import LIMIT_S, Child

@@ -9,9 +9,9 @@ from dataclasses import replace as with_fields
 
 from msgspec.structs import replace
 
+from simulator.fusion.fused import Fused
 from simulator.fusion.graphs import Graph, graphs
-from simulator.fusion.scheduling.fused_trace import Fused
-from simulator.fusion.scheduling.scheduling import Group
+from simulator.fusion.group import Group
 from simulator.inductor.answer import Answer
 from simulator.inductor.exact_trace import eager_ops, launches, lives
 from simulator.inductor.handed_over import numbered

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from simulator.fusion.dataflow import dataflow
+from simulator.fusion.fused import Fused
+from simulator.fusion.group import Group
 from simulator.fusion.node import Node
-from simulator.fusion.scheduling.fused_trace import Fused, in_bytes
-from simulator.fusion.scheduling.scheduling import Group
+from simulator.fusion.scheduling.fused_trace import in_bytes
 from simulator.inductor.schedule import Launch, Schedule
 from simulator.records import Op, Phase, Signature, Storage, Trace, touches
 

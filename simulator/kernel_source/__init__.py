@@ -1,4 +1,7 @@
-"""Fused groups as source: a Triton kernel, a torch reference, a check and a benchmark in a file."""
+"""Fused groups as source: a Triton kernel, a torch reference, a check and a benchmark in a file.
+
+May import analysis, fusion and what they stand on.
+"""
 
 from simulator.kernel_source.exportable import Candidate, candidates, find, reason
 from simulator.kernel_source.file import Told, source

@@ -14,6 +14,7 @@ from simulator.kernel_source.group import fused_group
 from simulator.kernel_source.kernel import kernel
 from simulator.prediction import Prediction
 from simulator.records import Op, Trace
+from simulator.simulate.step import simulate
 from simulator.timing.profile import learned
 
 _NAMED = 5  # groups that an error names
@@ -118,8 +119,6 @@ def _key(fused: Fused, number: int) -> tuple[object, ...]:
 
 def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
     """Seconds of some ops' kernels with nothing of theirs in L2 before the first."""
-    from simulator.simulate.step import simulate
-
     chosen = [trace.ops[i] for i in ops]
     made = {s for op in chosen for s in op.storages[len(op.inputs) :]}
     read_first = _read_first(chosen)

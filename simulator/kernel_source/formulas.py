@@ -3,6 +3,7 @@ eager kernels and Inductor's do; values stay so between the ops of one kernel.""
 
 from __future__ import annotations
 
+from simulator.errors import InputError
 from simulator.kernel_source.element import Element, rule
 from simulator.kernel_source.terms import kind
 
@@ -215,8 +216,6 @@ def to_copy(e: Element) -> str:
 @rule("native_batch_norm", "cudnn_batch_norm")
 def batch_norm(e: Element) -> str:
     """At inference: a factor and a summand a channel."""
-    from simulator.errors import InputError
-
     if e.arg("training", False) or e.place:
         raise InputError(f"{e.op.name} in training writes the running statistics")
     channel = (e.at[1],)

@@ -10,10 +10,10 @@ from typing import Any
 from simulator.errors import InputError
 from simulator.fusion import Fused
 from simulator.fusion.dataflow import Value, dataflow
+from simulator.fusion.group import Group
 from simulator.fusion.lowering.access import value_of
 from simulator.fusion.offsets import guessed, offsets
 from simulator.fusion.scheduling.fused_trace import external
-from simulator.fusion.scheduling.scheduling import Group
 from simulator.kernel_source.layouts import Layout, layout
 from simulator.kernel_source.sizes import Size
 from simulator.records import ITEM_BYTES, Trace

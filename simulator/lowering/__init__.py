@@ -1,4 +1,7 @@
-"""From ops to the kernels that a given GPU launches for them: importing it registers the rules."""
+"""From ops to the kernels that a given GPU launches for them: importing it registers the rules.
+
+May import costs, hardware, timing, caches and varying; no torch.
+"""
 
 from simulator.lowering import (
     attention,

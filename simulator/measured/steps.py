@@ -1,6 +1,7 @@
 """Whole steps that were timed on a real GPU, to lay over predictions of the same.
 
-`measured/<gpu>.json` is written by `python -m calibration.record.measured_steps` from the recordings.
+`measured/<gpu>.json` is written by `python -m calibration.record.measured_steps` from the
+recordings.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import host as find_host
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import Ask, Rates, setting
 
 FOLDER = Path(__file__).parent
 
@@ -51,8 +53,6 @@ def steps(gpu: str) -> tuple[MeasuredStep, ...]:
 def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
     """The steps that differ from a scenario in batch and sequence alone. One of other kernels, of
     other figures of the GPU or of another host is like none that was timed."""
-    from simulator.scenario.setting import Ask, Rates, setting
-
     found = setting(scenario)
     ask = found.ask
     plain = Ask(ask.network, ask.batch, ask.seq, ask.dtype, ask.training, ask.optimizer, ask.sizes,

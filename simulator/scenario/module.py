@@ -7,8 +7,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from simulator.attention_kernels import Attention, takes
+from simulator.costs.attention_kernels import Attention, takes
 from simulator.errors import InputError
+from simulator.networks import loading
 from simulator.networks.loaded import Loaded
 from simulator.networks.loading import DTYPES
 from simulator.scenario.module_pattern import block, check
@@ -17,8 +18,6 @@ from simulator.scenario.setting import Ask
 
 def load(ask: Ask) -> Loaded:
     """The network of an ask as it was written, on `meta`."""
-    from simulator.networks import loading
-
     return loading.load(
         ask.network, batch=ask.batch, seq=ask.seq, training=ask.training,
         dtype="fp32" if ask.dtype in AUTOCAST else ask.dtype, sizes=dict(ask.sizes),

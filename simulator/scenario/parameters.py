@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from simulator.errors import InputError
-from simulator.hardware.gpu_file import shown
+from simulator.formats.toml import shown
 from simulator.scenario.scenario import Value
 
 

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from simulator.fusion import fused
+from simulator.scenario.retiming import retimed
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.setting import Rates, Setting, setting
+from simulator.scenario.trace_source import traced
+from simulator.simulate.step import simulate
 from simulator.timing.profile import Profile
 from simulator.timing.profile import learned as own_profile
 
@@ -24,16 +28,11 @@ def answer(scenario: Scenario) -> Prediction:
 
 def solved(found: Setting) -> Prediction:
     """The prediction of a setting."""
-    from simulator.scenario.trace_source import traced
-
     return predicted(traced(found), found)
 
 
 def predicted(trace: Trace, found: Setting) -> Prediction:
     """The prediction of a setting's trace."""
-    from simulator.scenario.retiming import retimed
-    from simulator.simulate.step import simulate
-
     profile = learned(found)
     trace = as_fused(trace, found, profile)
     prediction = simulate(trace, found.gpu, found.host, profile, found.mode)
@@ -45,8 +44,6 @@ def predicted(trace: Trace, found: Setting) -> Prediction:
 
 def as_fused(trace: Trace, found: Setting, profile: Profile) -> Trace:
     """A setting's trace as the kernels of its fusion level, where it has one."""
-    from simulator.fusion import fused
-
     return fused(trace, found.gpu, found.fusion, profile).trace if found.fusion else trace
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from simulator.prediction import Prediction
@@ -63,8 +64,6 @@ class Scenario:
     @property
     def trace_file(self) -> Path | None:
         """The saved trace that stands for the network, if it is one."""
-        from simulator.networks.catalogue import CATALOGUE
-
         path = Path(self.network)
         foreign = self.network.startswith(("hf:", "timm:")) or ":" in path.name
         if self.network in CATALOGUE or foreign or path.suffix == ".py":

@@ -13,9 +13,8 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
-from simulator.formats.toml import literal
+from simulator.formats.toml import literal, shown
 from simulator.formats.toml import table as toml_table
-from simulator.hardware.gpu_file import shown
 from simulator.scenario.scenario import Applied, Scenario
 
 VERSION = 1

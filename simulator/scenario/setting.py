@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import msgspec
 
 from simulator.errors import InputError
+from simulator.formats.toml import shown
 from simulator.fusion.rules import Level
 from simulator.hardware.gpu import GPU, PACKAGED
 from simulator.hardware.gpu import gpu as find_gpu
-from simulator.hardware.gpu_file import of_table, shown
+from simulator.hardware.gpu_file import of_table
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.modes import Run, run_of
+from simulator.networks.catalogue import network
 from simulator.records import Trace
 from simulator.scenario.scenario import Scenario
 
@@ -225,8 +227,6 @@ def _check(scenario: Scenario) -> None:
 
 
 def _check_name(name: str) -> None:
-    from simulator.networks.catalogue import network
-
     if ":" not in name and not name.endswith(".py"):
         network(name)
 

@@ -22,7 +22,9 @@ from msgspec.structs import replace
 
 from simulator.caches.lru import LeastRecent
 from simulator.errors import InputError, UntracedError
+from simulator.formats.trace_file import load as read
 from simulator.hardware.gpu import GPU
+from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loaded import Facts
 from simulator.networks.watching import watched
 from simulator.records import Trace
@@ -34,6 +36,7 @@ from simulator.scenario.trace_families import Line, Lines
 from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family import Family
+from simulator.symbols.family_file import load as load_families
 from simulator.symbols.probes import Tracer
 
 _TRACES: LeastRecent[Trace | InputError] = LeastRecent(48)
@@ -96,9 +99,7 @@ def stored_families(ask: Ask, gpu: GPU, line: Line) -> Path:
 def give(ask: Ask, gpu: GPU, line: Line, path: Path) -> None:
     """Take the families of a file for an ask, unless better ones are held. InputError for a file
     that holds none."""
-    from simulator.symbols.family_file import load
-
-    _lines(_settled(ask), gpu).give(line, lambda tracer: load(path, tracer))
+    _lines(_settled(ask), gpu).give(line, lambda tracer: load_families(path, tracer))
 
 
 def give_up(ask: Ask, gpu: GPU, line: Line) -> None:
@@ -204,8 +205,6 @@ def _served(ask: Ask) -> Ask:
 
 def _settled(ask: Ask) -> Ask:
     """With the batch and sequence that a network of the catalogue takes of itself."""
-    from simulator.networks.catalogue import CATALOGUE
-
     entry = CATALOGUE.get(ask.network)
     if ask.saved or entry is None or (ask.batch and (ask.seq or entry.seq is None)):
         return ask
@@ -213,8 +212,6 @@ def _settled(ask: Ask) -> Ask:
 
 
 def _made(ask: Ask, gpu: GPU) -> Trace | InputError:
-    from simulator.networks.catalogue import CATALOGUE
-
     if ask.saved:
         return _read(ask.network)
     try:
@@ -243,10 +240,9 @@ class _Stored:
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
         if not _DISK or not (path := _DISK[0].families(self._name(line))).is_file():
             return None
-        from simulator.symbols.family_file import load
 
         try:
-            return load(path, tracer)
+            return load_families(path, tracer)
         except InputError:
             return None
 
@@ -325,8 +321,6 @@ def _run(ask: Ask, gpu: GPU) -> Trace:
 
 
 def _read(network: str) -> Trace:
-    from simulator.formats.trace_file import load as read
-
     return read(network)
 
 

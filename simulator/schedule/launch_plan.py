@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.hardware.host_counts import counts, tail_s
+from simulator.hardware.waits import syncs
 from simulator.lowering import Lowered, lower
 from simulator.records import Trace
 from simulator.schedule.l2_reuse import Accesses, accesses
 from simulator.schedule.timeline import Launches
-from simulator.waits import syncs
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

@@ -19,6 +19,7 @@ from simulator.fusion.host.replays import Replays, replayed
 from simulator.fusion.rules import level_of
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
+from simulator.hardware.waits import syncs, uncapturable
 from simulator.lowering import Lowered
 from simulator.modes import check_mode, compiles, replays, run_of
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
@@ -32,7 +33,6 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import Roofs, roofs
 from simulator.timing.software import tier, uncalibrated
-from simulator.waits import syncs, uncapturable
 
 NUDGE = 1e-6
 _ROOFS = 4  # tables that are kept with a trace

@@ -2,6 +2,8 @@
 
 symbolic = Symbolic.fit(tracer, batch=8, seq=128)   # tracer(batch, seq) -> Trace
 symbolic.at(24, 333)                                # as tracer(24, 333), in milliseconds
+
+May import schedule, lowering and what they stand on; no torch.
 """
 
 from simulator.symbols.cache import TraceCache

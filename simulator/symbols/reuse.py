@@ -1,8 +1,8 @@
 """Reuse distances of a family at many points at once.
 
 The traffic between an access and the last one to the same storage is a sum over the ops between
-them; how many there are of each signature is the same at every point (`simulator.schedule.l2_reuse` has
-the distances of one trace).
+them; how many there are of each signature is the same at every point (`simulator.schedule.l2_reuse`
+has the distances of one trace).
 """
 
 from __future__ import annotations

@@ -48,10 +48,11 @@ _CELLS = 1 << 14  # tiles of works that are tried at once: they fit a cache
 _EVICTING = 0.42
 _WRITTEN = 0.7
 """What a kernel writes back for those before it, where they wrote half of what they moved or more:
-so many bytes a byte that it reads from DRAM, up to this share of L2 (`calibration.record.written_back`
-measures both: 0.39 and 0.60 on a second H200). On an H200 a linear layer of one row reads 34 MB in
-10.4 µs after kernels that only read and in 13.6 µs after others, and 117 MB in 29 and 39 µs; a sum
-of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18 µs."""
+so many bytes a byte that it reads from DRAM, up to this share of L2
+(`calibration.record.written_back` measures both: 0.39 and 0.60 on a second H200). On an H200 a
+linear layer of one row reads 34 MB in 10.4 µs after kernels that only read and in 13.6 µs after
+others, and 117 MB in 29 and 39 µs; a sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18
+µs."""
 
 
 _TRITON = ("fused", "generated")

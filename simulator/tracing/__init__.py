@@ -1,4 +1,7 @@
-"""From a network's own code to the ops that a GPU build of PyTorch would dispatch."""
+"""From a network's own code to the ops that a GPU build of PyTorch would dispatch.
+
+May import torch, hardware and records.
+"""
 
 from simulator.tracing.calls import trace_call
 from simulator.tracing.step import trace

@@ -4,7 +4,7 @@ Costs and lowerings are written for the sizes of one op. `walked` runs them with
 place of each size: one number at every point, an array inside. Where a question (`if n > 1`) has
 one answer at all points the code goes on; where it has two, one part of the points goes on and the
 others come again later. So the code is run once for each path through it, not once for each point,
-and there is no second copy of any formula.
+and there is no second copy of any formula. Imports nothing of Ridgepoint.
 """
 
 from simulator.varying.columns import anywhere, in_column, stacked

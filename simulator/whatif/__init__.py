@@ -1,6 +1,7 @@
 """What-ifs: each one a decorated pure function from a scenario to a scenario.
 
-Importing this package registers every group.
+Importing this package registers every group. May import scenario and what it stands on;
+`scenario.registry` holds what is registered.
 """
 
 from simulator.scenario.registry import (

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE, constructor_sizes
 from simulator.scenario.parameters import Range, Unit
 from simulator.scenario.registry import whatif
 from simulator.scenario.scenario import Value
-from simulator.scenario.setting import Setting
+from simulator.scenario.setting import Setting, _check_name
 
 _LARGEST = 2**31 - 1
 
@@ -29,8 +30,6 @@ def seq(
     setting: Setting, tokens: Annotated[int, Range(1, _LARGEST, log=True), Unit("tokens")]
 ) -> Setting:
     """Tokens a sample."""
-    from simulator.networks.catalogue import CATALOGUE
-
     entry = CATALOGUE.get(setting.ask.network)
     if entry is not None and entry.seq is None:
         raise InputError(f"seq: network {entry.name!r} has no sequence: leave seq out")
@@ -53,8 +52,6 @@ def _positions(setting: Setting) -> int | None:
 
 def sizes(setting: Setting) -> dict[str, Any]:
     """The network's own parameters and what they are; {} for networks that name none."""
-    from simulator.networks.catalogue import CATALOGUE, constructor_sizes
-
     entry = CATALOGUE.get(setting.ask.network)
     if entry is None:
         return dict(setting.ask.sizes)
@@ -64,8 +61,6 @@ def sizes(setting: Setting) -> dict[str, Any]:
 @whatif("shape")
 def size(setting: Setting, parameter: str, value: Value) -> Setting:
     """One of the network's own parameters, such as its depth, width, heads or experts."""
-    from simulator.networks.catalogue import CATALOGUE
-
     known = sizes(setting)
     if setting.ask.network in CATALOGUE:
         if parameter not in known:
@@ -93,8 +88,6 @@ def _with(
 @whatif("shape")
 def network(setting: Setting, to: str) -> Setting:
     """Another network in its place, with sizes, batch and sequence of its own."""
-    from simulator.scenario.setting import _check_name
-
     _check_name(to)
     if to == setting.ask.network:
         return setting

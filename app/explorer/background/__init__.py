@@ -1,1 +1,4 @@
-"""What the explorer asks beside its window: predictions, traces and advice."""
+"""What the explorer asks beside its window: predictions, traces and advice.
+
+May import answers and the explorer's state; no widget.
+"""

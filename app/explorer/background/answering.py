@@ -7,10 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
 from app.answers.answer import Along, Answer, along_batch, answered
+from app.answers.side import Side
 from app.explorer.background.worker import SLOW, Worker, later
 from app.explorer.state.incoming import code_of
 from app.explorer.state.session import LETTERS, Session
-from app.widgets.view import Side
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
 

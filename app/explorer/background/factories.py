@@ -15,6 +15,7 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.networks.factories import Factory, factories
+from simulator.networks.loading import load
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -56,8 +57,6 @@ def offered(path: Path, name: str = "") -> Offered:
 
 
 def _taken(path: Path, name: str) -> Taken:
-    from simulator.networks.loading import load
-
     facts = load(f"{path}:{name}").facts
     return Taken(name, facts.batch, facts.seq)
 

@@ -16,6 +16,7 @@ import msgspec
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.scenario import trace_source
 from simulator.scenario.setting import Ask
 from simulator.scenario.trace_families import Line
 
@@ -67,8 +68,6 @@ class _Counted:
 
 def serve(requests: BinaryIO, say: Callable[[Said], None]) -> None:
     """Answer one request after another until there are no more."""
-    from simulator.scenario import trace_source
-
     trace_source.keep_on_disk()
     for line in requests:
         wanted = decoded(line)

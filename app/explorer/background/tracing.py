@@ -15,6 +15,7 @@ from shiboken6 import isValid
 
 from app.explorer.background.tracer import Said, Wanted, encoded
 from simulator.errors import UntracedError
+from simulator.scenario.gpu_class import content, seen
 
 Told = Callable[[str], None]
 """Called when a request is over, with "" or with the reason why there is no trace."""
@@ -161,7 +162,5 @@ class Tracing(QObject):
 
 def key_of(need: UntracedError) -> tuple[Any, ...]:
     """Equal for needs of the same."""
-    from simulator.scenario.gpu_class import content, seen
-
     network = need.ask.network
     return need.ask, seen(network, need.gpu), need.line, content(network)

@@ -1,1 +1,4 @@
-"""What the explorer holds and keeps: the session, its file, and what opens into it."""
+"""What the explorer holds and keeps: the session, its file, and what opens into it.
+
+May import answers and what it stands on; no widget.
+"""

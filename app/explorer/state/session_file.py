@@ -1,7 +1,7 @@
 """A session on disk: JSON that people can read, versioned and validated; a whole file or none.
 
-Scenarios are written as `simulator.scenario.scenario_file` has them. The places of docks are Qt's own
-bytes in base 64: what is no such thing is left where it was.
+Scenarios are written as `simulator.scenario.scenario_file` has them. The places of docks are Qt's
+own bytes in base 64: what is no such thing is left where it was.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""The explorer's frame: head, verdict, docks in workspaces, scenarios, menus and keys."""
+"""The explorer's frame: head, verdict, scenarios, menus and keys, and what joins all of it.
+
+May import views, report, html, and everything of the explorer.
+"""

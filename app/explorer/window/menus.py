@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.explorer.docks.workspaces import ORDER
+from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
-from app.explorer.window.exporting import FORMS
-from app.explorer.window.workspaces import ORDER
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window

@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, Q
 from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
 
 from app.answers.answer import Answer
-from app.explorer.window.veil import OPACITY
+from app.explorer.docks.veil import OPACITY
 from app.quantities import between, change, number, seconds_unit
 from app.report.compared import per_sample, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme

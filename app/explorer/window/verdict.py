@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app.answers.answer import Along, Answer
 from app.answers.figures import verdict
 from app.explorer.background.worker import later
-from app.explorer.window.veil import OPACITY
+from app.explorer.docks.veil import OPACITY
 from app.explorer.window.verdict_figures import figures
 from app.formulas.formula import Formula
 from app.formulas.step import metrics

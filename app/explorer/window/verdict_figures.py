@@ -10,8 +10,8 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPolygonF
 
 from app.answers.answer import Along, Answer
+from app.answers.power import clocks
 from app.quantities import data, joules, number, percent, scaled, seconds, seconds_unit, trimmed
-from app.report.power import clocks
 from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, mixed
 from app.widgets.paint import Paint, elided, width
 from app.widgets.style import TIME_PX

@@ -16,32 +16,32 @@ from app.answers.cards import SECTIONS
 from app.explorer.background.advising import Advising
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker, later
+from app.explorer.docks.layout import Layout
+from app.explorer.docks.panel import Panel
+from app.explorer.docks.view_panels import ViewPanels
+from app.explorer.docks.workspaces import Workspaces
+from app.explorer.files.banner import Banner
+from app.explorer.files.exporting import Form, ask_and_export
+from app.explorer.files.network_files import NetworkFiles
+from app.explorer.files.opening import Opening
 from app.explorer.inspector.inspector import Inspector
-from app.explorer.shelf.dropping import Dropping
 from app.explorer.shelf.shelf import Shelf
 from app.explorer.state.files import Files
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import LETTERS, Session, State
-from app.explorer.window.banner import Banner
 from app.explorer.window.catching_up import CatchingUp
+from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
-from app.explorer.window.exporting import Form, ask_and_export
 from app.explorer.window.gpu_editing import GpuEditing
 from app.explorer.window.head import Head, WorkspaceButtons
 from app.explorer.window.keys import KeysDialog
-from app.explorer.window.layout import Layout
 from app.explorer.window.leaving import Leaving
 from app.explorer.window.menus import Menus
-from app.explorer.window.network_files import NetworkFiles
-from app.explorer.window.opening import Opening
 from app.explorer.window.own_keys import OwnKeys, tell_key
 from app.explorer.window.palette import Command, CommandPalette, keys_said, of_actions
-from app.explorer.window.panel import Panel
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.status import Status
 from app.explorer.window.verdict import VerdictBar
-from app.explorer.window.view_panels import ViewPanels
-from app.explorer.window.workspaces import Workspaces
 from app.views.catalogue import Offered
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 

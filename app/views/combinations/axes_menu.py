@@ -8,11 +8,11 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from app.answers.side import Side
 from app.scenes.combinations import FIGURES
 from app.scenes.combinations_axes import values
 from app.scenes.sweep_curves import axis_name
 from app.widgets.strip import Strip
-from app.widgets.view import Side
 
 _LEAST = 2
 

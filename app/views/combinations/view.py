@@ -9,6 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
+from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import rate_at
 from app.quantities import plain
@@ -19,7 +20,6 @@ from app.theme import Theme
 from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas
 from app.widgets.strip_view import StripView
-from app.widgets.view import Question, Side
 from simulator.prediction import REGIMES
 
 

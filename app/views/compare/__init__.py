@@ -1,1 +1,4 @@
-"""From one scenario to another, as pictures."""
+"""From one scenario to another, as pictures.
+
+May import widgets, scenes, formulas and what these stand on.
+"""

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF
 
+from app.answers.figures import causes
 from app.quantities import change, data, scaled, seconds
+from app.report.compared import dram_bytes
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Card
 from app.widgets.paint import Paint
@@ -31,8 +33,6 @@ class Count:
 
 def counts(a: Prediction, b: Prediction) -> list[Count]:
     """What is counted in a step."""
-    from app.answers.figures import causes
-    from app.report.compared import dram_bytes
 
     def both(of: Callable[[Prediction], float]) -> tuple[float, float]:
         return float(of(a)), float(of(b))

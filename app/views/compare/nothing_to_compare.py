@@ -5,11 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.answers.side import Side
 from app.theme import BODY_PX, FIGURE_PX, SUPPORT_PX, Theme
 from app.widgets.fonts import font
-from app.widgets.view import Side
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, Value
+from simulator.whatif import apply
 
 _ABOUT = (
     "A comparison takes two scenarios. It shows what each change between them does to the time, "
@@ -94,8 +95,6 @@ class NothingToCompare(QWidget):
 
     def _other(self, place: int) -> tuple[Scenario | None, str]:
         """The scenario that a button asks for, and what its tooltip says."""
-        from simulator.whatif import apply
-
         assert self.side is not None
         _, name, whatif, arguments = _WAYS[place]
         try:

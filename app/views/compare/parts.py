@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF
 
+from app.answers.side import Side
 from app.quantities import change, number, seconds, signed_seconds
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Card
 from app.widgets.paint import Paint, width
 from app.widgets.titled import Listed
-from app.widgets.view import Side
 from simulator.analysis.compare import Part
 from simulator.prediction import Regime
 

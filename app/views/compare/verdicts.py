@@ -5,12 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtWidgets import QSizePolicy
 
+from app.answers.answer import subject_of
+from app.answers.side import Side
 from app.quantities import between, number, percent, seconds_unit, signed_seconds
+from app.report.compared import per_sample, ratio, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme, mixed
 from app.views.regime_map.cursor import share_bar
 from app.widgets.canvas import Canvas
 from app.widgets.paint import Paint, width
-from app.widgets.view import Side
 from simulator.prediction import REGIMES
 
 HEIGHT_PX, _TIME_PX, _MIDDLE = 92, 26, 0.22
@@ -30,8 +32,6 @@ class Verdicts(Canvas):
 
     def show_pair(self, a: Side, b: Side) -> None:
         """Compare these."""
-        from app.answers.answer import subject_of
-
         self.pair = a, b
         found = [subject_of(side.scenario, side.prediction) for side in self.pair]
         words = [f"{s.name}, {s.batch:,}" + (f" × {s.seq:,}" if s.seq else "") for s in found]
@@ -53,7 +53,6 @@ class Verdicts(Canvas):
         """ "1.92 times faster", "−22.0 ms, 80% intervals apart"."""
         if self.pair is None:
             return "", ""
-        from app.report.compared import per_sample, ratio, sample_s
 
         a, b = (side.prediction for side in self.pair)
         head, _, apart = ratio(a, b).partition(", ")

@@ -8,6 +8,8 @@ from typing import Any
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QGridLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from app.answers.side import Question, Side
+from app.answers.subject import relabelled
 from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
@@ -20,10 +22,10 @@ from app.views.compare.parts import Regimes, bought, part_name
 from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
 from app.widgets.canvas import Canvas
-from app.widgets.view import Question, Side, View
-from simulator.analysis.compare import Moved, Waterfall
+from app.widgets.view import View
+from simulator.analysis.compare import Moved, Waterfall, waterfall
 from simulator.prediction import Prediction
-from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario import Scenario, predict
 
 _HEADS = ["What", "Name", "A", "B", "Change", "80% interval", "Alone"]
 
@@ -205,10 +207,6 @@ def _key(pair: tuple[Side, Side]) -> str:
 
 
 def _fall(a: Side, b: Side, cancelled: Callable[[], bool]) -> Waterfall:
-    from app.answers.subject import relabelled
-    from simulator.analysis.compare import waterfall
-    from simulator.scenario.scenario import predict
-
     def answer(scenario: Scenario) -> Prediction:
         if cancelled():
             raise CancelledError

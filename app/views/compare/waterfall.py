@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 
+from app.answers.side import Side
 from app.quantities import between, change, number, plain, seconds, seconds_unit, signed_seconds
 from app.scenes.pixel_scale import Scale
 from app.scenes.ticks import linear_ticks
@@ -15,7 +16,6 @@ from app.widgets.canvas import Card
 from app.widgets.paint import Paint, elided, width
 from app.widgets.patterns import STACK
 from app.widgets.titled import Titled
-from app.widgets.view import Side
 from simulator.analysis.compare import Step, Waterfall
 
 _LEFT, _TOP, _BOTTOM = 46.0, 28.0, 58.0
@@ -134,7 +134,7 @@ class WaterfallCanvas(Titled):
         room = column.width() / 0.74 - 6
         paint.text(column.center().x(), badge.bottom() + 12, elided(side.name, room), theme.ink2,
                    align=0.5)  # fmt: skip
-        self._ring(paint, place, whole)
+        self._outline(paint, place, whole)
 
     def _whisker(self, paint: Paint, x: float, low: float, high: float) -> None:
         theme = self.theme
@@ -172,7 +172,7 @@ class WaterfallCanvas(Titled):
             ink, weight = (theme.ink, 500) if index == 0 else (theme.ink3, 400)
             paint.text(column.center().x(), column.bottom() + 13 + 15 * index,
                        elided(words, room - 6), ink, LABEL_PX, weight, 0.5)  # fmt: skip
-        self._ring(paint, place, box)
+        self._outline(paint, place, box)
 
     def _change(self, fall: Waterfall, step: Step, room: float) -> tuple[str, int]:
         """A change as there is room for it: with its unit, in small, then in that of the axis."""
@@ -184,7 +184,7 @@ class WaterfallCanvas(Titled):
                 return words, px
         return f"{sign}{plain(round(step.change_s / scale, 2))}", LABEL_PX
 
-    def _ring(self, paint: Paint, place: int, box: QRectF) -> None:
+    def _outline(self, paint: Paint, place: int, box: QRectF) -> None:
         if place == self.over:
             paint.box(box.adjusted(-3, -3, 3, 3), "", self.theme.ink, 4, wide=1.6)
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.answers.answer import batch_and_seq
 from app.quantities import faster, number, seconds
 from app.scenes.factory import MARKS, Factory, Wait
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
@@ -57,8 +58,6 @@ class Help:
 
 def helps(scenario: Scenario, now: Prediction, cancelled: Callable[[], bool]) -> tuple[Help, ...]:
     """What each change to the factory brings, the best first; what does not apply is left out."""
-    from app.answers.answer import batch_and_seq
-
     batch, _ = batch_and_seq(scenario)
     trials = list(_TRIALS)
     if batch:

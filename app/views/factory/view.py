@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.answers.answer import subject_of
+from app.answers.side import Question, Side
 from app.formulas.factory import building
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
@@ -19,7 +20,7 @@ from app.views.factory.help import HelpPanel, helps
 from app.views.factory.lanes import FactoryLanes, lanes_of
 from app.views.lessons.pieces import Rule
 from app.widgets.elided_label import Elided
-from app.widgets.view import Question, Side, View
+from app.widgets.view import View
 
 
 class Factory(View):

@@ -1,1 +1,4 @@
-"""Kernels by hand: ops pulled together and apart."""
+"""Kernels by hand: ops pulled together and apart.
+
+May import widgets, scenes, formulas and what these stand on.
+"""

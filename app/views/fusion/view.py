@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.answers.side import Question, Side
 from app.formulas.changes import moved_bytes
 from app.formulas.formula import Formula
 from app.quantities import change, data, seconds
@@ -23,7 +24,7 @@ from app.theme import Theme
 from app.views.fusion.canvas import FusionCanvas
 from app.views.lessons.pieces import Rule
 from app.widgets.strip import Strip
-from app.widgets.view import Question, Side, View
+from app.widgets.view import View
 from simulator.analysis.block_diagram import Joining, Set, Trial
 from simulator.prediction import Prediction
 from simulator.scenario.registry import apply

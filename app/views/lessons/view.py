@@ -9,6 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from app.answers.side import Question, Side
 from app.lessons import lessons, own
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome, answered, begun
@@ -16,7 +17,7 @@ from app.scenes.lesson_attempt import Attempt, Key, Step
 from app.theme import Theme
 from app.views.lessons.labels import spanned
 from app.views.lessons.page import LessonPage
-from app.widgets.view import Question, Side, View
+from app.widgets.view import View
 from simulator.errors import InputError
 
 _ORDER: tuple[Step, ...] = ("predict", "reveal", "explain", "try")

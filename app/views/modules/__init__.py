@@ -1,1 +1,4 @@
-"""Where the time goes, module by module."""
+"""Where the time goes, module by module.
+
+May import widgets, scenes, formulas and what these stand on.
+"""

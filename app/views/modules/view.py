@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.answers.figures import causes
+from app.answers.side import Side
 from app.formulas.changes import of_step
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
@@ -16,7 +17,6 @@ from app.views.modules.canvas import IcicleCanvas
 from app.views.modules.part_menu import part_menu
 from app.widgets.drops import Offer, PlaceTarget
 from app.widgets.strip_view import StripView
-from app.widgets.view import Side
 from simulator.prediction import REGIMES
 from simulator.scenario.scenario import Scenario
 

@@ -1,1 +1,4 @@
-"""Launches as a table."""
+"""Launches as a table.
+
+May import widgets, scenes, formulas and what these stand on.
+"""

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )  # fmt: skip
 
+from app.answers.side import Side
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
 from app.scenes.op_table import KEYS, By, groups
@@ -38,7 +39,7 @@ from app.views.ops.model import COLUMNS, NAMES, OpModel
 from app.views.ops.row_what_ifs import RowWhatIfs
 from app.widgets.paint import width
 from app.widgets.strip import Strip
-from app.widgets.view import Side, View
+from app.widgets.view import View
 from simulator.prediction import REGIMES, Prediction
 
 _ROW_PX = 24

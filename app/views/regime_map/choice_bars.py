@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from PySide6.QtCore import QRectF
 
 from app.quantities import between, percent, seconds
+from app.scenes.regime_map import Choice
 from app.theme import LABEL_PX, Theme
 from app.widgets.canvas import Card
 from app.widgets.paint import Paint, width
@@ -16,16 +14,6 @@ from app.widgets.titled import Listed
 from simulator.prediction import REGIMES
 
 _TIME_PX, _ROW_PX = 112.0, 17.0
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A choice with the columns of simulator.analysis.sweep, or why it has none; its place on the axis."""
-
-    name: str
-    place: int
-    figures: Mapping[str, float]
-    why: str = ""
 
 
 class ChoiceBars(Listed):

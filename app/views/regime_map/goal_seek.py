@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QToolButton, QWidget
 
+from app.answers.goals import searches_of
+from app.answers.side import Side
 from app.quantities import between, plain, seconds, trimmed
 from app.scenes.sweep_curves import CancelledError
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.fonts import font
 from app.widgets.strip import sheet
-from app.widgets.view import Side
 from simulator.analysis.along import Figures
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.commands.seek import Search
+    from app.answers.goals import Search
     from simulator.scenario.scenario import Scenario
 
 ROWS = ("Largest batch that fits", "Smallest batch out of overhead", "Largest batch within")
@@ -37,7 +38,6 @@ class Found:
 
 def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> Found:
     """Seek all three. CancelledError where nobody waits any more."""
-    from app.commands.seek import searches_of
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():

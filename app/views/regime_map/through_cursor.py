@@ -7,12 +7,12 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.scenes.regime_map import Chart, Spot
+from app.answers.side import Side
+from app.scenes.regime_map import Chart, Choice, Spot
 from app.scenes.sweep_curves import axis_name, value_words, within_words
 from app.theme import Theme
-from app.views.regime_map.choice_bars import Choice, ChoiceBars
+from app.views.regime_map.choice_bars import ChoiceBars
 from app.views.sweep.canvas import SweepCanvas
-from app.widgets.view import Side
 from simulator.analysis.regimes import Shift
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QPoint, QSignalBlocker
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import regime_at
 from app.scenes.regime_map import Chart, Exact, Spot, charted, exact
@@ -19,7 +20,7 @@ from app.views.regime_map.cursor import in_words, spot_words, what_is_bought
 from app.views.regime_map.goal_seek import Found, GoalSeek, sought
 from app.views.regime_map.through_cursor import ThroughCursor
 from app.widgets.strip import Strip
-from app.widgets.view import Question, Side, View
+from app.widgets.view import View
 from simulator.scenario.scenario import Value
 
 _COLOUR = "colour: the largest share"

@@ -1,1 +1,4 @@
-"""Launches under their ceilings."""
+"""Launches under their ceilings.
+
+May import widgets, scenes, formulas and what these stand on.
+"""

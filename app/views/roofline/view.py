@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QPoint, QSignalBlocker
 from PySide6.QtWidgets import QWidget
 
+from app.answers.side import Side
 from app.formulas.formula import Formula
 from app.formulas.launches import intensity
 from app.quantities import data, number, percent, scaled, seconds
@@ -15,7 +16,6 @@ from app.scenes.roofline import overhead_parts
 from app.theme import Theme
 from app.views.roofline.canvas import RooflineCanvas
 from app.widgets.strip_view import StripView
-from app.widgets.view import Side
 
 _USUAL = 40
 _HEADS = ["Launches", "Op", "Shape", "Dtype", "Count", "Time in all", "Share of busy", "Regime",

@@ -1,1 +1,4 @@
-"""Figures along an axis."""
+"""Figures along an axis.
+
+May import widgets, scenes, formulas and what these stand on.
+"""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
+from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import time_at
 from app.quantities import between, count_of, data, percent, plain, seconds
@@ -22,7 +23,6 @@ from app.scenes.sweep_curves import (
 from app.theme import Theme
 from app.views.sweep.canvas import SweepCanvas
 from app.widgets.strip_view import StripView
-from app.widgets.view import Question, Side
 from simulator.prediction import REGIMES
 
 _BAND = "band: 80% interval"

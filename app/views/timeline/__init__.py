@@ -1,1 +1,4 @@
-"""The host over the GPU, in time."""
+"""The host over the GPU, in time.
+
+May import widgets, scenes, formulas and what these stand on.
+"""

@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
 from app.answers.figures import causes
+from app.answers.side import Side
 from app.formulas.formula import Formula
 from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
@@ -14,7 +15,6 @@ from app.scenes.timeline import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for
 from app.theme import Theme
 from app.views.timeline.canvas import Spot, TimelineCanvas
 from app.widgets.strip_view import StripView
-from app.widgets.view import Side
 from simulator.prediction import REGIMES, Prediction
 
 _HEADS = ["Kernel", "Name", "Op", "Module", "Phase", "Bound by", "Launched", "Started", "Time",

@@ -26,8 +26,8 @@ def replaying(
     found: Issued, host: Host, profile: Profile, costs: HostCosts = RECORDED,
     replay: ReplayCosts = REPLAYED,
 ) -> tuple[Launches, Clock]:  # fmt: skip
-    """How a host drives a step of `simulator.fusion.host.replays.replayed`. Durations are left out. The
-    gap is the mean over kernels in graphs and beside them."""
+    """How a host drives a step of `simulator.fusion.host.replays.replayed`. Durations are left out.
+    The gap is the mean over kernels in graphs and beside them."""
     kept: Replays = found.trace.kept["replays"]
     captured = kept.piece >= 0
     speed = host.seconds["op"] / costs.reference_op_s

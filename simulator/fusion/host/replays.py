@@ -16,14 +16,14 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from simulator.fusion.fused import Fused
 from simulator.fusion.graphs import graphs
+from simulator.fusion.group import Group
 from simulator.fusion.node import Node
-from simulator.fusion.scheduling.fused_trace import Fused
-from simulator.fusion.scheduling.scheduling import Group
 from simulator.fusion.tangents import is_tangent
+from simulator.hardware.waits import syncs
 from simulator.records import Op, Phase, Signature, Storage, Tensor, Trace, touches
 from simulator.schedule.memory import POOL
-from simulator.waits import syncs
 
 _LARGEST_ITEM = 8  # bytes of one element of what is copied, where no op tells its shape
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from simulator.fusion.fused import Fused
 from simulator.fusion.kinds import kind
 from simulator.fusion.passes.functional import functional
 from simulator.fusion.passes.joint_decompositions import taken_apart
-from simulator.fusion.scheduling.fused_trace import Fused
 from simulator.records import Op, Trace
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from simulator.errors import InputError
 from simulator.fusion.costed import costed
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.dependencies import Needs, needs, way_round
+from simulator.fusion.group import Group
 from simulator.fusion.kinds import kind, why_not
 from simulator.fusion.lowering.arithmetic import arithmetic
 from simulator.fusion.lowering.contraction import contracted
@@ -18,11 +19,11 @@ from simulator.fusion.lowering.lowering import Lowering
 from simulator.fusion.node import Node
 from simulator.fusion.scheduling import by_hand
 from simulator.fusion.scheduling.fused_trace import external
-from simulator.fusion.scheduling.scheduling import Group, together
+from simulator.fusion.scheduling.scheduling import together
 from simulator.fusion.scheduling.work import arguments
 from simulator.hardware.gpu import GPU
+from simulator.hardware.waits import syncs
 from simulator.records import Op, Signature, Tensor, Trace
-from simulator.waits import syncs
 
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.fusion.graphs import Graphs, graphs
+from simulator.fusion.group import Group
 from simulator.fusion.lowering.epilogue import is_product
 from simulator.fusion.node import Key
-from simulator.fusion.scheduling.scheduling import Group, ordered, reaches
+from simulator.fusion.scheduling.scheduling import ordered, reaches
 from simulator.records import Trace
 
 Pays = Callable[[Group, Group], bool]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from simulator.errors import InputError
-from simulator.fusion.dot_products import dot_products
+from simulator.fusion.fused import Fused
+from simulator.fusion.group import Group
 from simulator.fusion.lowering.lowering import Lowering
 from simulator.fusion.lowering.padding import timer
 from simulator.fusion.passes.attention import attended
+from simulator.fusion.passes.dot_products import dot_products
 from simulator.fusion.passes.joint_graph import JointGraph, joint_graph
 from simulator.fusion.rules import LEVELS, LIKE, RULES, WHOLE, Level
 from simulator.fusion.scheduling.epilogue_fusion import absorbed
-from simulator.fusion.scheduling.fused_trace import Fused, fused_trace
-from simulator.fusion.scheduling.scheduling import Group, groups
+from simulator.fusion.scheduling.fused_trace import fused_trace
+from simulator.fusion.scheduling.scheduling import groups
 from simulator.fusion.scheduling.templates import faster
 from simulator.hardware.gpu import GPU
 from simulator.records import Trace

@@ -5,32 +5,14 @@ round through another kernel, and memory that both touch; the pair that shares m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from simulator.fusion.group import Group
 from simulator.fusion.lowering.access import Part, reordered, value_of
 from simulator.fusion.node import Key, Node
 
 _NODES = 64  # of one kernel at most (config.max_fusion_size)
 _APART = 64  # nodes between two that only read the same (`are_long_distant_nodes`)
 _SHARED_BYTES = 10  # that two must share (config.score_fusion_memory_threshold)
-
-
-@dataclass(eq=False)
-class Group:
-    """Nodes that are one kernel, in program order; `first` and `last` are their places."""
-
-    nodes: list[Node]
-    first: int
-    last: int
-    sources: set[Group] = field(default_factory=set)
-
-    @property
-    def library(self) -> bool:
-        return self.nodes[0].kind == "library"
-
-    @property
-    def reduces(self) -> Node | None:
-        return next((n for n in self.nodes if n.kind == "reduction"), None)
 
 
 def groups(

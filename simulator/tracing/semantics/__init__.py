@@ -1,4 +1,7 @@
-"""The layer of GPU semantics: importing it registers every rule."""
+"""The layer of GPU semantics: importing it registers every rule.
+
+May import torch, hardware and the recorder of tracing.
+"""
 
 from simulator.tracing.semantics import (
     attention,

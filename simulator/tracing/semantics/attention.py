@@ -1,11 +1,11 @@
 """The ops that `scaled_dot_product_attention` becomes on a GPU: a fused kernel with what it wants
-done before, or plain matrix products (`simulator.attention_kernels` says which)."""
+done before, or plain matrix products (`simulator.costs.attention_kernels` says which)."""
 
 from __future__ import annotations
 
 import torch
 
-from simulator.attention_kernels import Attention, choose
+from simulator.costs.attention_kernels import Attention, choose
 from simulator.records import Tensor as Operand
 from simulator.tracing.semantics.registry import Situation, on_gpu, shape_rule
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from simulator.costs import COSTS, Work, cost, works
+from simulator.hardware.waits import may_wait, syncs
 from simulator.records import Signature, Trace
-from simulator.waits import may_wait, syncs
 from simulator.whatif.edits.rewriting import Rewriting
 
 _NAMES = [name for name in COSTS if may_wait(name)]

@@ -4,7 +4,7 @@ PyTorch's own ops: `_weight_int8pack_mm` with a scale for each output, `_weight_
 a scale and a zero for each group of 128 inputs. Each is one kernel, which reads the integers and
 converts them in registers. A network that converts its weights by an op of its own (`weight.to(x)`)
 writes them out first, eager and compiled alike; only `max-autotune` fuses that into a product, of
-one row (`simulator.fusion.dot_products`).
+one row (`simulator.fusion.passes.dot_products`).
 """
 
 from __future__ import annotations

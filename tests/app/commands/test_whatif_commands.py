@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from app.answers.goals import per_s, time_s
 from app.commands.options import whatif_words
-from app.commands.seek import per_s, time_s
 from app.quantities import seconds, signed_seconds
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, load

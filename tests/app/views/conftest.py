@@ -14,8 +14,9 @@ from PySide6.QtGui import QImage, QMouseEvent, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.answers.side import Side
 from app.theme import DARK, LIGHT, Theme
-from app.widgets.view import Side, View
+from app.widgets.view import View
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 

@@ -9,13 +9,13 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.scenes.combinations import FIGURES, combined
 from app.scenes.combinations_axes import MOST_POINTS, axes_of, usual, values
 from app.scenes.sweep_curves import CancelledError
 from app.theme import Theme
 from app.views.combinations.lines import segments
 from app.views.combinations.view import Combinations
-from app.widgets.view import Side
 from simulator.prediction import REGIMES
 from simulator.scenario.scenario import Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.theme import LIGHT, Theme
 from app.views.compare.counts import counts
 from app.views.compare.view import Compare, kernels_of, ops_of
-from app.widgets.view import Side
 from simulator.scenario.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
@@ -125,6 +125,16 @@ def test_keys_walk_bars_and_rows(shown: Any, pair: tuple[Side, Side]) -> None:
     QTest.keyClick(rows, Qt.Key.Key_Return)
     assert rows.over is rows.items[1] and len(told) == bool(rows.items[1].count[1])
     assert bars.hit(QPointF(bars.plot.left() + 2, bars.plot.center().y())) == 0
+
+
+def test_the_waterfall_is_ringed_after_a_key_alone(
+    shown: Any, pair: tuple[Side, Side], capsys: pytest.CaptureFixture[str]
+) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    QTest.keyClick(view.waterfall, Qt.Key.Key_Right)
+    assert view.waterfall.by_key
+    QTest.mouseClick(view.waterfall, Qt.MouseButton.LeftButton)
+    assert not view.waterfall.by_key and "Traceback" not in capsys.readouterr().err
 
 
 def test_counts_of_the_network_come_before_those_of_the_machine(pair: tuple[Side, Side]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.scenes.factory import factory
 from app.theme import DARK, LIGHT, Theme
 from app.views.factory.help import helps
@@ -17,7 +18,6 @@ from app.views.factory.motion import TRUCKS, average
 from app.views.factory.paint import BOXES
 from app.views.factory.plan import cells, plan
 from app.views.factory.view import Factory
-from app.widgets.view import Side
 from simulator.scenario.scenario import Scenario, predict
 from tests.app.views.conftest import picture, svg
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
+from app.answers.side import Side
 from app.formulas.changes import against_measured, moved_bytes, of_step, one_step
 from app.formulas.factory import building
 from app.formulas.formula import Formula
@@ -22,7 +23,7 @@ from app.views.regime_map.view import RegimeMap
 from app.views.sweep.view import Sweep
 from app.views.timeline.canvas import Spot
 from app.views.timeline.view import Timeline
-from app.widgets.view import Side, View
+from app.widgets.view import View
 from simulator.analysis.compare import Step
 from simulator.prediction import Prediction
 from simulator.schedule.launch_plan import issued

@@ -9,11 +9,11 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.answers.side import Side
 from app.quantities import data
 from app.scenes.fusion import parts, scene, stays
 from app.theme import DARK, Theme
 from app.views.fusion.view import FusionView
-from app.widgets.view import Side
 from simulator.analysis.block_diagram import OUTSIDE, Joining
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply

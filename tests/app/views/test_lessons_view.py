@@ -8,10 +8,10 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app import lessons
+from app.answers.side import Side
 from app.scenes.lesson_attempt import Attempt
 from app.theme import DARK, LIGHT, Theme
 from app.views.lessons.view import Lessons
-from app.widgets.view import Side
 from simulator.scenario.scenario import Scenario
 from tests.app.views.conftest import picture, pointer
 

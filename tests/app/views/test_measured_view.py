@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
-from app.explorer.window.twin import Twin, write_csv
+from app.answers.side import Side
+from app.explorer.docks.twin import Twin, write_csv
 from app.theme import Theme
 from app.views.measured import MeasuredView, names
-from app.widgets.view import Side
 from simulator.errors import InputError
 from tests.app.views.conftest import picture, pointer
 

@@ -3,9 +3,9 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.theme import Theme
 from app.views.memory import MemoryView
-from app.widgets.view import Side
 from tests.app.views.conftest import picture
 
 

@@ -6,11 +6,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.scenes.op_table import KEYS, By, groups
 from app.theme import DARK, LIGHT, Theme
 from app.views.ops.model import NAMES
 from app.views.ops.view import OpTable
-from app.widgets.view import Side
 from simulator.prediction import Prediction
 from tests.app.views.conftest import picture
 

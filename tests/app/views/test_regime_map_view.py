@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.axes import Line
+from app.answers.side import Side
 from app.quantities import data, number
 from app.scenes.regime_map import Chart, Exact, crossings
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
@@ -17,7 +18,6 @@ from app.theme import DARK, LIGHT, Theme
 from app.views.regime_map.cursor import verdict_words
 from app.views.regime_map.ground import ground
 from app.views.regime_map.view import RegimeMap
-from app.widgets.view import Side
 from simulator.analysis.regimes import next_shift
 from simulator.modes import MODES
 from simulator.scenario.scenario import Applied, Scenario, predict

@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.scenes.launches import alike
 from app.scenes.roofline import overhead_parts, roof
 from app.theme import DARK, LIGHT
 from app.views.roofline.view import Roofline
-from app.widgets.view import Side
 from simulator.hardware.gpu import gpu
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict

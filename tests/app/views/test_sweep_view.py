@@ -9,11 +9,11 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.axes import Line
+from app.answers.side import Side
 from app.quantities import number, seconds
 from app.scenes.sweep_curves import finer, moved
 from app.theme import DARK, LIGHT, Theme
 from app.views.sweep.view import Sweep
-from app.widgets.view import Side
 from simulator.analysis.regimes import Shift
 from simulator.measured.profiler_trace import read
 from simulator.measured.steps import alike

@@ -9,6 +9,7 @@ from msgspec import structs
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.answers.side import Side
 from app.quantities import seconds
 from app.scenes.pixel_scale import Scale
 from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
@@ -16,7 +17,6 @@ from app.theme import DARK, LIGHT, Theme
 from app.views.timeline.canvas import Spot
 from app.views.timeline.cards import area_card, host_card
 from app.views.timeline.view import Timeline, idle_words
-from app.widgets.view import Side
 from simulator.prediction import Columns, Idle, Prediction
 from simulator.scenario.scenario import Scenario, predict
 from simulator.schedule.launch_plan import issued

@@ -10,10 +10,10 @@ from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragMoveEvent, QD
 from PySide6.QtWidgets import QApplication
 
 from app.answers.cards import MIME
+from app.answers.side import Side
 from app.scenes.module_tree import Part, module_tree
 from app.scenes.part_what_ifs import Change, choices, dropped, pattern
 from app.views.modules.view import WhereTimeGoes
-from app.widgets.view import Side
 from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.whatif import whatifs
 

@@ -8,11 +8,11 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
 from app.answers.cards import MIME
+from app.answers.side import Side
 from app.scenes.op_table import By, groups
 from app.scenes.part_what_ifs import pattern
 from app.scenes.row_what_ifs import on_row, parts_of, patterns, row_choices
 from app.views.ops.view import OpTable
-from app.widgets.view import Side
 from simulator.scenario.scenario import Applied, Scenario, predict
 
 GPT = Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, training=True)

@@ -7,10 +7,10 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.figures import causes
+from app.answers.side import Side
 from app.scenes.module_tree import module_tree
 from app.theme import Theme
 from app.views.modules.view import WhereTimeGoes
-from app.widgets.view import Side
 from simulator.prediction import Prediction
 from tests.app.views.conftest import picture, pointer, svg
 

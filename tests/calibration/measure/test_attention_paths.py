@@ -17,10 +17,10 @@ from calibration.cases.capture_calls import calls
 from calibration.measure.attention_paths import attend
 from calibration.record.read import MEASUREMENTS
 from simulator import predict_trace
-from simulator.attention_kernels import choose
+from simulator.costs.attention_kernels import choose
+from simulator.hardware.waits import uncapturable
 from simulator.tracing import trace_call
 from simulator.tracing.semantics.attention import call_of
-from simulator.waits import uncapturable
 
 HOPPER: Any = SimpleNamespace(capability=(9, 0))
 BACKENDS = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}  # SDPBackend

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.sweep import retraced_at
+from app.answers.swept import retraced_at
 from simulator.analysis.along import Along, Figures
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.seek import batch_for_latency, batch_for_throughput, largest_batch

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from simulator import predict_trace
 from simulator.errors import InputError
+from simulator.hardware.waits import syncs
 from simulator.tracing import trace
-from simulator.waits import syncs
 from tests.simulator.conftest import Calls
 
 X = torch.zeros(8, 8)

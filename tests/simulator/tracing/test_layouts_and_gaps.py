@@ -11,10 +11,10 @@ from torch import Tensor
 from simulator import predict
 from simulator.costs import works
 from simulator.errors import InputError
+from simulator.hardware.waits import syncs
 from simulator.records import ITEM_BYTES, Trace
 from simulator.records import Tensor as Seen
 from simulator.tracing import trace
-from simulator.waits import syncs
 from tests.simulator.conftest import Calls
 
 X = torch.ones(4, 4)

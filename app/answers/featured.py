@@ -1,0 +1,5 @@
+"""The networks that are named first, in this order: their traces are packaged."""
+
+from __future__ import annotations
+
+NETWORKS = ("bert-base", "gpt2", "llama3-8b", "llama3-8b-decode", "resnet50", "vit-b16")

@@ -1,0 +1,154 @@
+"""Goals that a scenario is sought for: the batch, the rate or the fusion at which it meets them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from app.answers.swept import retraced_at
+from app.quantities import count_of, number, plain, seconds
+from simulator.analysis import seek as seeking
+from simulator.analysis.sweep import axis as axis_of
+from simulator.errors import InputError
+from simulator.fusion import LEVELS
+
+if TYPE_CHECKING:
+    from app.progress import Step
+    from simulator.analysis.along import Figures, Watch
+    from simulator.analysis.seek import Sought
+    from simulator.scenario.scenario import Scenario
+
+
+@dataclass
+class Search:
+    """One goal: its question, what was tried on the way ((value, figures) each), and the answer,
+    or the reason why there is none. `wanted` is the goal's figure, in SI units."""
+
+    kind: str
+    question: str
+    axis: str
+    wanted: float | None
+    run: Callable[[Watch], Sought]
+    tried: list[tuple[float, Figures]] = field(default_factory=list)
+    sought: Sought | None = None
+    reason: str = ""
+
+    @property
+    def retraced(self) -> str:
+        """At which values the search took traces that no family spared, and why; or ""."""
+        return retraced_at(self.axis, self.sought.traced) if self.sought else ""
+
+
+def searches_of(
+    scenario: Scenario, fits: bool, out_of_overhead: bool, latency: str | None,
+    throughput: str | None, flip: list[str] | None, down: bool,
+    fusion: str | None = None,
+) -> list[Search]:  # fmt: skip
+    """The goals of a command line; without one, those that need no figure."""
+    found: list[Search] = []
+    asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
+
+    def add(kind: str, question: str, wanted: float | None, run: Callable[..., Sought],
+            *goal: float, axis: str = "batch", **more: Any) -> None:  # fmt: skip
+        seek = partial(run, scenario, *goal, **more)
+        found.append(Search(kind, question, axis, wanted, lambda watch: seek(watch=watch)))
+
+    if fits or asked_none:
+        add("fits", "Largest batch that fits", None, seeking.largest_batch)
+    if out_of_overhead or asked_none:
+        add("overhead", "Smallest batch out of overhead", None, seeking.batch_out_of_overhead)
+    if latency:
+        limit = time_s(latency)
+        question = f"Largest batch within {seconds(limit)}"
+        add("latency", question, limit, seeking.batch_for_latency, limit)
+    if throughput:
+        rate = per_s(throughput)
+        question = f"Smallest batch for {count_of(rate, 'samples/s')}"
+        add("throughput", question, rate, seeking.batch_for_throughput, rate)
+    if fusion and (times := _figure(fusion, _TIMES, {"": 1.0})):
+        run = seeking.fusion_for_speedup
+        add("fusion", f"Least fusion for {times:g}×", times, run, times, axis="fusion")
+    elif fusion:
+        limit = time_s(fusion, "--fusion", "20ms, or a factor such as 1.5x")
+        run = seeking.fusion_for_time
+        add("fusion", f"Least fusion within {seconds(limit)}", limit, run, limit, axis="fusion")
+    for name in flip or (["bandwidth", "host_speed"] if asked_none else []):
+        name = name.removeprefix("+").replace("-", "_")
+        axis_of(scenario, name)  # a mistyped name is answered before anything slow
+        question = f"Regime flips along {name}{' (downwards)' if down else ''}"
+        add("flip", question, None, seeking.flip, axis=name, along=name, down=down)
+    return found
+
+
+_TIMES = re.compile(r"\s*([\d.]+)\s*()[x×]\s*")
+
+
+_TIME = re.compile(r"\s*([\d.]+(?:e-?\d+)?)\s*(ns|us|µs|ms|s|min)?\s*")
+
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, None: 1.0}
+
+
+def time_s(text: str, option: str = "--latency", such: str = "20ms or 0.5s") -> float:
+    """Seconds of "20ms", "0.5s", "0.02"; InputError for what is no time above 0."""
+    value = _figure(text, _TIME, _UNITS)
+    if value is None:
+        raise InputError(f"{option} {text!r}: expected a time above 0, such as {such}")
+    return value
+
+
+_RATE = re.compile(r"\s*([\d.]+(?:e\+?\d+)?)\s*([kM])?(?:/s|\s*samples/s)?\s*")
+
+
+def per_s(text: str) -> float:
+    """Samples a second of "5000", "5k"; InputError for what is no rate above 0."""
+    value = _figure(text, _RATE, {"k": 1e3, "M": 1e6, None: 1.0})
+    if value is None:
+        raise InputError(
+            f"--throughput {text!r}: expected samples a second above 0, such as 5000 or 5k"
+        )
+    return value
+
+
+def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float | None:
+    found = form.fullmatch(text)
+    try:
+        value = float(found[1]) * units[found[2]] if found else 0.0
+    except ValueError:
+        return None
+    return value if 0 < value < inf else None
+
+
+def _near(axis: str, tried: Mapping[float, Figures]) -> list[tuple[float, Figures]]:
+    """What to show of what was tried: a little beyond what fits, and no levels of fusion."""
+    most = min((value for value, each in tried.items() if not each.fits), default=inf)
+    return sorted((v, f) for v, f in tried.items() if v <= 2 * most and axis != "fusion")
+
+
+def shown_value(search: Search) -> str:
+    """An answer's value as people write it: "113", "1.42×"."""
+    if search.sought is None:
+        return "none"
+    value = search.sought.value
+    if search.kind == "fusion":
+        return LEVELS[int(value)]
+    return plain(value) if float(value).is_integer() and search.axis in ("batch", "seq") else (
+        plain(value) if float(value).is_integer() else f"{number(value)}×")  # fmt: skip
+
+
+def run(search: Search, step: Step) -> None:
+    """Seek, and keep what was tried. A goal without an answer keeps the reason."""
+
+    def watch(tried: Mapping[float, Figures]) -> None:
+        search.tried = _near(search.axis, tried)
+        step(f"predicting {len(tried):,} points: {search.question}")
+
+    step(search.question)
+    try:
+        search.sought = search.run(watch)
+    except InputError as error:
+        search.reason = str(error)

@@ -1,0 +1,47 @@
+"""A scenario over two axes: the map with the sweep that it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simulator.analysis.regimes import map_of
+from simulator.analysis.sweep import sweep
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from app.answers.axes import Line
+    from simulator.analysis.regimes import RegimeMap
+    from simulator.analysis.sweep import Sweep
+    from simulator.scenario.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A map with the sweep that it was made of."""
+
+    x: Line
+    y: Line
+    map: RegimeMap
+    sweep: Sweep
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """A column of the sweep as a grid, [y, x]."""
+        return self.sweep.columns[name].reshape(len(self.y.values), len(self.x.values))
+
+
+def mapped_over(
+    scenario: Scenario, x: Line, y: Line, counted: Callable[[int], None] = lambda done: None
+) -> Mapped:
+    """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
+    where nothing has an answer."""
+    if x.name == y.name:
+        raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
+    found = sweep(scenario, {y.name: y.values, x.name: x.values}, counted=counted)
+    if len(found.refused) == len(found):
+        raise InputError(f"no point of the map has an answer: {found.refused[0]}")
+    return Mapped(x, y, map_of(found, x.name, x.values, y.name, y.values), found)

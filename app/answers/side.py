@@ -1,0 +1,25 @@
+"""A side of a comparison: a scenario with its prediction, as every picture draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.prediction import Prediction
+from simulator.scenario.scenario import Scenario
+
+Question = Callable[[Callable[[], bool]], Any]
+"""Work for another thread; what it is given says whether it has been cancelled."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A scenario and its answer; the first side is the baseline. `measured` is the file of a
+    profiler's trace of it, "" where there is none."""
+
+    letter: str
+    name: str
+    scenario: Scenario
+    prediction: Prediction
+    measured: str = ""

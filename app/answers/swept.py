@@ -1,0 +1,100 @@
+"""A scenario along an axis with its variants, and where the regime shifts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from app.quantities import plain
+from simulator.analysis.regimes import next_shift
+from simulator.analysis.sweep import sweep as run
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from app.answers.axes import Line
+    from app.progress import Step
+    from simulator.analysis.along import Figures, Watch
+    from simulator.analysis.regimes import Shift
+    from simulator.analysis.sweep import Sweep
+    from simulator.scenario.scenario import Scenario
+
+
+_NAMED = 6  # values that are named one by one
+
+
+_WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A scenario along an axis, and its variants; `shifts` are the first one's, and `tried` the
+    figures that were seen on the way to them."""
+
+    line: Line
+    names: tuple[str, ...]
+    sweeps: tuple[Sweep, ...]
+    shifts: tuple[Shift, ...]
+    tried: tuple[tuple[float, Figures], ...] = ()
+
+
+def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
+    """Predict it all. InputError where no point has an answer."""
+    total = len(axis.values) * len(variants)
+
+    def all_of(number: int, scenario: Scenario) -> Sweep:
+        before = number * len(axis.values)
+        return run(
+            scenario, {axis.name: axis.values},
+            counted=lambda done: step(f"predicting {before + done:,} of {total:,} points"),
+        )  # fmt: skip
+
+    found = tuple(all_of(number, s) for number, s in enumerate(variants.values()))
+    for each in found:
+        if len(each.refused) == len(each):
+            raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
+    first = next(iter(variants.values()))
+    changes = shifts(first, axis, found[0], lambda tried: step("looking for the shifts"))
+    tried = {value: figures for shift in changes for value, figures in shift.tried.items()}
+    return Swept(axis, tuple(variants), found, changes, tuple(sorted(tried.items())))
+
+
+def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
+    """Where the regime changes between neighbouring points; `watch` is told what was tried."""
+    if not axis.numeric:
+        return ()
+    places = [i for i in range(len(found)) if i not in found.refused]
+    rows: list[Shift] = []
+    for left, right in pairwise(places):
+        if found.regime(left) != found.regime(right):
+            ends = [
+                v for v in (axis.values[left], axis.values[right]) if isinstance(v, int | float)
+            ]
+            shift = next_shift(scenario, axis.name, start=ends[0], limit=ends[1], watch=watch)
+            if shift.after is not None:
+                rows.append(shift)
+    return tuple(rows)
+
+
+def retraced(found: Sweep) -> str:
+    """How many points took a trace of their own, and why; "" where none did."""
+    if not found.retraced:
+        return ""
+    why = "; ".join(list(dict.fromkeys(found.retraced.values()))[:2])
+    return f"{len(found.retraced)} of {len(found)} points traced one by one: {why}"
+
+
+def retraced_at(axis: str, why: Mapping[float, str]) -> str:
+    """ "retraced at batch 1 and 24: the family ...": where a search took traces of its own, and
+    why; "" where it took none."""
+    if not why:
+        return ""
+
+    values = [plain(value) for value in sorted(why)]
+    if len(values) > _NAMED:
+        values = [*values[: _NAMED - 1], f"{len(values) - _NAMED + 1} more"]
+    named = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+    reasons = dict.fromkeys(_WHERE.sub("", reason) for reason in why.values())
+    return f"retraced at {axis} {named}: {'; '.join(list(reasons)[:2])}"

@@ -1,0 +1,159 @@
+"""A dock with a title bar of its own: title, subtitle, and what can be done with the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QIODevice, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QImage, QPainter, QPen, QPixmap
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
+
+from app.explorer.docks.veil import Veil
+from app.outputs import whole
+from app.theme import Theme
+from app.widgets.elided_label import Elided
+from app.widgets.paint import faint
+from app.widgets.style import HEAD_HEIGHT
+from app.widgets.view import View
+from simulator.errors import InputError
+
+PIXEL_RATIO = 2
+
+
+class Panel(QDockWidget):
+    """One widget in a frame, which may come later. `menu` is behind the three dots."""
+
+    def __init__(self, title: str, inside: QWidget | None, theme: Theme) -> None:
+        super().__init__(title)
+        self.setObjectName(title)
+        body = QFrame()
+        body.setProperty("look", "body")
+        self.veil = Veil(body, theme)
+        self._row = QHBoxLayout(body)
+        self._row.setContentsMargins(1, 4, 1, 6)
+        self.setWidget(body)
+        self.inside = inside
+        if inside is not None:
+            self._row.addWidget(inside)
+
+        head = QFrame()
+        head.setProperty("look", "dockhead")
+        head.setFixedHeight(HEAD_HEIGHT)
+        line = QHBoxLayout(head)
+        line.setContentsMargins(12, 0, 6, 0)
+        line.setSpacing(8)
+        name = QLabel(title)
+        name.setProperty("tone", "title")
+        self.subtitle = Elided()
+        self.subtitle.setProperty("tone", "quiet")
+        self.menu = QMenu(self)
+        self.float_button = self._button(
+            f"Take {title} out of the window, or put it back",
+            lambda: self.setFloating(not self.isFloating()),
+        )
+        self.more = self._button(f"More for {title}", self._open)
+        line.addWidget(name)
+        line.addWidget(self.subtitle, 1)
+        line.addWidget(self.float_button)
+        line.addWidget(self.more)
+        self.setTitleBarWidget(head)
+        self.restyle(theme)
+
+    def _button(self, name: str, clicked: Callable[[], None]) -> QToolButton:
+        button = QToolButton()
+        button.setAccessibleName(name)
+        button.setToolTip(name)
+        button.setFixedSize(26, 26)
+        button.clicked.connect(lambda: clicked())
+        return button
+
+    def _open(self) -> None:
+        self.menu.exec(self.more.mapToGlobal(QPoint(0, self.more.height())))
+
+    def fill(self, inside: QWidget) -> None:
+        """The widget that stands in the frame, where the Tab key comes to it before the head."""
+        self.inside = inside
+        steps, each = list[QWidget](), inside.nextInFocusChain()
+        while each is not None and each is not inside:
+            if each.focusPolicy() & Qt.FocusPolicy.TabFocus and each.focusProxy() is None:
+                steps.append(each)
+            each = each.nextInFocusChain()
+        self._row.addWidget(inside)
+        head = [self.float_button, self.more]
+        for before, after in pairwise([head[-1], *steps, *head]):
+            self.setTabOrder(before, after)
+
+    def restyle(self, theme: Theme) -> None:
+        """Another theme."""
+        self.float_button.setIcon(_icon(theme, "float"))
+        self.more.setIcon(_icon(theme, "more"))
+        self.veil.theme = theme
+        self.more.setVisible(True)
+
+    def dim(self, stale: bool) -> None:
+        """Are the panel's figures of another question than that which is asked?"""
+        self.veil.put(stale)
+        self.subtitle.setEnabled(not stale)
+
+    def say(self, words: str) -> None:
+        """The subtitle."""
+        self.subtitle.say(words)
+
+
+def export(view: View, path: Path) -> None:
+    """A view as a picture: PNG at twice its size, or SVG. InputError where it cannot be written."""
+    if path.suffix.lower() not in (".png", ".svg"):
+        raise InputError(f"{path.name}: expected a name that ends in .png or .svg; give one")
+    try:
+        whole(path, lambda part: _drawn(view, part))
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror}: expected a folder that can be written; "
+            "choose another place"
+        ) from error
+
+
+def _drawn(view: View, path: Path) -> None:
+    size = view.size()
+    if path.suffix.lower() == ".png":
+        image = QImage(size * PIXEL_RATIO, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(PIXEL_RATIO)
+        image.fill(view.theme.bg1)
+        view.render(image, QPoint())
+        if not image.save(str(path)):
+            raise OSError(5, "the picture could not be written")
+        return
+    held = QBuffer()  # Qt would not say why a file cannot be written
+    held.open(QIODevice.OpenModeFlag.WriteOnly)
+    drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
+    drawing.setOutputDevice(held)
+    drawing.setSize(size)
+    drawing.setViewBox(QRect(QPoint(), size))
+    drawing.setTitle(view.title)
+    painter = QPainter(drawing)
+    view.render(painter, QPoint())
+    painter.end()
+    path.write_bytes(held.data().data())
+
+
+def _icon(theme: Theme, name: str) -> QIcon:
+    drawn = QPixmap(QSize(16, 16) * PIXEL_RATIO)
+    drawn.setDevicePixelRatio(PIXEL_RATIO)
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(drawn)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    ink = faint(theme.ink2, 1.0)
+    if name == "more":
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(ink)
+        for x in (3.0, 8.0, 13.0):
+            painter.drawEllipse(QRectF(x - 1.4, 6.6, 2.8, 2.8))
+    else:
+        painter.setPen(QPen(ink, 1.4))
+        painter.drawRoundedRect(QRectF(2.5, 5.5, 8, 8), 1.5, 1.5)
+        painter.drawPolyline([QPoint(6, 2), QPoint(14, 2), QPoint(14, 10)])
+    painter.end()
+    return QIcon(drawn)

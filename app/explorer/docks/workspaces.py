@@ -1,0 +1,120 @@
+"""Workspaces: each a window of docks in the window, of which one is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
+
+from app.explorer.docks.panel import Panel
+
+ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Lessons")
+_WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
+
+
+class Docks(QMainWindow):
+    """One workspace's panels."""
+
+    def __init__(self, workspace: str) -> None:
+        super().__init__()
+        self.setWindowFlags(Qt.WindowType.Widget)
+        self.setObjectName(workspace)
+        self.setAccessibleName(workspace)
+        self.setDockNestingEnabled(True)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.panels: list[Panel] = []
+
+    def arrange(self) -> None:
+        """As at first. Explore has two tiers of tabs; another workspace has its first panel wide,
+        and the others beside it, those after the third as tabs."""
+        area = Qt.DockWidgetArea.LeftDockWidgetArea
+        for panel in self.panels:
+            panel.setFloating(False)
+            self.removeDockWidget(panel)
+        down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
+        docks: Sequence[QDockWidget] = self.panels
+        explore = self.objectName() == "Explore"
+        for at, dock in enumerate(docks):
+            if at == 0:
+                self.addDockWidget(area, dock)
+            elif at == 1:
+                self.splitDockWidget(docks[0], dock, down if explore else across)
+            elif at > 1 and explore:
+                self.tabifyDockWidget(docks[at % 2], dock)
+            elif 1 < at <= _STACKED:
+                self.splitDockWidget(docks[at - 1], dock, down)
+            elif at > 1:
+                self.tabifyDockWidget(docks[_STACKED], dock)
+        for dock in docks:  # shown only now: a stack of them would make the window grow
+            dock.show()
+        for dock in docks[: 2 if explore else _STACKED + 1]:
+            dock.raise_()
+        if len(docks) > 1:
+            shares = [_HALF, _HALF] if explore else [_WIDE, _NARROW]
+            self.resizeDocks(docks[:2], shares, down if explore else across)
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
+            self._tidy()
+        return done
+
+    def _tidy(self) -> None:
+        """Hide the tab bars of groups that are no more, which Qt leaves where they were."""
+        groups = [
+            {each.windowTitle() for each in (panel, *self.tabifiedDockWidgets(panel))}
+            for panel in self.panels
+        ]
+        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if {bar.tabText(at) for at in range(bar.count())} not in groups:
+                bar.hide()
+
+
+class Workspaces(QStackedWidget):
+    """All docks, by workspace, in the order of `ORDER`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.docks: dict[str, Docks] = {}
+
+    def fill(self, placed: Sequence[tuple[str, Panel]]) -> None:
+        """Place these panels, each in the workspace beside it."""
+        known = {name for name, _ in placed}
+        for name in (name for name in ORDER if name in known):
+            docks = self.docks[name] = Docks(name)
+            docks.panels = [panel for place, panel in placed if place == name]
+            docks.arrange()
+            self.addWidget(docks)
+
+    def go(self, name: str) -> str:
+        """Show a workspace; the name of the one that is shown, the first where there is no such."""
+        name = name if name in self.docks else next(iter(self.docks))
+        self.setCurrentWidget(self.docks[name])
+        self.updateGeometry()
+        return name
+
+    def minimumSizeHint(self) -> QSize:
+        """That of the workspace that is shown: the others need no room now."""
+        shown = self.currentWidget()
+        return shown.minimumSizeHint() if shown else QSize()
+
+    def layouts(self) -> dict[str, str]:
+        """How the docks of each workspace lie, as Qt has it, in base 64."""
+        return {name: in_base64(docks.saveState()) for name, docks in self.docks.items()}
+
+    def restore(self, layouts: dict[str, str]) -> None:
+        """Lay docks as they once lay; what is no layout leaves them where they are."""
+        for name, docks in self.docks.items():
+            if name in layouts:
+                docks.restoreState(of_base64(layouts[name]))
+
+
+def in_base64(data: QByteArray) -> str:
+    """Qt's bytes as text."""
+    return bytes(data.toBase64().data()).decode("ascii")
+
+
+def of_base64(text: str) -> QByteArray:
+    """Qt's bytes of a text; none of a text that is no such."""
+    return QByteArray.fromBase64(text.encode("ascii", "replace"))

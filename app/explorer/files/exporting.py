@@ -1,0 +1,68 @@
+"""The prediction on screen as files: a report, a timeline, data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.answers.answer import Answer
+from app.answers.as_command import as_command
+from app.outputs import write
+from app.report.chrome_trace import as_text
+from app.report.exports import as_csv, as_json
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of file: what a menu calls it, its suffix, and its text."""
+
+    name: str
+    suffix: str
+    text: Callable[[Answer], str]
+
+    @property
+    def inside(self) -> str:
+        """Its name inside a sentence: Perfetto keeps its capital."""
+        return self.name[:1].lower() + self.name[1:]
+
+
+def _report(answer: Answer) -> str:
+    from app.html.page import as_html
+
+    return as_html(answer.prediction, answer.subject, as_command(answer.scenario))
+
+
+def _timeline(answer: Answer) -> str:
+    return as_text(answer.prediction, answer.subject)
+
+
+def _document(answer: Answer) -> str:
+    return as_json(answer.prediction, answer.subject)
+
+
+def _kernels(answer: Answer) -> str:
+    return as_csv(answer.prediction)
+
+
+FORMS = (
+    Form("Report", ".html", _report), Form("Timeline for Perfetto", ".json", _timeline),
+    Form("Prediction", ".json", _document), Form("Kernels", ".csv", _kernels),
+)  # fmt: skip
+
+
+def export(form: Form, answer: Answer, path: Path) -> None:
+    """Write one. InputError where it cannot be."""
+    write(f"Export {form.inside}", str(path), form.text(answer))
+
+
+def ask_and_export(form: Form, answer: Answer, parent: QWidget,
+                   written: Callable[[Path], None]) -> None:  # fmt: skip
+    """Ask for a place first, and say which it was."""
+    usual = f"{answer.subject.name}-{form.name.split()[0].lower()}{form.suffix}"
+    name, _ = QFileDialog.getSaveFileName(parent, f"Export {form.name}", usual, f"*{form.suffix}")
+    if name:
+        export(form, answer, Path(name))
+        written(Path(name))

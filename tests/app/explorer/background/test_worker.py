@@ -1,0 +1,113 @@
+"""Packaged families answer without torch; what is stale is dropped; a missing trace is a need."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QElapsedTimer
+from shiboken6 import delete
+
+from app import examples
+from app.answers.answer import along_batch, answered
+from app.explorer.background.tracing import Tracing, key_of
+from app.explorer.background.worker import Worker
+from app.widgets.drawing import application
+from simulator.errors import UntracedError
+from simulator.scenario import trace_source
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from tests.app.explorer.waiting import wait
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RIDGEPOINT_TRACES", str(tmp_path))
+    running = application()
+    made = Worker()
+    yield made
+    made.close()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
+    del running
+
+
+def test_the_first_example_is_answered_and_only_the_last_question_counts(worker: Worker):
+    found: list[object] = []
+    for batch in (8, 16, 64):
+        asked = Scenario("bert-base", batch=batch, seq=128, dtype="bf16")
+        worker.ask("current", lambda _, s=asked: answered(s), found.append, found.append)
+    wait(worker)
+    assert [answer.subject.batch for answer in found] == [64]  # pyright: ignore
+    worker.ask("along", lambda _: along_batch(examples.FIRST, 64), found.append, found.append)
+    wait(worker)
+    assert found[1].spans[-1][1] == 1024  # pyright: ignore
+
+
+def test_a_refusal_comes_back_with_its_words(worker: Worker):
+    said: list[object] = []
+    asked = Scenario("bert-base", batch=0)
+    worker.ask("current", lambda _: answered(asked), said.append, lambda e: said.append(str(e)))
+    wait(worker)
+    assert said == ["batch is 0: expected 1 or more"]
+
+
+def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
+    found: list[object] = []
+    need = UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu)
+    worker.tracing.need = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
+    waiting: list[Callable[[str], None]] = []
+    there: list[bool] = []
+
+    def ask(cancelled: object) -> str:
+        if not there:
+            raise need
+        return "the trace"
+
+    worker._loaded.add((key_of(need)[:2], None))  # as if the packaged families knew no answer
+    for key in ("side 0", "view Sweep"):
+        worker.ask(key, ask, found.append, found.append)
+    clock = QElapsedTimer()
+    clock.start()
+    while len(waiting) < 2 and clock.elapsed() < 5000:
+        QCoreApplication.processEvents()
+        time.sleep(0.01)
+    there.append(True)
+    for told in waiting:  # one request, both are told
+        told("")
+    wait(worker)
+    assert found == ["the trace", "the trace"]
+
+
+def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
+    said: list[str] = []
+    need = UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu)
+    worker._loaded.add((key_of(need)[:2], None))
+    worker.tracing.need = lambda need, urgent, told: told("")  # pyright: ignore
+
+    def ask(cancelled: object) -> str:
+        raise need
+
+    worker.ask("side 0", ask, lambda found: None, lambda error: said.append(str(error)))
+    wait(worker)
+    assert len(said) == 1 and "could not be kept on disk: expected room in the cache" in said[0]
+
+
+def test_the_files_are_small_and_all_there():
+    sizes = [path.stat().st_size for path in examples.FOLDER.glob("*.families")]
+    assert len(sizes) == len(list(examples.asks()))
+    assert sum(sizes) < 1.2 * 2**20
+
+
+def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    running, raised, told = application(), list[object](), list[str]()
+    monkeypatch.setattr("sys.excepthook", lambda *what: raised.append(what))
+    tracing = Tracing()
+    tracing.need(UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu), True,
+                 told.append)  # fmt: skip
+    delete(tracing)  # as Qt does when its owner goes, child process and all
+    QCoreApplication.processEvents()
+    assert raised == [] and told == []
+    del running

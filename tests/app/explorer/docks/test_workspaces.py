@@ -1,0 +1,74 @@
+"""Workspaces: each view in its own, one shown at a time, each with a layout of its own."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QCoreApplication
+
+from app.explorer.docks.panel import Panel
+from app.explorer.docks.workspaces import Workspaces
+from app.theme import DARK
+from app.widgets.drawing import application
+from app.widgets.view import View
+
+
+class _Plain(View):
+    def draw(self, sides: Any, current: int) -> None: ...
+
+
+def _view(name: str, place: str) -> View:
+    kind = type(name, (_Plain,), {"title": name, "workspace": place})
+    return kind(DARK)
+
+
+@pytest.fixture
+def workspaces() -> Workspaces:
+    running = application()
+    views = [_view(f"{place} {at}", place) for place in ("Map", "Explore") for at in range(5)]
+    made = Workspaces()
+    made.fill([(view.workspace, Panel(view.title, view, DARK)) for view in views])
+    made.resize(1200, 800)
+    made.show()
+    running.processEvents()
+    return made
+
+
+def test_each_view_is_in_its_workspace(workspaces: Workspaces):
+    assert list(workspaces.docks) == ["Explore", "Map"]
+    for name, docks in workspaces.docks.items():
+        assert [p.windowTitle() for p in docks.panels] == [f"{name} {at}" for at in range(5)]
+
+
+def test_one_is_shown_and_an_unknown_one_is_the_first(workspaces: Workspaces):
+    assert workspaces.go("Map") == "Map"
+    assert workspaces.currentWidget() is workspaces.docks["Map"]
+    assert not workspaces.docks["Explore"].isVisible()
+    assert workspaces.go("Nowhere") == "Explore"
+
+
+def test_a_workspace_that_is_not_shown_needs_no_room(workspaces: Workspaces):
+    inside = workspaces.docks["Map"].panels[0].inside
+    assert inside is not None
+    inside.setMinimumSize(3000, 200)
+    workspaces.go("Explore")
+    QCoreApplication.processEvents()
+    assert workspaces.minimumSizeHint().width() < 2000
+    workspaces.go("Map")
+    QCoreApplication.processEvents()
+    assert workspaces.minimumSizeHint().width() >= 3000
+
+
+def test_the_layout_of_one_workspace_comes_back_and_the_other_stays(workspaces: Workspaces):
+    panels = workspaces.docks["Map"].panels
+    workspaces.go("Map")
+    first = workspaces.layouts()
+    panels[0].close()
+    panels[2].setFloating(True)
+    second = workspaces.layouts()
+    assert second["Map"] != first["Map"] and second["Explore"] == first["Explore"]
+    workspaces.restore(first)
+    assert not panels[0].isHidden() and not panels[2].isFloating()
+    workspaces.restore({"Map": second["Map"], "Explore": "no layout at all"})
+    assert panels[0].isHidden() and panels[2].isFloating()
+    workspaces.docks["Map"].arrange()
+    assert not any(panel.isHidden() or panel.isFloating() for panel in panels)

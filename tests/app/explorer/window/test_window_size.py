@@ -1,0 +1,38 @@
+"""The window fits a screen of 1280 × 720 (3840 × 2160 at three times the size), whatever is
+shown."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication
+
+from app.examples import FIRST
+from app.explorer.background.worker import Worker
+from app.explorer.docks.workspaces import ORDER
+from app.explorer.state.session import Named, Session, State
+from app.explorer.window.window import Window
+from app.widgets.drawing import application
+from simulator.scenario import trace_source
+
+
+def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
+    monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path))
+    running = application()
+    window = Window(Session(State((Named("Today", FIRST),))), Worker())
+    window.resize(1280, 800)
+    window.show()
+    needed: dict[str, tuple[int, int]] = {}
+    for name in ORDER:
+        window.session.show(name)
+        QCoreApplication.processEvents()
+        window.resize(1280, 700)
+        QCoreApplication.processEvents()
+        needed[name] = (window.width(), window.height())  # Qt makes a window as big as it must be
+    window.close()
+    window.worker.close()
+    window.deleteLater()
+    trace_source.trace_elsewhere(False)
+    trace_source.forget()
+    assert {name: size for name, size in needed.items() if size[0] > 1280 or size[1] > 704} == {}
+    del running

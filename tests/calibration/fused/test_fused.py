@@ -1,0 +1,220 @@
+"""Fused Triton kernels: right on irregular shapes, their traffic by hand, their chains by name.
+
+`python -m calibration.fused.check` names what is off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+pytest.importorskip("triton", reason="Triton is made for Linux alone")
+
+from calibration.fused import VARIANTS, dropout_add, tile
+from calibration.fused.check import LIMIT
+from calibration.fused.variant import Variant, variant
+from calibration.measure.log import read
+from calibration.sweeps.registry import OPERATIONS
+from simulator.fusion.scheduling import by_hand
+
+ROOT = Path(__file__).parents[3]
+NAMES = list(VARIANTS)
+
+
+@pytest.fixture(scope="module")
+def checked() -> list[dict[str, Any]]:
+    """Every kernel run by its check, on a GPU if there is one, else in Triton's interpreter, which
+    has to be chosen before Triton is imported."""
+    interpreted = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "calibration.fused.check"],
+        cwd=ROOT,
+        env={**os.environ, **interpreted},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.stdout, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kernel_equals_its_reference_on_irregular_shapes(
+    name: str, checked: list[dict[str, Any]]
+) -> None:
+    mine = [line for line in checked if line["variant"] == name]
+    dtypes = {line["params"]["dtype"] for line in mine}
+    assert dtypes >= {"fp32", "fp16"}
+    assert len(mine) == len(dtypes) * len(VARIANTS[name].irregular)
+    for line in mine:
+        assert line["error"] <= LIMIT[line["params"]["dtype"]], line
+
+
+CHAINS = {
+    "pointwise_chain": (dict(size=8, ops=4), "mul sub sigmoid mul"),
+    "bias_gelu": (dict(rows=2, cols=3), "add gelu"),
+    "add_layer_norm": (dict(rows=2, cols=3), "add native_layer_norm"),
+    "rms_norm": (dict(rows=2, cols=3), "_to_copy pow mean add rsqrt mul _to_copy mul"),
+    "swiglu": (dict(rows=2, hidden=3), "silu mul"),
+    "softmax": (dict(heads=2, queries=3, keys=4), "mul add _softmax"),
+    "dropout_add": (dict(size=8, p=0.5), "native_dropout add"),
+    "rotary": (dict(batch=1, seq=2, heads=3, dim=4), "neg cat mul mul add"),
+    "cross_entropy": (dict(rows=2, vocabulary=5), "_to_copy _log_softmax nll_loss_forward"),
+    "gemm_gelu": (dict(rows=2, cols=3, inner=4), "addmm gelu"),
+    "adamw": (dict(size=8), "mul_ lerp_ mul_ addcmul_ sqrt div add_ addcdiv_"),
+    "flash_attention": (
+        dict(batch=1, heads=2, seq=3, dim=16, causal=True),
+        "bmm mul masked_fill _softmax bmm",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_chain_that_is_replaced(name: str) -> None:
+    params, ops = CHAINS[name]
+    assert VARIANTS[name].chain(**params, dtype="bf16") == tuple(ops.split())
+
+
+TRAFFIC = {
+    # read 8·2, written 8·2; ·4, −2, sigmoid's 4, ·4
+    "pointwise_chain": (dict(size=8, ops=4), 32, 8 * 7),
+    # 6 in, 3 of bias, 6 out: 15·2; 6 a number
+    "bias_gelu": (dict(rows=2, cols=3), 30, 36),
+    # 4·6 + 2·3 = 30 numbers; 8 each
+    "add_layer_norm": (dict(rows=2, cols=3), 60, 48),
+    # 2·6 + 3; 4 each
+    "rms_norm": (dict(rows=2, cols=3), 30, 24),
+    # 12 in, 6 out; 5 each
+    "swiglu": (dict(rows=2, hidden=3), 36, 30),
+    # 24 in, 12 of the mask, 24 out; 7 each
+    "softmax": (dict(heads=2, queries=3, keys=4), 120, 168),
+    # 16 in, 8 out; 3 each
+    "dropout_add": (dict(size=8, p=0.5), 48, 24),
+    # 24 in, 24 out, twice 2·4 of angles; 3 each
+    "rotary": (dict(batch=1, seq=2, heads=3, dim=4), 128, 72),
+    # 10 of 2 bytes, two targets of 8, two losses of 4; 4 each
+    "cross_entropy": (dict(rows=2, vocabulary=5), 44, 40),
+    # 2·4 + 3·4 + 3 + 2·3 = 29; 2·2·3·4
+    "gemm_gelu": (dict(rows=2, cols=3, inner=4), 58, 48),
+    # 4·8 in, 3·8 out; 14 each
+    "adamw": (dict(size=8), 112, 112),
+    # four of 1·2·3·16; two heads of 1 + 2 + 3 pairs, two products of 2·16
+    "flash_attention": (dict(batch=1, heads=2, seq=3, dim=16, causal=True), 768, 768),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_traffic_by_hand(name: str) -> None:
+    params, moved_bytes, flops = TRAFFIC[name]
+    assert VARIANTS[name].traffic(**params, dtype="bf16") == (moved_bytes, flops)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_traffic_counts_no_byte_that_operands_and_results_lack(name: str) -> None:
+    """At every point: operands that are read plus what the chain makes, as meta tensors."""
+    found = VARIANTS[name]
+    for params in found.points:
+        with torch.device("meta"):
+            operands = found.operands(**params)
+        result = found.unfused(*operands)
+        tensors = [*operands, *(result if isinstance(result, tuple) else [result])]
+        if name == "flash_attention":
+            tensors.pop(3)  # the mask, which the kernel makes itself
+        whole = sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor))
+        assert found.traffic(**params).moved_bytes == whole, params
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_sides_are_registered_at_the_same_points(name: str) -> None:
+    found = VARIANTS[name]
+    kernel, chain = OPERATIONS[found.fused_operation], OPERATIONS[found.unfused_operation]
+    assert (kernel.kind, chain.kind) == ("triton", "chain")
+    assert [p.params for p in kernel.points] == [p.params for p in chain.points]
+    assert 12 <= len(kernel.points) <= 24
+    with torch.device("meta"):
+        chain.points[0].make()()
+
+
+def test_every_point_of_both_sides_was_measured_on_the_h200() -> None:
+    measured: dict[str, float] = {}
+    for log in ("fused", "samples"):
+        found = read(ROOT / f"calibration/measurements/h200_sxm/{log}.jsonl.gz")
+        assert found.header["gpu"] == "NVIDIA H200"
+        measured |= {name: sample["warm"]["median_s"] for name, sample in found.samples.items()}
+    sides = [s for v in VARIANTS.values() for s in (v.fused_operation, v.unfused_operation)]
+    assert set(measured) >= {p.name for side in sides for p in OPERATIONS[side].points}
+    for found in VARIANTS.values():
+        for point in OPERATIONS[found.fused_operation].points:
+            traffic = found.traffic(**point.params)
+            # the sheet's dense peak of the tensor cores, and more than L2 was ever seen to give
+            peak_flops = 989.5e12 if found.matrix else 66.9e12
+            assert traffic.flops / measured[point.name] < peak_flops
+            assert traffic.moved_bytes / measured[point.name] < 10e12
+
+
+def test_a_second_variant_of_a_name_raises() -> None:
+    first = VARIANTS["swiglu"]
+    again = variant(
+        unfused=first.unfused, operands=first.operands, traffic=first.traffic, points=[],
+        irregular=[],
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="swiglu is a variant already"):
+        again(first.fused)
+
+
+def _with(fused: Any) -> Variant:
+    return Variant(
+        "twice", fused, lambda x: 2 * x, lambda x: 2 * x, lambda dtype: (torch.randn(100),),
+        VARIANTS["swiglu"].traffic, (), (),
+    )  # fmt: skip
+
+
+def test_the_error_is_of_the_worst_element() -> None:
+    def off(x: torch.Tensor) -> torch.Tensor:
+        y = 2 * x
+        y[77] += 1
+        return y
+
+    torch.manual_seed(0)
+    assert _with(lambda x: x + x).relative_error(dtype="fp32") < 1e-7
+    assert 0.1 < _with(off).relative_error(dtype="fp32") < 1
+    missed = _with(lambda x: torch.full_like(x, torch.nan)).relative_error(dtype="fp32")
+    assert not missed <= LIMIT["bf16"]
+    with pytest.raises(ValueError, match="shapes of kernel and reference differ"):
+        _with(lambda x: x[:-1]).relative_error(dtype="fp32")
+
+
+def test_philox_of_the_reference_gives_the_published_words(monkeypatch: Any) -> None:
+    """Random123's known-answer file: philox4x32 10, counter 0, key 0."""
+    monkeypatch.setattr(dropout_add, "SEED", 0)
+    words = [int(w) for w in dropout_add._philox(torch.tensor([0]))]
+    assert words == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+
+
+def test_dropout_keeps_its_share() -> None:
+    uniform = dropout_add.uniform(200_000, torch.device("cpu"))
+    assert uniform.min() >= 0 and uniform.max() < 1
+    for p in (0.1, 0.5, 0.9):
+        # the deviation of a mean of 200,000 draws is at most 0.0011
+        assert float((uniform > p).double().mean()) == pytest.approx(1 - p, abs=0.0055)
+
+
+@pytest.mark.parametrize("cols", [1, 2, 77, 128, 1000, 1024, 1025, 8192, 16384])
+def test_tiles_are_powers_of_two_that_hold_a_row(cols: int) -> None:
+    whole, part = tile.whole_rows(cols), tile.patch(cols)
+    for size in (*whole, *part):
+        assert size & (size - 1) == 0
+    assert whole.cols >= cols > whole.cols // 2
+    assert whole.rows * whole.cols == max(2048, whole.cols)
+    assert part.rows * part.cols == 1024
+    # the simulator knows these cuts without Triton
+    rows, elements = 3 * whole.rows, 3 * 1024
+    assert by_hand.programs(rows * cols, rows, cols) == (3, rows * whole.cols)
+    assert by_hand.programs(elements, 0, 0) == (3, 3 * part.rows * part.cols)
