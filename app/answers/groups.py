@@ -77,8 +77,8 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
     """The share of the nearer roof that kernels alike reach, and the roof's name."""
     first = kernels[0]
-    peak = roof_flops_per_s(p.gpu, first)
-    computing = sum(k.flops for k in kernels) / peak
+    works = [p.works[int(p.columns.work_of[k.index])] for k in kernels]
+    computing = sum(w.computed_flops for w in works) / roof_flops_per_s(p.gpu, works[0])
     moving = sum(k.bytes for k in kernels) / p.gpu.bandwidth_bytes_per_s
     name = short_dtype(first.dtype) if computing > moving else "DRAM"
     return max(computing, moving) / total_s if total_s else 0.0, name

@@ -1,8 +1,8 @@
 """Fit a host profile: seconds for each thing counted, from steps whose host ruled the time.
 
-`python -m calibration.fit.host` writes `simulator/profiles/hosts/xeon-h200.json`: the times that
-fit the steps of `calibration.measure.host_truth` on two machines, each round divided by how fast its
-host was in that second, times the median of all hosts seen so far.
+`python -m calibration.fit.host` writes `simulator/hardware/hosts/xeon-h200.json`: the times that
+fit the steps of `calibration.measure.host_truth` on two machines, each round divided by how fast
+its host was in that second, times the median of all hosts seen so far.
 """
 
 from __future__ import annotations

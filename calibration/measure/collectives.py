@@ -26,6 +26,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import multiprocessing
+from torch.cuda import nccl
 
 SIZES = [1024 * 4**i for i in range(11)]
 """1 KiB to 1 GiB."""
@@ -52,10 +53,12 @@ def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
     def one_way() -> Any:
         return dist.send(whole, peer) if rank % 2 == 0 else dist.recv(whole, peer)
 
+    gather: Any = dist.all_gather_into_tensor
+    scatter: Any = dist.reduce_scatter_tensor
     made: dict[str, Call] = {
         "all_reduce": lambda: dist.all_reduce(whole),
-        "all_gather": lambda: dist.all_gather_into_tensor(whole, part),
-        "reduce_scatter": lambda: dist.reduce_scatter_tensor(part, whole),
+        "all_gather": lambda: gather(whole, part),
+        "reduce_scatter": lambda: scatter(part, whole),
         "all_to_all": lambda: dist.all_to_all_single(torch.empty_like(whole), whole),
         "broadcast": lambda: dist.broadcast(whole, 0),
         "send_receive": one_way,
@@ -210,7 +213,6 @@ def main() -> None:
     asked = parser.parse_args()
     until = time.time() + asked.seconds
     ranks = torch.cuda.device_count()
-    nccl: Any = torch.cuda.nccl
     machine = {"gpu": torch.cuda.get_device_name(), "ranks": ranks, "torch": torch.__version__,
                "nccl": ".".join(map(str, nccl.version()))}  # fmt: skip
     asked.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")

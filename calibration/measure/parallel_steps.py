@@ -155,7 +155,7 @@ def collective_s(call: Call) -> dict[str, float]:
             call()
         torch.cuda.synchronize()
     sums: dict[str, float] = {}
-    for event in profiler.events():
+    for event in profiler.events() or ():
         name = event.name.split("(")[0] if "nccl" in event.name else "other"
         sums[name] = sums.get(name, 0.0) + event.device_time * 1e-6 / 2
     return sums

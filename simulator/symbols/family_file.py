@@ -100,6 +100,8 @@ def _packed(found: Symbolic) -> _File:
     families: list[_Family] = []
     for _, family in found.families:
         if id(family) not in places:
+            module, phase, storages, *counts = family.op_columns
+            born, freed, role, device = family.lives
             places[id(family)] = len(families)
             families.append(
                 _Family(
@@ -107,7 +109,7 @@ def _packed(found: Symbolic) -> _File:
                      for e in family.expressions],
                     family.tensors, family.signatures, family.rows, family.storages,
                     family.header, family.assumptions,
-                    _Columns(*family.op_columns[:3], [*family.op_columns[3:]], *family.lives),
+                    _Columns(module, phase, storages, counts, born, freed, role, device),
                 )
             )  # fmt: skip
     cells = [(cell, places[id(family)]) for cell, family in found.families]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 import torch
@@ -49,7 +50,7 @@ def trace_call(
         for s in recorder.storages()
     ]
     _ = result  # alive until here, as in a loop that keeps the result of the last call
-    return Trace(
+    trace = Trace(
         ops=recorder.ops,
         storages=storages,
         phase="inference",
@@ -61,5 +62,5 @@ def trace_call(
         assumptions=recorder.assumptions,
         torch_version=str(torch.__version__),
         gpu=card.id,
-        **recorder.tail(),
     )
+    return replace(trace, **recorder.tail())
