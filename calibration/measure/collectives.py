@@ -53,12 +53,11 @@ def calls(name: str, message_bytes: int, rank: int, ranks: int) -> Call:
     def one_way() -> Any:
         return dist.send(whole, peer) if rank % 2 == 0 else dist.recv(whole, peer)
 
-    gather: Any = dist.all_gather_into_tensor
-    scatter: Any = dist.reduce_scatter_tensor
+    torch_2_11: Any = dist  # newer versions call these two otherwise
     made: dict[str, Call] = {
         "all_reduce": lambda: dist.all_reduce(whole),
-        "all_gather": lambda: gather(whole, part),
-        "reduce_scatter": lambda: scatter(part, whole),
+        "all_gather": lambda: torch_2_11.all_gather_into_tensor(whole, part),
+        "reduce_scatter": lambda: torch_2_11.reduce_scatter_tensor(part, whole),
         "all_to_all": lambda: dist.all_to_all_single(torch.empty_like(whole), whole),
         "broadcast": lambda: dist.broadcast(whole, 0),
         "send_receive": one_way,
