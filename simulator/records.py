@@ -142,11 +142,30 @@ def _distinct_bytes(tensors: tuple[Tensor, ...], regions: tuple[int, ...]) -> in
     return sum(largest.values())
 
 
+class Collective(msgspec.Struct, frozen=True):
+    """What an op communicates. `kind` is "all_reduce", "all_gather", "reduce_scatter",
+    "all_to_all", "broadcast", "send", "recv" or "barrier".
+
+    message_bytes   the whole array: what an all-reduce reduces, an all-gather gathers, a
+                    reduce-scatter reads
+    ranks           global ranks of the group; of a send or a recv, this rank and its peer
+    batch           sends and receives of one batch, which are one kernel, share a number
+    where           the line of the user's code, "train.py, line 31"
+    """
+
+    kind: str
+    message_bytes: int
+    ranks: tuple[int, ...]
+    batch: int | None = None
+    where: str = ""
+
+
 class Op(msgspec.Struct, frozen=True, gc=False):
     """One ATen call. `storages` are ids into the trace, inputs then outputs.
 
     `python_calls`, `module_calls` and `autograd_nodes` count what the host did since the op
-    before this one: they are the machine-independent half of the host's time.
+    before this one: they are the machine-independent half of the host's time. `stream` numbers the
+    CUDA stream, 0 being the default one; `after` are ops of other streams that must be done before.
     """
 
     signature: Signature
@@ -156,6 +175,9 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     python_calls: int = 0
     module_calls: int = 0
     autograd_nodes: int = 0
+    stream: int = 0
+    after: tuple[int, ...] = ()
+    collective: Collective | None = None
 
     @property
     def name(self) -> str:

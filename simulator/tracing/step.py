@@ -140,7 +140,9 @@ def _code(module: nn.Module) -> dict[str, str]:
 
 
 @contextmanager
-def on_card(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]:
+def on_card(
+    card: GPU, recorder: Recorder, module: nn.Module, answers: OnGpu | None = None
+) -> Generator[None]:
     """Tensors on `meta` behave as on `card`, and `recorder` knows which part of `module` runs."""
     # torch imports this at its first custom kernel; an error caught on the way would hold the
     # frames of the step, and with them its tensors, until the collector runs
@@ -153,7 +155,7 @@ def on_card(card: GPU, recorder: Recorder, module: nn.Module) -> Generator[None]
         stack.enter_context(gpu_semantics(Situation(card, recorder)))
         stack.enter_context(autocast_semantics())
         stack.enter_context(_module_paths(recorder, module))
-        stack.enter_context(OnGpu())
+        stack.enter_context(answers or OnGpu())
         yield
 
 
