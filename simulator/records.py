@@ -165,7 +165,8 @@ class Op(msgspec.Struct, frozen=True, gc=False):
 
     `python_calls`, `module_calls` and `autograd_nodes` count what the host did since the op
     before this one: they are the machine-independent half of the host's time. `stream` numbers the
-    CUDA stream, 0 being the default one; `after` are ops of other streams that must be done before.
+    CUDA stream, 0 being the default one; `after` are ops of other streams that must be done before (−1 − s: the last one
+    of stream s in the step before).
     """
 
     signature: Signature

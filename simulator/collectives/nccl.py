@@ -53,9 +53,7 @@ class Choice:
 @lru_cache
 def tuning() -> Tuning:
     """The constants of the version that is modelled."""
-    return msgspec.json.decode(
-        (Path(__file__).parent / "nccl.json").read_bytes(), type=Tuning
-    )
+    return msgspec.json.decode((Path(__file__).parent / "nccl.json").read_bytes(), type=Tuning)
 
 
 def steps(kind: str, ranks: int) -> int:

@@ -194,7 +194,9 @@ def _within_us(
     ramp = (max(sent, _RAMP_LEAST) / _RAMP_BYTES) ** -fabric.ramp
     if choice.algorithm == "nvls":
         return fabric.nvls_base + sent / fabric.nvls_bandwidth / 1e3 * ramp
-    moved = sent / fabric.bandwidth[kind] * shared + message_bytes / ranks * fabric.copy[kind] * 1e-3
+    moved = (
+        sent / fabric.bandwidth[kind] * shared + message_bytes / ranks * fabric.copy[kind] * 1e-3
+    )
     moved *= ramp / 1e3
     if choice.algorithm == "direct":
         growth = fabric.direct_d * min(doublings, _MOST_DOUBLINGS["direct"])

@@ -3,6 +3,7 @@
 from simulator.costs import (
     attention,
     batch_norms,
+    communication,
     convolution,
     copies,
     embeddings,
@@ -26,6 +27,7 @@ from simulator.costs.registry import COSTS, Work, cost, works
 FAMILIES = (
     attention,
     batch_norms,
+    communication,
     convolution,
     copies,
     embeddings,

@@ -46,7 +46,7 @@ def simulate(
     check_mode(mode)
     trace = as_run(trace, gpu, mode, profile)
     found = issued(trace, gpu)
-    columns = _time(found, gpu, profile)
+    columns = kernel_times(found, gpu, profile)
     if retime is not None:
         columns = retime(found.lowered.works, columns)
     launched, clock = driven(found, host, profile, mode)
@@ -87,7 +87,7 @@ def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
     return replayed(made) if replays(mode) else made
 
 
-def _time(found: Issued, gpu: GPU, profile: Profile) -> Columns:
+def kernel_times(found: Issued, gpu: GPU, profile: Profile) -> Columns:
     """Seconds of each kernel; what the kernels before it left in L2 is read at L2's speed."""
     row = found.lowered.work_of
     table = _roofs(found, gpu, profile).of(row)

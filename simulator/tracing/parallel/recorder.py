@@ -73,9 +73,7 @@ class RankRecorder(Recorder):
             if key not in self._nccl:
                 self._nccl[key] = self.streams.number()
             self._stream = self._nccl[key]
-            self.streams.wait(
-                self._stream, self.streams.last.get(self.streams.current.number)
-            )
+            self.streams.wait(self._stream, self.streams.last_on(self.streams.current.number))
         tensors, names, plain = by_name(func, args, kwargs)
         nested = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         if len(nested) != len(tensors):  # lists of lists: allgather_ and its like
@@ -100,7 +98,9 @@ class RankRecorder(Recorder):
             other = self._pending.get(storage)
             if other is not None and self.ops[other].stream != stream:
                 waited.add(other)
-        after = tuple(sorted(i for i in waited - known if self.ops[i].stream != stream))
+        after = tuple(
+            sorted(i for i in waited - known if (-1 - i if i < 0 else self.ops[i].stream) != stream)
+        )
         known.update(after)
         self.ops[here] = msgspec.structs.replace(op, stream=stream, after=after)
 
@@ -112,7 +112,7 @@ def _line() -> str:
     """The innermost line of the user's own code that runs now."""
     frame = sys._getframe(2)
     while frame is not None:
-        if theirs(frame.f_code):
+        if theirs(frame.f_code) and "typing_extensions" not in frame.f_code.co_filename:
             name = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
             return f"{name}, line {frame.f_lineno}"
         frame = frame.f_back

@@ -33,10 +33,13 @@ class Streams:
         self.last[stream] = op
         return tuple(sorted(self.waits.pop(stream, ())))
 
-    def wait(self, stream: int, op: int | None) -> None:
+    def wait(self, stream: int, op: int) -> None:
         """Whatever comes next on `stream` waits for `op`."""
-        if op is not None:
-            self.waits.setdefault(stream, set()).add(op)
+        self.waits.setdefault(stream, set()).add(op)
+
+    def last_on(self, stream: int) -> int:
+        """The last op on a stream; −1 − stream is that of the step before."""
+        return self.last.get(stream, -1 - stream)
 
     def forget(self) -> None:
         """Drop what was recorded before the step, events too."""
@@ -56,10 +59,13 @@ class Stream:
         self.stream_id = self.cuda_stream = number
 
     def wait_stream(self, other: Stream) -> None:
-        self._streams.wait(self.number, self._streams.last.get(other.number))
+        self._streams.wait(self.number, self._streams.last_on(other.number))
 
     def wait_event(self, event: Event) -> None:
-        self._streams.wait(self.number, event.op if event.step == self._streams.step else None)
+        if event.op is None:
+            return  # never recorded: nothing to wait for
+        before = event.step != self._streams.step
+        self._streams.wait(self.number, -1 - event.stream if before else event.op)
 
     def record_event(self, event: Event | None = None) -> Event:
         return (event or Event(self._streams)).record(self)
@@ -84,10 +90,12 @@ class Event:
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self.op: int | None = None
+        self.stream = 0
         self.step = streams.step
 
     def record(self, stream: Stream | None = None) -> Event:
-        self.op = self._streams.last.get((stream or self._streams.current).number)
+        self.stream = (stream or self._streams.current).number
+        self.op = self._streams.last_on(self.stream)
         self.step = self._streams.step
         return self
 
