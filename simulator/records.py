@@ -166,7 +166,8 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     `python_calls`, `module_calls` and `autograd_nodes` count what the host did since the op
     before this one: they are the machine-independent half of the host's time. `stream` numbers the
     CUDA stream, 0 being the default one; `after` are ops of other streams that must be done before (−1 − s: the last one
-    of stream s in the step before).
+    of stream s in the step before). `wrapped` counts the sharded tensors that the host has handled
+    one by one since the op before: DTensors among the arguments of calls, and what FSDP2 packs.
     """
 
     signature: Signature
@@ -179,6 +180,7 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     stream: int = 0
     after: tuple[int, ...] = ()
     collective: Collective | None = None
+    wrapped: int = 0
 
     @property
     def name(self) -> str:

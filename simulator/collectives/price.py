@@ -77,11 +77,13 @@ class NetworkConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Host seconds to issue one collective in eager mode: in all, and beyond what the host's
-    profile counts for its Python and its op."""
+    profile counts for its Python and its op; `wrapped_s` for each DTensor among a call's
+    arguments."""
 
     source: str
     seconds: dict[str, float]
     beyond_s: dict[str, float]
+    wrapped_s: float
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -72,6 +72,7 @@ def plan(
     last_on = _last_kernels(run)
     for number, op in enumerate(ops):
         owed.setdefault(op.stream, set()).update(op.after)
+        carried_s += op.wrapped * profile().issue.wrapped_s
         while place < len(op_of) and op_of[place] == number:
             k = len(out.stream)
             what = op.collective

@@ -33,6 +33,7 @@ class RankRecorder(Recorder):
         self.backward_depth = 0
         self._stream: int | None = None  # of the collective that is being recorded
         self._nccl: dict[tuple[int, ...], int] = {}
+        self._wrapped = 0
         self._waited: dict[int, set[int]] = {}  # what each stream has waited for
         self._pending: dict[int, int] = {}  # the collective that last touched a storage
 
@@ -46,6 +47,10 @@ class RankRecorder(Recorder):
         if FakeTensor in types:  # DTensor works out shapes
             return func(*args, **(kwargs or {}))
         if any(issubclass(t, torch.Tensor) and t not in _PLAIN for t in types):
+            self._wrapped += sum(
+                isinstance(a, torch.Tensor) and type(a) not in _PLAIN
+                for a in tree_leaves((args, kwargs))
+            )
             return NotImplemented  # a DTensor makes its own calls on what it holds
         if not is_collective(func):
             return super().__torch_dispatch__(func, types, args, kwargs)
@@ -91,6 +96,8 @@ class RankRecorder(Recorder):
         super()._record(*args)
         here = len(self.ops) - 1
         op = self.ops[here]
+        if op.name.startswith("fsdp."):
+            self._wrapped += len(op.inputs)
         stream = self.streams.current.number if self._stream is None else self._stream
         waited = set(self.streams.place(here, stream))
         known = self._waited.setdefault(stream, set())
@@ -102,7 +109,10 @@ class RankRecorder(Recorder):
             sorted(i for i in waited - known if (-1 - i if i < 0 else self.ops[i].stream) != stream)
         )
         known.update(after)
-        self.ops[here] = msgspec.structs.replace(op, stream=stream, after=after)
+        self.ops[here] = msgspec.structs.replace(
+            op, stream=stream, after=after, wrapped=self._wrapped
+        )
+        self._wrapped = 0
 
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
