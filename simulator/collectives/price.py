@@ -30,6 +30,8 @@ KINDS = (
 )  # fmt: skip
 _RAMP_BYTES = 5e8  # X0, where the fitted bandwidths hold
 _RAMP_LEAST = 1e5
+_PIPELINED = ("send", "broadcast")
+"""What reaches its bandwidth sooner (`direct_ramp`): no rank waits for what another reduced."""
 _MOST_DOUBLINGS = {"LL": 6.0, "direct": 9.0}
 
 
@@ -52,6 +54,7 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     simple_base: float
     simple_step: float
     ramp: float
+    direct_ramp: float
     direct_base: float
     direct_d: float
     nvls_base: float
@@ -193,7 +196,9 @@ def _within_us(
         growth = (fabric.ll_d0 + fabric.ll_d1 * count) * min(doublings, _MOST_DOUBLINGS["LL"])
         base = fabric.ll_base + fabric.ll_step * count + growth
         return base + sent / fabric.ll_bandwidth / 1e3 * shared
-    ramp = (max(sent, _RAMP_LEAST) / _RAMP_BYTES) ** -fabric.ramp
+    ramp = (max(sent, _RAMP_LEAST) / _RAMP_BYTES) ** -(
+        fabric.direct_ramp if kind in _PIPELINED else fabric.ramp
+    )
     if choice.algorithm == "nvls":
         return fabric.nvls_base + sent / fabric.nvls_bandwidth / 1e3 * ramp
     moved = (
