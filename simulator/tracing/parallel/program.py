@@ -83,8 +83,8 @@ def trace_rank(
                 with RankRecorder(streams, rank):
                     step()
             streams.forget()
-            recorder.phase = "forward"
             _own(recorder, seen)
+            recorder.start()
             with recorder, recorder.counting_python():
                 result = step()
     _own(recorder, seen)
@@ -233,13 +233,16 @@ def _roles(recorder: RankRecorder, answers: OnRank) -> Generator[_Seen]:
     known: set[int] = set()
 
     def forward(module: nn.Module, _: Any) -> None:
+        was_busy, recorder.busy = recorder.busy, True
         recorder.phase = "forward" if not recorder.backward_depth else recorder.phase
         if id(module) not in known:
             known.add(id(module))
             seen.weights.update((id(p), p) for p in module.parameters(recurse=False))
             seen.buffers.update((id(b), b) for b in module.buffers(recurse=False))
+        recorder.busy = was_busy
 
     def before_update(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        was_busy, recorder.busy = recorder.busy, True
         seen.optimizer = type(optimizer).__name__.lower()
         recorder.phase = "optimizer"
         for group in optimizer.param_groups:
@@ -247,13 +250,21 @@ def _roles(recorder: RankRecorder, answers: OnRank) -> Generator[_Seen]:
                 seen.weights[id(p)] = p
                 if p.grad is not None and recorder.ops:
                     _own_as(recorder, p.grad, "gradient")
+        recorder.busy = was_busy
 
     def after_update(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        was_busy, recorder.busy = recorder.busy, True
         for leaf in tree_leaves(list(optimizer.state.values())):
             if isinstance(leaf, torch.Tensor):
                 seen.state[id(leaf)] = leaf
+        recorder.busy = was_busy
 
     engine = torch.autograd._engine_run_backward
+    whole = torch.autograd.backward
+
+    def begin(*args: Any, **kwargs: Any) -> Any:
+        recorder.phase = "backward"
+        return whole(*args, **kwargs)
 
     def backward(*args: Any, **kwargs: Any) -> Any:
         recorder.phase = "backward"
@@ -270,7 +281,10 @@ def _roles(recorder: RankRecorder, answers: OnRank) -> Generator[_Seen]:
         register_optimizer_step_post_hook(after_update),
     ]
     try:
-        with patch.object(torch.autograd, "_engine_run_backward", backward):
+        with (
+            patch.object(torch.autograd, "_engine_run_backward", backward),
+            patch.object(torch.autograd, "backward", begin),
+        ):
             yield seen
     finally:
         for each in removable:

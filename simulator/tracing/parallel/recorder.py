@@ -15,7 +15,7 @@ from simulator.tracing.breaks import theirs
 from simulator.tracing.call_arguments import by_name
 from simulator.tracing.parallel.communication import collective, is_collective, runs_async
 from simulator.tracing.parallel.streams import Streams
-from simulator.tracing.recorder import Recorder
+from simulator.tracing.recorder import Recorder, next_sequence
 
 
 class RankRecorder(Recorder):
@@ -44,28 +44,30 @@ class RankRecorder(Recorder):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if FakeTensor in types:  # DTensor works out shapes
-            return func(*args, **(kwargs or {}))
-        if any(issubclass(t, torch.Tensor) and t not in _PLAIN for t in types):
-            self._wrapped += sum(
-                isinstance(a, torch.Tensor) and type(a) not in _PLAIN
-                for a in tree_leaves((args, kwargs))
-            )
-            return NotImplemented  # a DTensor makes its own calls on what it holds
-        if not is_collective(func):
-            return super().__torch_dispatch__(func, types, args, kwargs)
-        kwargs = kwargs or {}
         was_busy, self.busy = self.busy, True
         try:
+            if FakeTensor in types:  # DTensor works out shapes
+                return func(*args, **(kwargs or {}))
+            if any(issubclass(t, torch.Tensor) and t not in _PLAIN for t in types):
+                self._wrapped += _subclasses(args, kwargs)
+                return NotImplemented  # a DTensor makes its own calls on what it holds
+            if not is_collective(func):
+                return super().__torch_dispatch__(func, types, args, kwargs)
+            kwargs = kwargs or {}
             with torch._C.DisableTorchFunction():
                 result = _answered(func(*args, **kwargs))
                 plain = [a for a in tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)]
-                if any(t.device.type == "cpu" for t in plain):
-                    return result  # control messages: sizes, objects
-                self._communicate(func, args, kwargs, result)
+                if not any(t.device.type == "cpu" for t in plain):  # else sizes, objects
+                    self._communicate(func, args, kwargs, result)
             return result
         finally:
             self.busy = was_busy
+
+    def start(self) -> None:
+        """Count from here on: what ran before belongs to no step."""
+        self.phase = "forward"
+        self.python_calls = self.module_calls = self.autograd_nodes = 0
+        self._next_sequence = next_sequence()
 
     def _communicate(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
@@ -113,6 +115,12 @@ class RankRecorder(Recorder):
             op, stream=stream, after=after, wrapped=self._wrapped
         )
         self._wrapped = 0
+
+
+def _subclasses(args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> int:
+    """How many DTensors (or others) are among the arguments."""
+    leaves = tree_leaves((args, kwargs))
+    return sum(isinstance(a, torch.Tensor) and type(a) not in _PLAIN for a in leaves)
 
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
