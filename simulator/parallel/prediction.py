@@ -11,8 +11,8 @@ from simulator.cluster.cluster import Cluster
 from simulator.hardware.host import Host
 from simulator.prediction import workspace_bytes
 from simulator.records import Collective, Phase, Trace
-from simulator.schedule.memory import Memory, memory
 from simulator.schedule.launch_plan import issued
+from simulator.schedule.memory import Memory, memory
 
 ParallelRegime = Literal["compute", "memory", "overhead", "communication"]
 PARALLEL_REGIMES: tuple[ParallelRegime, ...] = ("compute", "memory", "overhead", "communication")

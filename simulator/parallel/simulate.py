@@ -13,6 +13,7 @@ from simulator.parallel.plan import RankPlan, kernel_seconds, nudged, plan
 from simulator.parallel.prediction import (
     PARALLEL_REGIMES,
     ParallelPrediction,
+    ParallelRegime,
     RankKernel,
     RankPrediction,
 )
@@ -78,7 +79,7 @@ def _period(ran: list[Ran]) -> float:
 def _shares(
     period_s: float, plans: list[RankPlan], runs: dict[int, Issued],
     columns: dict[int, Columns], machine: Machine,
-) -> dict[str, float]:  # fmt: skip
+) -> dict[ParallelRegime, float]:  # fmt: skip
     """Elasticities of the period: compute, memory and links slowed by a little, one by one."""
     found: list[float] = []
     for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
@@ -192,6 +193,6 @@ def _one_gpu(
     ]  # fmt: skip
     rank = RankPrediction((0,), p.trace, cluster, kernels, p.host_s, p.gpu_busy_s, 0.0, 0.0, 0.0,
                           p.unmodelled)  # fmt: skip
-    shares = {**p.shares, "communication": 0.0}
+    shares: dict[ParallelRegime, float] = {**p.shares, "communication": 0.0}
     return ParallelPrediction(cluster, host, mode, p.period_s, p.interval_s, shares, (rank,),
                               p.notes)  # fmt: skip

@@ -41,8 +41,8 @@ def blaming(
         shown = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors)
         inputs = f" on inputs ({shown})" if given is not None else ""
         raise InputError(
-            f"{name}.{what} failed{inputs}: {type(error).__name__}: {error}{line_of(error)}; {remedy}"
-            f"{assumed()}"
+            f"{name}.{what} failed{inputs}: {type(error).__name__}: {error}{line_of(error)}; "
+            f"{remedy}{assumed()}"
         ) from error
 
 

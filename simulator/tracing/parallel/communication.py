@@ -65,7 +65,7 @@ def runs_async(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 def _group(given: dict[str, Any]) -> Any:
     if "group_name" in given:
         name = given["group_name"]
-        return resolve(name) if isinstance(name, str) else name
+        return resolve(name) if isinstance(name, str) else name  # pyright: ignore
     boxed = given["process_group"]
     return dist.ProcessGroup.unbox(boxed) if isinstance(boxed, torch.ScriptObject) else boxed
 

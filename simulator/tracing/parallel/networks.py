@@ -130,7 +130,7 @@ def _split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> None:
             _check(path, "heads", linear.out_features // head, ranks)
             _check(path, "out_features", linear.out_features, ranks)
             _halve(linear, linear.weight[: linear.out_features // ranks])
-            if linear.bias is not None:
+            if linear.bias is not None:  # pyright: ignore
                 linear.bias = nn.Parameter(linear.bias[: linear.out_features // ranks].clone())
         for linear in last:
             _check(path, "in_features", linear.in_features, ranks)

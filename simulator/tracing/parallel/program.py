@@ -259,7 +259,7 @@ def _roles(recorder: RankRecorder, answers: OnRank) -> Generator[_Seen]:
                 seen.state[id(leaf)] = leaf
         recorder.busy = was_busy
 
-    engine = torch.autograd._engine_run_backward
+    engine = torch.autograd._engine_run_backward  # pyright: ignore
     whole = torch.autograd.backward
 
     def begin(*args: Any, **kwargs: Any) -> Any:

@@ -94,8 +94,15 @@ class RankRecorder(Recorder):
             self._pending[storage] = here
         self._stream = None
 
-    def _record(self, *args: Any) -> None:
-        super()._record(*args)
+    def _record(
+        self,
+        name: str,
+        inputs: list[torch.Tensor],
+        names: tuple[str, ...],
+        args: dict[str, Any],
+        result: Any,
+    ) -> None:
+        super()._record(name, inputs, names, args, result)
         here = len(self.ops) - 1
         op = self.ops[here]
         if op.name.startswith("fsdp."):

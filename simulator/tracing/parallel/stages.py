@@ -25,7 +25,7 @@ def one_by_one() -> Generator[None]:
         return torch.zeros((), dtype=torch.int32, device="cpu")  # 0: shapes are inferred
 
     def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self._inference_mode = stages.InferenceMode.STATIC
+        self._inference_mode = stages.InferenceMode.STATIC  # pyright: ignore
         return prepare(self, *args, **kwargs)
 
     with ExitStack() as stack:
