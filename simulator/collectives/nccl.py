@@ -85,10 +85,10 @@ def choose(kind: str, message_bytes: int, group: Group) -> Choice:
         if speed > 0:
             moved = message_bytes * wire_share(kind, group.ranks)
             times["ring", protocol] = _latency_us(protocol, kind, group) + moved / speed / 1e3
-    if kind == "all_reduce" and group.nodes == 1 and group.multicast and belief.nvls_from:
-        if group.ranks >= belief.nvls_from:
-            moved = message_bytes * wire_share(kind, group.ranks)
-            times["nvls", "Simple"] = constants.nvls_us + moved / belief.nvls_gbytes_per_s / 1e3
+    in_switch = group.nodes == 1 and group.multicast and belief.nvls_from
+    if kind == "all_reduce" and in_switch and group.ranks >= belief.nvls_from:
+        moved = message_bytes * wire_share(kind, group.ranks)
+        times["nvls", "Simple"] = constants.nvls_us + moved / belief.nvls_gbytes_per_s / 1e3
     if kind == "all_reduce" and group.nodes > 1:
         for protocol in ("LL", "Simple"):
             speed = _bus_gbytes_per_s(protocol, belief, group) * 0.9

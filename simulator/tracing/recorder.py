@@ -226,9 +226,13 @@ class Recorder(TorchDispatchMode):
         if self.phase == "forward":
             self.breaks.on_op(signature, here)
         counts = [self.python_calls, self.module_calls, self.autograd_nodes]
-        spent = [now - then for now, then in zip(counts, self._counted, strict=True)]
+        python_calls, module_calls, nodes = (
+            now - then for now, then in zip(counts, self._counted, strict=True)
+        )
         self._counted = counts
-        self.ops.append(Op(signature, module, self.phase, storages, *spent))
+        self.ops.append(
+            Op(signature, module, self.phase, storages, python_calls, module_calls, nodes)
+        )
 
     def tail(self) -> tuple[int, int]:
         """Python and module calls after the last op."""

@@ -9,13 +9,14 @@ import msgspec
 import torch
 from torch._C._distributed_c10d import _create_work_from_future  # pyright: ignore
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.autograd import _get_sequence_nr as next_sequence  # pyright: ignore
 from torch.utils._pytree import tree_leaves
 
 from simulator.tracing.breaks import theirs
 from simulator.tracing.call_arguments import by_name
 from simulator.tracing.parallel.communication import collective, is_collective, runs_async
 from simulator.tracing.parallel.streams import Streams
-from simulator.tracing.recorder import Recorder, next_sequence
+from simulator.tracing.recorder import Recorder
 
 
 class RankRecorder(Recorder):
