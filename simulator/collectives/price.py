@@ -219,7 +219,10 @@ def _network_s(kind: str, message_bytes: int, group: Group, network: NetworkCons
     if kind == "all_to_all":
         leaving = message_bytes * (group.ranks - group.ranks_per_node) / group.ranks
         return leaving * group.ranks_per_node / (group.network_bytes_per_s * share)
-    return message_bytes * wire_share(kind, group.ranks) / (group.network_bytes_per_s * share)
+    speed = group.network_bytes_per_s * share
+    if kind == "send":  # each rank over its own NICs
+        speed /= group.ranks_per_node
+    return message_bytes * wire_share(kind, group.ranks) / speed
 
 
 def _network_steps(kind: str, group: Group, choice: Choice) -> int:
