@@ -122,6 +122,14 @@ def hosts() -> None:
     listings.all_hosts()
 
 
+@app.command(rich_help_panel=_LISTS)
+def clusters() -> None:
+    """The clusters that are known by name."""
+    from app.commands.parallel import all_clusters
+
+    all_clusters()
+
+
 _TRUST = "Trust"
 _PASSED_ON: dict[str, Any] = {
     "allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": [],

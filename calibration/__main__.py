@@ -164,14 +164,14 @@ def run(arguments: Sequence[str]) -> None:
         measure(options)
         rest = []
     if options.command == "all":
-        pass_on("fit_folder", [str(options.folder)])
+        pass_on("fit.folder", [str(options.folder)])
     elif options.command == "fit" and rest:
-        pass_on("fit_folder", rest)
+        pass_on("fit.folder", rest)
     elif options.command == "fit":
-        pass_on("fit_host", [])
-        pass_on("fit", [])
+        pass_on("fit.host", [])
+        pass_on("fit.gpu", [])
     if options.command in ("validate", "all"):
-        pass_on("validation", rest)
+        pass_on("validate.report", rest)
 
 
 def main() -> None:

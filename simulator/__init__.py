@@ -9,7 +9,7 @@ Imports neither the app nor calibration, and torch only when a network is traced
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError, RidgepointError
@@ -17,12 +17,14 @@ from simulator.errors import InputError, RidgepointError
 if TYPE_CHECKING:
     from torch import nn
 
+    from simulator.cluster.cluster import Cluster
     from simulator.hardware.gpu import GPU
     from simulator.hardware.host import Host
+    from simulator.parallel.prediction import ParallelPrediction
     from simulator.prediction import Prediction
     from simulator.records import Trace
 
-__all__ = ["InputError", "RidgepointError", "predict", "trace"]
+__all__ = ["InputError", "RidgepointError", "predict", "predict_step", "trace"]
 
 
 def trace(module: nn.Module, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None,
@@ -70,6 +72,26 @@ def predict(
         autocast=autocast, run=run_of(mode),
     )  # fmt: skip
     return predict_trace(traced, gpu=card, host=host, mode=mode)
+
+
+def predict_step(
+    make: Callable[[int, int], Callable[[], object]],
+    cluster: str | Cluster = "1xh200",
+    host: str | Host | None = None,
+    mode: str = "eager",
+) -> ParallelPrediction:
+    """How long a whole step of a user's own program takes on the GPUs of a cluster.
+
+    make       (rank, world_size) -> step, the program as torchrun runs it: DDP, fully_shard,
+               parallelize_module, pipelining, dist.*; `step()` is one whole step
+    cluster    "8xh200", an id of `ridgepoint clusters` or a cluster's TOML file
+    mode       "eager" or "cuda_graph"
+
+    Raises InputError, with what came, what was expected and what to do.
+    """
+    from simulator.parallel.predict_step import predict_step as run
+
+    return run(make, cluster, host, mode)
 
 
 def predict_trace(

@@ -142,6 +142,24 @@ def _distinct_bytes(tensors: tuple[Tensor, ...], regions: tuple[int, ...]) -> in
     return sum(largest.values())
 
 
+class Collective(msgspec.Struct, frozen=True):
+    """What an op communicates. `kind` is "all_reduce", "all_gather", "reduce_scatter",
+    "all_to_all", "broadcast", "send", "recv" or "barrier".
+
+    message_bytes   the whole array: what an all-reduce reduces, an all-gather gathers, a
+                    reduce-scatter reads
+    ranks           global ranks of the group; of a send or a recv, this rank and its peer
+    batch           sends and receives of one batch, which are one kernel, share a number
+    where           the line of the user's code, "train.py, line 31"
+    """
+
+    kind: str
+    message_bytes: int
+    ranks: tuple[int, ...]
+    batch: int | None = None
+    where: str = ""
+
+
 class Op(msgspec.Struct, frozen=True, gc=False):
     """One ATen call. `storages` are ids into the trace, inputs then outputs.
 
@@ -149,6 +167,11 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     half of its time. `instructions` are bytecode's, `attributes` those among them that look one up,
     `cold_instructions` those of functions that were called long before, `c_calls` calls of
     functions written in C; what calling a module takes is in none of them.
+
+    `stream` numbers the CUDA stream, 0 being the default one; `after` are ops of other streams that
+    must be done before (−1 − s: the last one of stream s in the step before). `wrapped` counts the
+    sharded tensors that the host has handled one by one since the op before: DTensors among the
+    arguments of calls, and what FSDP2 packs.
     """
 
     signature: Signature
@@ -162,6 +185,10 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     cold_instructions: int = 0
     attributes: int = 0
     c_calls: int = 0
+    stream: int = 0
+    after: tuple[int, ...] = ()
+    collective: Collective | None = None
+    wrapped: int = 0
 
     @property
     def name(self) -> str:

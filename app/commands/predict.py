@@ -41,8 +41,22 @@ def predict(
     exact: Annotated[
         bool, typer.Option("--exact", help="Ask the real compiler what --mode compiled fuses.")
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Several GPUs: 8xh200, a name (`ridgepoint clusters`) or a TOML file.",
+        ),
+    ] = None,
+    parallel: Annotated[
+        str | None,
+        typer.Option(metavar="LAYOUT", help='How --cluster is used: "dp=4 tp=2 fsdp".'),
+    ] = None,
 ) -> None:
     """How long a step takes, why, and whether it fits."""
+    if cluster is not None or parallel is not None:
+        _predict_parallel(asked.scenario, cluster, parallel)
+        return
     from app import outputs, progress
     from app.answers import subject
     from simulator.measured.overlay import overlay
@@ -96,6 +110,22 @@ def predict(
             from app.report.fusion import show as show_fusion
 
             show_fusion(console, p, top)
+
+
+def _predict_parallel(wanted: Scenario, cluster: str | None, parallel: str | None) -> None:
+    from app import progress
+    from app.commands.parallel import predict_parallel, show
+    from simulator.errors import InputError
+
+    if cluster is None:
+        raise InputError(
+            f"--parallel {parallel!r} without --cluster: expected the GPUs to spread the step "
+            "over; add --cluster 8xh200"
+        )
+    with progress.shown() as step:
+        step("tracing each distinct rank")
+        p = predict_parallel(wanted, cluster, parallel or "ddp")
+    show(p, f"{wanted.network}, {parallel or 'ddp'}")
 
 
 def _need_compiled(option: str, wanted: Scenario) -> None:

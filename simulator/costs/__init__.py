@@ -6,6 +6,7 @@ May import records and varying.
 from simulator.costs import (
     attention,
     batch_norms,
+    communication,
     convolution,
     copies,
     embeddings,
@@ -32,6 +33,7 @@ from simulator.costs.registry import COSTS, Work, cost, works
 FAMILIES = (
     attention,
     batch_norms,
+    communication,
     convolution,
     copies,
     embeddings,

@@ -70,6 +70,11 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def save(trace: Trace, path: Path | str) -> None:
     """Write a trace; `.json` is JSON, anything else msgpack. The file appears whole or not."""
+    if any(op.collective is not None or op.stream for op in trace.ops):
+        raise InputError(
+            "a trace with collectives or several streams is not saved: expected one of one GPU; "
+            "keep the program and predict it again"
+        )
     path = Path(path)
     encode = msgspec.json.encode if path.suffix == ".json" else msgspec.msgpack.encode
     part = path.with_name(path.name + ".part")

@@ -102,6 +102,16 @@ def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
     return replayed(made) if replays(mode) else made
 
 
+def kernel_times(found: Issued, gpu: GPU, profile: Profile, host: Host) -> Columns:
+    """Seconds of each kernel at the clock that the card's power limit leaves the step."""
+    load = _load(found, gpu, profile)
+    card, launched = supply(gpu), found.by(host)
+    host_s = float(launched.host_s.sum() + launched.tail_s)
+    held = card.settled(load, host_s, np.zeros(())) if card else None
+    parts = load.parts(held.slower) if held else load.parts()
+    return Columns(found.lowered.work_of, found.lowered.op_of, *parts)
+
+
 def _load(found: Issued, gpu: GPU, profile: Profile) -> Load:
     """The kernels; what those before one left in L2 is read at L2's speed."""
     row = found.lowered.work_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgspec
 import torch
@@ -63,4 +62,4 @@ def trace_call(
         torch_version=str(torch.__version__),
         gpu=card.id,
     )
-    return replace(trace, **recorder.tail())
+    return msgspec.structs.replace(trace, **recorder.tail())

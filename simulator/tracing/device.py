@@ -91,6 +91,24 @@ def _is_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return any(isinstance(v, torch.Tensor) for v in (*args[-1:], kwargs.get("data")))
 
 
+class OnRank(OnGpu):
+    """The same, where the GPU is the rank's own one of its node."""
+
+    def __init__(self, recorder: Recorder, local_rank: int) -> None:
+        super().__init__(recorder)
+        self._device = torch.device("cuda", local_rank)
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        answer = super().__torch_function__(func, types, args, kwargs)
+        return self._device if answer is CUDA else answer
+
+
 def _on_gpu(x: torch.Tensor) -> bool:
     return x.device.type == "meta"
 

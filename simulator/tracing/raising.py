@@ -33,7 +33,7 @@ def blaming(
         raise
     except NotImplementedError as error:
         raise InputError(
-            f"{name} uses an op that cannot be traced without data: {error}{_line(error)}; "
+            f"{name} uses an op that cannot be traced without data: {error}{line_of(error)}; "
             "compute it outside of the network, or another way"
         ) from error
     except BaseException as error:
@@ -41,12 +41,12 @@ def blaming(
         shown = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors)
         inputs = f" on inputs ({shown})" if given is not None else ""
         raise InputError(
-            f"{name}.{what} failed{inputs}: {type(error).__name__}: {error}{_line(error)}; {remedy}"
-            f"{assumed()}"
+            f"{name}.{what} failed{inputs}: {type(error).__name__}: {error}{line_of(error)}; "
+            f"{remedy}{assumed()}"
         ) from error
 
 
-def _line(error: BaseException) -> str:
+def line_of(error: BaseException) -> str:
     """The last line of the user's own files on the way to an error; "" where there is none."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)

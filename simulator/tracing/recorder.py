@@ -250,9 +250,14 @@ class Recorder(TorchDispatchMode):
         if self.phase == "forward":
             self.breaks.on_op(signature, here)
         counts = self._counts()
-        spent = [now - then for now, then in zip(counts, self._counted, strict=True)]
+        calls, modules, nodes, instructions, cold, attributes, c_calls = (
+            now - then for now, then in zip(counts, self._counted, strict=True)
+        )
         self._counted = counts
-        self.ops.append(Op(signature, module, self.phase, storages, *spent))
+        self.ops.append(
+            Op(signature, module, self.phase, storages, calls, modules, nodes, instructions, cold,
+               attributes, c_calls)
+        )  # fmt: skip
 
     def _counts(self) -> list[int]:
         """Of an op's fields what was counted so far."""

@@ -145,7 +145,11 @@ def _code(module: nn.Module) -> dict[str, str]:
 
 @contextmanager
 def on_card(
-    card: GPU, recorder: Recorder, module: nn.Module, run: Run = "eager"
+    card: GPU,
+    recorder: Recorder,
+    module: nn.Module,
+    run: Run = "eager",
+    answers: OnGpu | None = None,
 ) -> Generator[Flags]:
     """Tensors on `meta` behave as on `card`, code is told that it is run this way, and `recorder`
     knows which part of `module` runs."""
@@ -160,7 +164,7 @@ def on_card(
         stack.enter_context(gpu_semantics(Situation(card, recorder)))
         stack.enter_context(autocast_semantics())
         stack.enter_context(_module_paths(recorder, module))
-        stack.enter_context(OnGpu(recorder))
+        stack.enter_context(answers or OnGpu(recorder))
         yield stack.enter_context(answering(run, recorder))
 
 

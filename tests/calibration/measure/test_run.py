@@ -308,22 +308,22 @@ def test_measuring_the_host_needs_no_gpu(
 def test_fit_and_validate_pass_their_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
     fake = SimpleNamespace(main=lambda: seen.append([*sys.argv]))
-    for name in ("fit_host", "fit", "fit_folder", "validation"):
+    for name in ("fit.host", "fit.gpu", "fit.folder", "validate.report"):
         monkeypatch.setitem(sys.modules, f"calibration.{name}", fake)
     before = [*sys.argv]
     command.run(["fit"])
     command.run(["fit", "a folder"])
     command.run(["validate", "--readme", "--json", "a file"])
     assert seen == [
-        ["fit_host"],
-        ["fit"],
-        ["fit_folder", "a folder"],
-        ["validation", "--readme", "--json", "a file"],
+        ["fit.host"],
+        ["fit.gpu"],
+        ["fit.folder", "a folder"],
+        ["validate.report", "--readme", "--json", "a file"],
     ]
     monkeypatch.setattr(command, "measure", lambda options: seen.append([str(options.folder)]))
     seen.clear()
     command.run(["all", "here", "--quick"])
-    assert seen == [["here"], ["fit_folder", "here"], ["validation"]]
+    assert seen == [["here"], ["fit.folder", "here"], ["validate.report"]]
     assert sys.argv == before
 
 
@@ -332,7 +332,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError(name="msgspec")
 
     monkeypatch.setattr("importlib.import_module", absent)
-    with pytest.raises(InputError, match=r"fit_host needs the package msgspec, .*copy the meas"):
+    with pytest.raises(InputError, match=r"fit.host needs the package msgspec, .*copy the meas"):
         command.run(["fit"])
 
 

@@ -1,0 +1,106 @@
+"""`ridgepoint predict NET --cluster 8xh200 --parallel "fsdp"`, and `ridgepoint clusters`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.quantities import number, scaled, seconds
+from app.terminal import Terminal
+
+if TYPE_CHECKING:
+    from simulator.parallel.prediction import ParallelPrediction
+    from simulator.scenario.scenario import Scenario
+
+
+def predict_parallel(asked: Scenario, cluster: str, parallel: str) -> ParallelPrediction:
+    """The step of a network over a cluster. Raises InputError for what only one GPU answers."""
+    from simulator.cluster import cluster as find_cluster
+    from simulator.cluster.layout import layout
+    from simulator.errors import InputError
+
+    if asked.whatifs:
+        raise InputError(
+            f"+{asked.whatifs[0].name} with --cluster: what-ifs are for one GPU: expected none; "
+            "leave them out"
+        )
+    if asked.trace_file is not None:
+        raise InputError(
+            f"{asked.network} with --cluster: a saved trace is of one GPU: expected a network; "
+            "name the network itself"
+        )
+    machine = find_cluster(cluster)
+    spread = layout(parallel, machine)  # a mistyped word is answered before torch is imported
+    from simulator.parallel.predict_step import predict_step
+    from simulator.tracing.parallel.networks import Question, program
+
+    training = bool(asked.training)
+    optimizer = asked.optimizer or "adamw"
+    question = Question(
+        asked.network, asked.batch, asked.seq, asked.dtype or "fp32", training,
+        None if optimizer == "none" else optimizer, asked.sizes,
+    )  # fmt: skip
+    return predict_step(program(question, spread), machine, asked.host, asked.mode)
+
+
+def show(p: ParallelPrediction, heading: str) -> None:
+    """The report as text."""
+    console = Terminal(highlight=False)
+    low, high = p.interval_s
+    console.print(f"[bold]{heading}[/bold] on {p.cluster.name}, {p.mode}")
+    console.print(
+        f"  step {seconds(p.period_s)} (80%: {seconds(low)} to {seconds(high)}), "
+        f"bound by {p.regime}"
+    )
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in p.shares.items())
+    console.print(f"  shares: {shares}")
+    console.print(
+        f"  communication {seconds(p.communication_s)}, exposed "
+        f"{seconds(p.exposed_communication_s)}, waits for other ranks {seconds(p.waiting_s)}"
+    )
+    for rank in p.ranks:
+        fits = "" if rank.fits else f", does not fit {scaled(p.cluster.gpu.memory_bytes, 'B')}"
+        console.print(
+            f"  {_ranks(rank.ranks)}: {len(rank.kernels)} kernels, host {seconds(rank.host_s)}, "
+            f"GPU busy {seconds(rank.gpu_busy_s)}, peak memory "
+            f"{scaled(rank.peak_memory_bytes + rank.workspace_bytes, 'B')}{fits}"
+        )
+        for name, count in rank.unmodelled.items():
+            console.print(f"    not modelled: {name} × {count}")
+    for note in p.notes:
+        console.print(f"  note: {note}")
+
+
+def _ranks(ranks: tuple[int, ...]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks[:6]))}{', …' if len(ranks) > 6 else ''}"
+
+
+def all_clusters() -> None:
+    """Every packaged cluster in a row."""
+    from rich import box
+    from rich.table import Table
+
+    from simulator.cluster import clusters
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False)
+    table.add_column("id", no_wrap=True)
+    table.add_column("name", no_wrap=True, overflow="ellipsis", max_width=24)
+    for name in ("nodes", "GPUs", "links", "GB/s", "network"):
+        table.add_column(name, no_wrap=True)
+    for c in clusters():
+        network = (
+            "–"
+            if c.network is None
+            else (f"{c.network.kind} {number(c.network.bandwidth_bytes_per_s * 8e-9)} Gb/s")
+        )
+        table.add_row(c.id, c.name, str(c.nodes), str(c.gpus), c.link.fabric,
+                      number(c.link.bandwidth_bytes_per_s / 1e9), network)  # fmt: skip
+    console = Terminal(highlight=False)
+    console.print(table)
+    console.print(
+        "GB/s: all links of one GPU in one direction. '4xh200' names one node of any GPU; a TOML "
+        "file describes others.", style="dim",
+    )  # fmt: skip

@@ -1,0 +1,64 @@
+"""A cluster's TOML file: its keys, and what is wrong with one."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from simulator.errors import InputError
+from simulator.formats.limited import absence, contents
+
+_Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+_Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+_Least0 = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+
+
+class LinkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[link]`: bandwidth is of all links of one GPU, in one direction."""
+
+    kind: Literal["nvlink", "pcie"]
+    generation: Annotated[int, msgspec.Meta(ge=1, le=7)]
+    bandwidth_gbytes_per_s: _Positive
+    source: str
+    topology: Literal["nvswitch", "mesh", "tree", "none"] = "nvswitch"
+    multicast: bool = False
+    peer_to_peer: bool = True
+    latency_us: _Least0 = 0.0
+
+
+class NetworkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[network]`: bandwidth is of one NIC, in one direction."""
+
+    kind: Literal["infiniband", "roce", "slingshot", "ethernet"]
+    bandwidth_gbits_per_s: _Positive
+    source: str
+    nics_per_gpu: _Positive = 1.0
+    latency_us: _Least0 = 0.0
+
+
+class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    name: str
+    gpu: str
+    gpus_per_node: _Count
+    link: LinkTable
+    nodes: _Count = 1
+    network: NetworkTable | None = None
+    notes: str = ""
+
+
+def read(path: Path) -> Tables:
+    """The tables of a file. Raises InputError with the file and the key."""
+    if not path.is_file():
+        raise InputError(f"{path}: {absence(path)}: expected a cluster's TOML file; check the path")
+    try:
+        text = contents(path, "a cluster", 64 * 1024, 2000).decode()
+        return msgspec.convert(tomllib.loads(text), Tables)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML: {error}; correct it") from error
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: {error}; correct the key") from error

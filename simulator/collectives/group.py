@@ -1,0 +1,54 @@
+"""The ranks of a collective as its time depends on them: how many, on how many nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, log2
+
+from simulator.cluster.cluster import Cluster
+
+_SHARED_NICS = 8
+"""GPUs of a node from which on NICs reach a smaller share of their rate."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """`fabric` names the links within a node ("nvlink4"), `kind` their kind;
+    `network_bytes_per_s` is what all NICs of a node's ranks carry in one direction."""
+
+    ranks: int
+    nodes: int
+    fabric: str
+    kind: str
+    multicast: bool
+    peer_to_peer: bool
+    gpus_per_node: int
+    network_bytes_per_s: float = 0.0
+    network_latency_s: float = 0.0
+
+    @property
+    def ranks_per_node(self) -> int:
+        return ceil(self.ranks / self.nodes)
+
+    @property
+    def tree_depth(self) -> int:
+        return ceil(log2(self.nodes)) if self.nodes > 1 else 0
+
+    @property
+    def crowded(self) -> bool:
+        """Do so many ranks of a node use the network at once that they hinder each other?"""
+        return self.ranks_per_node >= _SHARED_NICS
+
+
+def group_of(cluster: Cluster, ranks: tuple[int, ...]) -> Group:
+    """The group of these global ranks of a cluster."""
+    nodes = len({cluster.node_of(rank) for rank in ranks})
+    link, network = cluster.link, cluster.network
+    per_node = ceil(len(ranks) / nodes)
+    speed = 0.0
+    latency = 0.0
+    if network is not None and nodes > 1:
+        speed = network.bandwidth_bytes_per_s * network.nics_per_gpu * per_node
+        latency = network.latency_s
+    return Group(len(ranks), nodes, link.fabric, link.kind, link.multicast, link.peer_to_peer,
+                 cluster.gpus_per_node, speed, latency)  # fmt: skip

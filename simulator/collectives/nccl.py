@@ -1,0 +1,137 @@
+"""What NCCL chooses: algorithm, protocol and channels, by its own tuning model and constants.
+
+It takes the least of `latency + bytes / bandwidth` (src/graph/tuning.cc). Right or wrong, that
+decides which kernel runs; `price` says how long that kernel takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+from pathlib import Path
+
+import msgspec
+
+from simulator.collectives.group import Group
+
+
+class FabricBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What NCCL's search finds on a fabric: bus bandwidths, and channels of its rings. `nvls_from`
+    is the least number of GPUs for which it reduces in the switch (0: never)."""
+
+    ring_gbytes_per_s: float
+    channels: int
+    ll_gbytes_per_s: float
+    ll128_channel_gbytes_per_s: float
+    nvls_from: int
+    nvls_gbytes_per_s: float
+
+
+class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """NCCL's constants, of one version."""
+
+    version: str
+    source: str
+    base_us: dict[str, float]
+    step_us: dict[str, dict[str, float]]
+    nvls_us: float
+    bytes_a_thread: dict[str, int]
+    threads: int
+    fabrics: dict[str, FabricBelief]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How NCCL runs a collective; each channel occupies a multiprocessor."""
+
+    algorithm: str
+    protocol: str
+    channels: int
+
+
+@lru_cache
+def tuning() -> Tuning:
+    """The constants of the version that is modelled."""
+    return msgspec.json.decode((Path(__file__).parent / "nccl.json").read_bytes(), type=Tuning)
+
+
+def steps(kind: str, ranks: int) -> int:
+    """Messages one after the other in a ring: 2(n − 1) of an all-reduce, n − 1 of others, 1 where
+    every peer is written at once."""
+    if kind == "all_reduce":
+        return 2 * (ranks - 1)
+    return 1 if kind in ("send", "recv", "all_to_all") else ranks - 1
+
+
+def wire_share(kind: str, ranks: int) -> float:
+    """Bytes that each rank sends, as a share of the message (nccl-tests, doc/PERFORMANCE.md)."""
+    if kind == "all_reduce":
+        return 2 * (ranks - 1) / ranks
+    if kind in ("all_gather", "reduce_scatter", "all_to_all"):
+        return (ranks - 1) / ranks
+    return 1.0
+
+
+def choose(kind: str, message_bytes: int, group: Group) -> Choice:
+    """The algorithm and protocol that NCCL's model finds fastest."""
+    constants = tuning()
+    belief = constants.fabrics.get(group.fabric, constants.fabrics["pcie4"])
+    if kind in ("send", "recv", "all_to_all"):
+        return Choice("direct", "Simple", _channels("Simple", message_bytes, 1, belief))
+    times: dict[tuple[str, str], float] = {}
+    for protocol in ("LL", "LL128", "Simple"):
+        speed = _bus_gbytes_per_s(protocol, belief, group)
+        if speed > 0:
+            moved = message_bytes * wire_share(kind, group.ranks)
+            times["ring", protocol] = _latency_us(protocol, kind, group) + moved / speed / 1e3
+    in_switch = group.nodes == 1 and group.multicast and belief.nvls_from
+    if kind == "all_reduce" and in_switch and group.ranks >= belief.nvls_from:
+        moved = message_bytes * wire_share(kind, group.ranks)
+        times["nvls", "Simple"] = constants.nvls_us + moved / belief.nvls_gbytes_per_s / 1e3
+    if kind == "all_reduce" and group.nodes > 1:
+        for protocol in ("LL", "Simple"):
+            speed = _bus_gbytes_per_s(protocol, belief, group) * 0.9
+            moved = message_bytes * wire_share(kind, group.ranks)
+            times["tree", protocol] = _tree_us(protocol, group) + moved / speed / 1e3
+    algorithm, protocol = min(times, key=lambda each: times[each])
+    return Choice(algorithm, protocol, _channels(protocol, message_bytes, group.ranks, belief))
+
+
+def _bus_gbytes_per_s(protocol: str, belief: FabricBelief, group: Group) -> float:
+    ring = belief.ring_gbytes_per_s
+    if group.nodes > 1:
+        ring = min(ring, group.network_bytes_per_s / 1e9)
+    if protocol == "LL":
+        return min(ring / 2, belief.ll_gbytes_per_s)
+    if protocol == "LL128":
+        return min(0.92 * ring, belief.channels * belief.ll128_channel_gbytes_per_s)
+    return ring
+
+
+def _latency_us(protocol: str, kind: str, group: Group) -> float:
+    constants = tuning()
+    between = 2 * group.nodes if kind == "all_reduce" else group.nodes
+    between = between if group.nodes > 1 else 0
+    within = max(0, steps(kind, group.ranks) - between)
+    return (
+        constants.base_us[protocol]
+        + within * constants.step_us[group.kind][protocol]
+        + between * constants.step_us["network"][protocol]
+    )
+
+
+def _tree_us(protocol: str, group: Group) -> float:
+    constants = tuning()
+    return constants.base_us[protocol] + 2 * (
+        (group.ranks_per_node - 1) * constants.step_us[group.kind][protocol]
+        + group.tree_depth * constants.step_us["network"][protocol]
+    )
+
+
+def _channels(protocol: str, message_bytes: int, ranks: int, belief: FabricBelief) -> int:
+    """Fewer where a channel would get less than its threads move at once (src/enqueue.cc)."""
+    constants = tuning()
+    least = constants.threads * constants.bytes_a_thread[protocol]
+    least *= ranks if protocol == "LL" else 1
+    return max(1, min(belief.channels, ceil(message_bytes / least)))

@@ -1,0 +1,233 @@
+"""How long a collective takes: latency by steps, bytes over the busiest link, and a local copy.
+
+    LL          base + step·steps + (d0 + d1·steps)·log2(1 + S/1 KiB) + X/B_LL
+    Simple      base + step·steps + (X/B + k·S/n)·(X/X0)^−γ
+    direct      base + d·log2(1 + S/1 KiB) + (X/B + k·S/n)·(X/X0)^−γ
+    NVLS        base + X/B·(X/X0)^−γ
+
+S is the message, n the number of ranks, X = S·2(n−1)/n, S·(n−1)/n or S what each rank sends;
+k·S/n copies a rank's own part. γ is the ramp up to full bandwidth. The constants are fitted per
+fabric by least squares of ln(measured/predicted); each names its source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log2
+from pathlib import Path
+
+import msgspec
+
+from simulator.cluster.cluster import Cluster
+from simulator.collectives.group import Group, group_of
+from simulator.collectives.nccl import Choice, choose, steps, wire_share
+from simulator.errors import InputError
+
+KINDS = (
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send", "recv",
+    "barrier",
+)  # fmt: skip
+_RAMP_BYTES = 5e8  # X0, where the fitted bandwidths hold
+_RAMP_LEAST = 1e5
+_PIPELINED = ("send", "broadcast")
+"""What reaches its bandwidth sooner (`direct_ramp`): no rank waits for what another reduced."""
+_MOST_DOUBLINGS = {"LL": 6.0, "direct": 9.0}
+
+
+class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fitted constants of a fabric: microseconds, and GB/s by kind.
+
+    sharing       what each rank beyond two takes from the links that all share (PCIe trees)
+    spread_small, spread_large   80% half-width of ln(measured/predicted) under and over 1 MiB
+    transferred   the fabric whose constants were scaled, "" where it was measured
+    """
+
+    source: str
+    ll_base: float
+    ll_step: float
+    ll_d0: float
+    ll_d1: float
+    ll_bandwidth: float
+    ll128_base: float
+    ll128_share: float
+    simple_base: float
+    simple_step: float
+    ramp: float
+    direct_ramp: float
+    direct_base: float
+    direct_d: float
+    nvls_base: float
+    nvls_bandwidth: float
+    bandwidth: dict[str, float]
+    copy: dict[str, float]
+    sharing: float
+    spread_small: float
+    spread_large: float
+    transferred: str = ""
+
+
+class NetworkConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Between nodes: the share of a NIC's rate that lasts, alone and with 8 GPUs of a node, and
+    microseconds a step."""
+
+    source: str
+    share: float
+    share_crowded: float
+    step_us: float
+    spread: float
+
+
+class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Host seconds to issue one collective in eager mode: in all, and beyond what the host's
+    profile counts for its Python and its op; `wrapped_s` for each DTensor among a call's
+    arguments."""
+
+    source: str
+    seconds: dict[str, float]
+    beyond_s: dict[str, float]
+    wrapped_s: float
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All of it."""
+
+    version: int
+    fabrics: dict[str, Fabric]
+    network: NetworkConstants
+    issue: Issue
+    host_memory_share: float
+
+
+@dataclass(frozen=True)
+class CollectiveTime:
+    """A collective alone: `seconds` on the GPU with their 80% interval, what NCCL runs, and
+    `issue_s` on the host (0 in a CUDA graph)."""
+
+    seconds: float
+    interval_s: tuple[float, float]
+    choice: Choice
+    issue_s: float
+    tier: str
+
+    @property
+    def period_s(self) -> float:
+        """One call after another: the GPU or the host decides."""
+        return max(self.seconds, self.issue_s)
+
+
+@lru_cache
+def profile() -> Profile:
+    """The fitted constants."""
+    path = Path(__file__).parent / "profiles" / "collectives.json"
+    return msgspec.json.decode(path.read_bytes(), type=Profile)
+
+
+def collective_time(
+    kind: str, message_bytes: int, cluster: Cluster, ranks: tuple[int, ...] | None = None,
+    mode: str = "eager",
+) -> CollectiveTime:  # fmt: skip
+    """How long a collective over `message_bytes` takes on these ranks (default: all GPUs).
+
+    `message_bytes` is the whole array: what nccl-tests calls size. Raises InputError for a kind
+    that is unknown and for ranks that the cluster has not.
+    """
+    if kind not in KINDS:
+        raise InputError(
+            f"unknown collective {kind!r}: expected one of {', '.join(KINDS)}; correct the name"
+        )
+    if message_bytes < 0:
+        raise InputError(f"message_bytes = {message_bytes}: expected 0 or more; correct the size")
+    members = tuple(range(cluster.gpus)) if ranks is None else ranks
+    outside = [rank for rank in members if not 0 <= rank < cluster.gpus]
+    if outside:
+        raise InputError(
+            f"rank {outside[0]} on {cluster.id}, which has {cluster.gpus} GPUs: expected ranks 0 "
+            f"to {cluster.gpus - 1}; choose a larger cluster"
+        )
+    return priced(kind, message_bytes, group_of(cluster, members), mode)
+
+
+@lru_cache(maxsize=65536)
+def priced(kind: str, message_bytes: int, group: Group, mode: str) -> CollectiveTime:
+    """The same for a group that is known."""
+    known = profile()
+    named = "barrier" if kind == "barrier" else kind
+    kind = {"recv": "send", "barrier": "all_reduce"}.get(kind, kind)
+    choice = choose(kind, message_bytes, group)
+    fabric = known.fabrics.get(group.fabric, known.fabrics["pcie4"])
+    issue_s = known.issue.seconds[named] if mode == "eager" else 0.0
+    if group.ranks == 1:
+        return CollectiveTime(2e-6, (1e-6, 4e-6), choice, issue_s, "interpolated")
+    if not group.peer_to_peer:
+        fabric = _through_host(fabric, known.host_memory_share)
+    seconds = 1e-6 * _within_us(kind, message_bytes, group, choice, fabric)
+    spread = fabric.spread_small if message_bytes <= 2**20 else fabric.spread_large
+    if group.nodes > 1:
+        seconds = max(seconds, _network_s(kind, message_bytes, group, known.network))
+        seconds += _network_steps(kind, group, choice) * (
+            known.network.step_us * 1e-6 + group.network_latency_s
+        )
+        spread = max(spread, known.network.spread)
+    tier = "transferred" if fabric.transferred or group.nodes > 1 else "interpolated"
+    low, high = seconds / (1 + spread), seconds * (1 + spread)
+    return CollectiveTime(seconds, (low, high), choice, issue_s, tier)
+
+
+def _through_host(fabric: Fabric, share: float) -> Fabric:
+    """Without peer-to-peer each byte crosses the host's memory: twice over the links."""
+    return msgspec.structs.replace(
+        fabric, bandwidth={k: v * share for k, v in fabric.bandwidth.items()},
+        ll_bandwidth=fabric.ll_bandwidth * share, transferred="peer-to-peer",
+    )  # fmt: skip
+
+
+def _within_us(
+    kind: str, message_bytes: int, group: Group, choice: Choice, fabric: Fabric
+) -> float:
+    """Microseconds within a node."""
+    ranks = group.ranks if group.nodes == 1 else group.ranks_per_node
+    if ranks == 1:
+        return fabric.ll_base
+    count, sent = steps(kind, ranks), message_bytes * wire_share(kind, ranks)
+    shared = 1 + fabric.sharing * (ranks - 2)
+    doublings = log2(1 + message_bytes / 1024)
+    if choice.protocol == "LL":
+        growth = (fabric.ll_d0 + fabric.ll_d1 * count) * min(doublings, _MOST_DOUBLINGS["LL"])
+        base = fabric.ll_base + fabric.ll_step * count + growth
+        return base + sent / fabric.ll_bandwidth / 1e3 * shared
+    ramp = (max(sent, _RAMP_LEAST) / _RAMP_BYTES) ** -(
+        fabric.direct_ramp if kind in _PIPELINED else fabric.ramp
+    )
+    if choice.algorithm == "nvls":
+        return fabric.nvls_base + sent / fabric.nvls_bandwidth / 1e3 * ramp
+    moved = (
+        sent / fabric.bandwidth[kind] * shared + message_bytes / ranks * fabric.copy[kind] * 1e-3
+    )
+    moved *= ramp / 1e3
+    if choice.algorithm == "direct":
+        growth = fabric.direct_d * min(doublings, _MOST_DOUBLINGS["direct"])
+        return fabric.direct_base + growth + moved
+    if choice.protocol == "LL128":
+        return fabric.ll128_base + moved / fabric.ll128_share
+    return fabric.simple_base + fabric.simple_step * count + moved
+
+
+def _network_s(kind: str, message_bytes: int, group: Group, network: NetworkConstants) -> float:
+    """The bytes that leave a node over all its NICs."""
+    share = network.share_crowded if group.crowded else network.share
+    if kind == "all_to_all":
+        leaving = message_bytes * (group.ranks - group.ranks_per_node) / group.ranks
+        return leaving * group.ranks_per_node / (group.network_bytes_per_s * share)
+    speed = group.network_bytes_per_s * share
+    if kind == "send":  # each rank over its own NICs
+        speed /= group.ranks_per_node
+    return message_bytes * wire_share(kind, group.ranks) / speed
+
+
+def _network_steps(kind: str, group: Group, choice: Choice) -> int:
+    if kind in ("send", "all_to_all"):
+        return 1
+    if choice.algorithm == "tree":
+        return 2 * group.tree_depth
+    return (2 if kind == "all_reduce" else 1) * (group.nodes - 1)

@@ -1,0 +1,1 @@
+"""A step over several GPUs: every distinct rank traced, scheduled together, predicted."""

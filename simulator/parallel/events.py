@@ -1,0 +1,280 @@
+"""Ranks run together: hosts issue, streams execute, collectives begin when the last rank is there.
+
+A simulation in order of time. On each GPU a stream runs one kernel at a time; the rules for what
+runs at once:
+
+- a NCCL kernel that is ready while a kernel of another stream runs begins when that one is done,
+  since its blocks hold the multiprocessors (a reduce-scatter of 165 µs beside products of 1.45 ms
+  on two H200s runs once a product);
+- while a NCCL kernel holds `channels` of the multiprocessors, waiting for its peers or not, others
+  run at (units − channels)/units of their speed;
+- a transfer that begins beside other work takes `beside` times as long;
+- two kernels that are no collectives share the GPU.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+
+from simulator.errors import InputError
+from simulator.parallel.plan import RankPlan
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What all ranks share: seconds, and multiprocessors of a GPU."""
+
+    latency_s: float
+    gap_s: float
+    sync_s: float
+    depth: int
+    units: int
+    beside: float
+
+
+@dataclass
+class Ran:
+    """When things happened on one rank in the last step: kernels' `start_s` and `end_s`, when a
+    collective's transfers began (`moved_s`), and when host and GPU had done each step."""
+
+    issue_s: list[float]
+    start_s: list[float]
+    end_s: list[float]
+    moved_s: list[float]
+    done_s: list[float] = field(default_factory=list[float])
+
+
+class _Rank:
+    """The state of one rank."""
+
+    def __init__(self, plan: RankPlan, machine: Machine, steps: int) -> None:
+        self.plan = plan
+        self.count = len(plan.stream)
+        self.total = self.count * steps
+        self.queues: dict[int, deque[int]] = {}
+        self.running: dict[int, int] = {}  # stream -> kernel
+        self.free_s: dict[int, float] = {}
+        self.left: dict[int, float] = {}  # seconds of work left of kernels that are no collectives
+        self.rate = 1.0
+        self.at = 0.0
+        self.version = 0
+        self.issued = 0
+        self.tail_at = 0  # the kernel before which the last step's tail was done
+        self.planned: dict[int, float] = {}  # stream -> when it is looked at again
+        self.host_s = 0.0
+        self.host_waits: int | None = None  # the kernel whose end or start the host waits for
+        self.issue = [0.0] * self.total
+        self.start = [-1.0] * self.total
+        self.end = [-1.0] * self.total
+        self.moved = [-1.0] * self.total
+        self.parts_left: dict[int, int] = {}
+        self.held = 0
+
+
+def run(plans: list[RankPlan], machine: Machine, steps: int) -> list[Ran]:
+    """Run `steps` steps back to back on all ranks. Raises InputError where ranks wait for each
+    other for ever."""
+    return _Simulation(plans, machine, steps).run()
+
+
+class _Simulation:
+    def __init__(self, plans: list[RankPlan], machine: Machine, steps: int) -> None:
+        self.machine = machine
+        self.steps = steps
+        self.ranks = [_Rank(plan, machine, steps) for plan in plans]
+        self.events: list[tuple[float, int, int, int, int]] = []
+        self.order = 0
+        self.arrived: dict[object, list[tuple[int, int]]] = {}
+
+    # kinds of events: 0 a stream may begin its next kernel, 1 a kernel without collective may be
+    # done (a = version), 2 a transfer is done (a = kernel), 3 the host goes on
+
+    def push(self, time: float, kind: int, rank: int, a: int = 0) -> None:
+        self.order += 1
+        heapq.heappush(self.events, (time, kind, self.order, rank, a))
+
+    def run(self) -> list[Ran]:
+        for r in range(len(self.ranks)):
+            self.push(0.0, 3, r)
+        while self.events:
+            now, kind, _, r, a = heapq.heappop(self.events)
+            rank = self.ranks[r]
+            if kind == 0:
+                self.begin(r, a, now)
+            elif kind == 1:
+                if a == rank.version:
+                    self.progress(r, now)
+            elif kind == 2:
+                rank.parts_left[a] -= 1
+                if rank.parts_left[a] == 0:
+                    self.advance(rank, now)
+                    rank.held -= rank.plan.channels[a % rank.count]
+                    self.finish(r, a, now)
+                    self.retime(r, now)
+            else:
+                self.host(r, now)
+        self.check()
+        return [self.result(rank) for rank in self.ranks]
+
+    # -- the host --------------------------------------------------------------------------
+
+    def host(self, r: int, now: float) -> None:
+        """Issue until the step list ends, a sync or a full queue stops it."""
+        rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
+        rank.host_s = max(rank.host_s, now)
+        while rank.issued < rank.total:
+            k = rank.issued
+            local = k % rank.count
+            if local == 0 and k > rank.tail_at:
+                rank.host_s += plan.tail_s
+                rank.tail_at = k
+            room = k - machine.depth
+            if room >= 0 and rank.start[room] < 0:
+                rank.host_waits = room
+                return
+            if room >= 0:
+                rank.host_s = max(rank.host_s, rank.start[room])
+            rank.host_s += plan.host_s[local]
+            rank.issue[k] = rank.host_s
+            stream = plan.stream[local]
+            queue = rank.queues.setdefault(stream, deque())
+            queue.append(k)
+            rank.issued += 1
+            if len(queue) == 1 and stream not in rank.running:
+                self.push(max(now, rank.host_s + machine.latency_s), 0, r, stream)
+            if plan.sync_after[local]:
+                rank.host_waits = k
+                if rank.end[k] < 0:
+                    return
+
+    def wake(self, r: int, k: int, now: float, ended: bool) -> None:
+        """The host goes on where it waited for kernel k."""
+        rank = self.ranks[r]
+        if rank.host_waits == k and k >= 0:
+            synced = rank.plan.sync_after[k % rank.count] and rank.issued == k + 1
+            if synced and not ended:
+                return
+            rank.host_waits = None
+            self.push(max(now, rank.host_s) + (self.machine.sync_s if synced else 0.0), 3, r)
+
+    # -- streams ---------------------------------------------------------------------------
+
+    def begin(self, r: int, stream: int, now: float) -> None:
+        """Begin the next kernel of a stream if nothing holds it."""
+        rank = self.ranks[r]
+        queue = rank.queues.get(stream)
+        if not queue or stream in rank.running:
+            return
+        k = queue[0]
+        local = k % rank.count
+        ready = rank.issue[k] + self.machine.latency_s
+        ready = max(ready, rank.free_s.get(stream, 0.0))
+        if ready > now + 1e-12:
+            if rank.planned.get(stream) != ready:
+                rank.planned[stream] = ready
+                self.push(ready, 0, r, stream)
+            return
+        base = k - local
+        for other in rank.plan.after[local]:
+            waited = base + other if other >= 0 else base - rank.count - 1 - other
+            if waited >= 0 and rank.end[waited] < 0:
+                return  # its end begins this stream again
+        parts = rank.plan.parts[local]
+        if parts and any(s != stream and not rank.plan.parts[j % rank.count]
+                         for s, j in rank.running.items()):  # fmt: skip
+            return
+        queue.popleft()
+        rank.running[stream] = k
+        rank.start[k] = now
+        self.wake(r, k, now, False)
+        self.advance(rank, now)
+        if parts:
+            rank.held += rank.plan.channels[local]
+            rank.parts_left[k] = len(parts)
+            step = k // rank.count
+            for part in parts:
+                there = self.arrived.setdefault((part.key, step), [])
+                there.append((r, k))
+                if len(there) == part.members:
+                    self.transfer(there, part.seconds, now)
+        else:
+            rank.left[k] = rank.plan.seconds[local]
+        self.retime(r, now)
+
+    def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:
+        """All ranks are there: move the bytes."""
+        for r, _ in there:
+            if self.ranks[r].left:
+                seconds *= self.machine.beside
+                break
+        for r, k in there:
+            rank = self.ranks[r]
+            rank.moved[k] = max(rank.moved[k], now)
+            self.push(now + seconds, 2, r, k)
+
+    def advance(self, rank: _Rank, now: float) -> None:
+        """Account for the work done since the last change of speed."""
+        if rank.left and now > rank.at:
+            done = (now - rank.at) * rank.rate
+            for k in rank.left:
+                rank.left[k] -= done
+        rank.at = now
+
+    def retime(self, r: int, now: float) -> None:
+        """Set the speed of what runs, and when the first of it is done."""
+        rank = self.ranks[r]
+        rank.version += 1
+        if not rank.left:
+            return
+        units = self.machine.units
+        share = max(0.25, (units - min(rank.held, units // 2)) / units)
+        rank.rate = share / len(rank.left)
+        self.push(now + max(0.0, min(rank.left.values())) / rank.rate, 1, r, rank.version)
+
+    def progress(self, r: int, now: float) -> None:
+        """The kernel with the least left is done."""
+        rank = self.ranks[r]
+        self.advance(rank, now)
+        least = min(rank.left.values())
+        for k in [k for k, left in rank.left.items() if left <= least + 1e-13]:
+            del rank.left[k]
+            self.finish(r, k, now)
+        self.retime(r, now)
+
+    def finish(self, r: int, k: int, now: float) -> None:
+        """A kernel is done: others may begin, those of collectives first."""
+        rank = self.ranks[r]
+        stream = rank.plan.stream[k % rank.count]
+        rank.end[k] = now
+        del rank.running[stream]
+        rank.free_s[stream] = now + self.machine.gap_s
+        self.wake(r, k, now, True)
+        for other, queue in rank.queues.items():
+            if queue and other != stream and other not in rank.running:
+                self.begin(r, other, now)
+        if rank.queues.get(stream):
+            self.push(now + self.machine.gap_s, 0, r, stream)
+
+    # -- the end ---------------------------------------------------------------------------
+
+    def check(self) -> None:
+        for rank in self.ranks:
+            for k in range(rank.total):
+                if rank.end[k] < 0:
+                    raise InputError(
+                        f"rank {rank.plan.rank} waits for ever for its collective number {k} of "
+                        "the step: expected every rank of a group to call the same collectives "
+                        "in the same order; correct the program"
+                    )
+
+    def result(self, rank: _Rank) -> Ran:
+        count, steps = rank.count, self.steps
+        first = (steps - 1) * count
+        done: list[float] = []
+        for step in range(steps):
+            ends = rank.end[step * count : (step + 1) * count]
+            done.append(max(ends, default=0.0))
+        return Ran(rank.issue[first:], rank.start[first:], rank.end[first:], rank.moved[first:],
+                   done)  # fmt: skip

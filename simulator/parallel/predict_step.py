@@ -1,0 +1,54 @@
+"""Predict one step of a user's own program over the GPUs of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.cluster.cluster import Cluster
+from simulator.cluster.cluster import cluster as find_cluster
+from simulator.errors import InputError
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
+from simulator.parallel.prediction import ParallelPrediction
+from simulator.parallel.roles import Roles, roles
+from simulator.parallel.simulate import simulate_ranks
+from simulator.records import Trace
+
+if TYPE_CHECKING:
+    from simulator.tracing.parallel.program import Make
+
+MODES = ("eager", "cuda_graph")
+
+
+def predict_step(
+    make: Make, cluster: str | Cluster = "1xh200", host: str | Host | None = None,
+    mode: str = "eager",
+) -> ParallelPrediction:  # fmt: skip
+    """How long a step takes that `make(rank, world_size)` returns as a callable.
+
+    `make` is the program as it runs under torchrun: it may call init_process_group,
+    init_device_mesh, DistributedDataParallel, fully_shard, parallelize_module,
+    torch.distributed.pipelining and dist.*. It is run once for each distinct rank, on tensors
+    without memory. `cluster` is an id (`ridgepoint clusters`), "4xh200" or a TOML file; `mode`
+    "eager" or "cuda_graph". Raises InputError with what came, what was expected and what to do.
+    """
+    machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
+    driver = host if isinstance(host, Host) else find_host(host)
+    if mode not in MODES:
+        raise InputError(
+            f"mode {mode!r} on several GPUs: expected one of {', '.join(map(repr, MODES))}; "
+            "compiled steps are predicted on one GPU (predict)"
+        )
+    return simulate_ranks(trace_step(make, machine), machine, driver, mode)
+
+
+def trace_step(make: Make, cluster: Cluster) -> Roles:
+    """The traces of the distinct ranks of a program on a cluster."""
+    from simulator.tracing.parallel.program import Mail, trace_rank
+
+    mail = Mail()
+
+    def traced(rank: int) -> Trace:
+        return trace_rank(make, rank, cluster.gpus, cluster.gpu, cluster.gpus_per_node, mail)
+
+    return roles(traced, cluster.gpus)

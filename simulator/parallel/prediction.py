@@ -1,0 +1,120 @@
+"""The answer for a step over several GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from simulator.cluster.cluster import Cluster
+from simulator.hardware.host import Host
+from simulator.prediction import workspace_bytes
+from simulator.records import Collective, Phase, Trace
+from simulator.schedule.launch_plan import issued
+from simulator.schedule.memory import Memory, memory
+
+ParallelRegime = Literal["compute", "memory", "overhead", "communication"]
+PARALLEL_REGIMES: tuple[ParallelRegime, ...] = ("compute", "memory", "overhead", "communication")
+
+
+@dataclass(frozen=True)
+class RankKernel:
+    """One launch on one rank, in seconds from the beginning of the first step of the schedule.
+    `wait_s` is how long a collective waited for its last rank."""
+
+    index: int
+    op: int
+    name: str
+    module: str
+    phase: Phase
+    stream: int
+    issue_s: float
+    start_s: float
+    end_s: float
+    wait_s: float
+    collective: Collective | None
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True)
+class RankPrediction:
+    """What one distinct rank does, and which ranks do the same."""
+
+    ranks: tuple[int, ...]
+    trace: Trace
+    cluster: Cluster
+    kernels: Sequence[RankKernel]
+    host_s: float
+    gpu_busy_s: float
+    communication_s: float
+    exposed_communication_s: float
+    waiting_s: float
+    unmodelled: dict[str, int]
+
+    @cached_property
+    def memory(self) -> Memory:
+        return memory(self.trace)
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        return self.memory.peak_bytes
+
+    @cached_property
+    def workspace_bytes(self) -> int:
+        """What cuBLAS keeps beside the tensors."""
+        return workspace_bytes(issued(self.trace, self.cluster.gpu).lowered.works, self.cluster.gpu)
+
+    @property
+    def fits(self) -> bool:
+        return self.peak_memory_bytes + self.workspace_bytes <= self.cluster.gpu.memory_bytes
+
+
+@dataclass(frozen=True)
+class ParallelPrediction:
+    """What a step over several GPUs costs. Times in seconds, memory in bytes.
+
+    period_s        a step among many, of the slowest rank
+    interval_s      80% interval of period_s
+    communication_s time in which a rank's collectives move data, of the rank with the most
+    exposed_communication_s  the part of it beside which no other kernel runs
+    waiting_s       time in which a rank's collectives wait for another rank
+    shares          elasticities of period_s; the four sum to 1
+    ranks           a prediction for each distinct rank
+    """
+
+    cluster: Cluster
+    host: Host
+    mode: str
+    period_s: float
+    interval_s: tuple[float, float]
+    shares: dict[ParallelRegime, float]
+    ranks: tuple[RankPrediction, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        return max(rank.peak_memory_bytes for rank in self.ranks)
+
+    @property
+    def communication_s(self) -> float:
+        return max(rank.communication_s for rank in self.ranks)
+
+    @property
+    def exposed_communication_s(self) -> float:
+        return max(rank.exposed_communication_s for rank in self.ranks)
+
+    @property
+    def waiting_s(self) -> float:
+        return max(rank.waiting_s for rank in self.ranks)
+
+    @property
+    def regime(self) -> ParallelRegime:
+        return max(PARALLEL_REGIMES, key=lambda each: self.shares[each])
+
+    @property
+    def fits(self) -> bool:
+        return all(rank.fits for rank in self.ranks)

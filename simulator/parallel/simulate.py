@@ -1,0 +1,198 @@
+"""From the traces of the distinct ranks to the prediction of a step: lower, time, run together."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from simulator.cluster.cluster import Cluster
+from simulator.hardware.host import Host
+from simulator.parallel.events import Machine, Ran, run
+from simulator.parallel.plan import RankPlan, kernel_seconds, nudged, plan
+from simulator.parallel.prediction import (
+    PARALLEL_REGIMES,
+    ParallelPrediction,
+    ParallelRegime,
+    RankKernel,
+    RankPrediction,
+)
+from simulator.parallel.roles import Roles
+from simulator.prediction import Columns
+from simulator.schedule.launch_plan import Issued, issued
+from simulator.simulate.step import kernel_times, simulate
+from simulator.timing.intervals import interval
+from simulator.timing.profile import Profile, learned
+
+STEPS = 3
+"""Steps that are run: the last period is taken, when the host has run ahead as far as it does."""
+_NUDGE = 1e-4  # of all transfers; times of the schedule are linear in it
+_BESIDE = 1.3
+"""How many times as long a transfer takes beside another kernel: 1.18 beside small products, 1.4
+beside elementwise kernels and copies (two H200s, `calibration/measurements/h200_sxm_x2`)."""
+
+
+def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> ParallelPrediction:
+    """How long a step of these ranks takes on a cluster."""
+    profile = learned(cluster.gpu.id)
+    if cluster.gpus == 1:
+        return _one_gpu(found, cluster, host, profile, mode)
+    runs = {rank: issued(trace, cluster.gpu) for rank, trace in found.traces.items()}
+    columns = {rank: kernel_times(each, cluster.gpu, profile, host) for rank, each in runs.items()}
+    plans = [
+        plan(rank, each, columns[rank], host, cluster, lambda r: found.of[r], mode)
+        for rank, each in runs.items()
+    ]
+    if mode == "cuda_graph":
+        plans = [_captured(each, profile) for each in plans]
+    machine = Machine(
+        host.latency_s, profile.gap_s if mode == "eager" else profile.graph_gap_s, host.sync_s,
+        host.depth if mode == "eager" else 1 << 30, cluster.gpu.units or 108, _BESIDE,
+    )  # fmt: skip
+    ran = run(plans, machine, STEPS)
+    period_s = _period(ran)
+    shares = _shares(period_s, plans, runs, columns, machine)
+    ranks = tuple(
+        _rank(found, rank, cluster, runs[rank], each, own)
+        for (rank, each), own in zip(zip(runs, plans, strict=True), ran, strict=True)
+    )
+    return ParallelPrediction(
+        cluster, host, mode, period_s,
+        _interval(period_s, ranks, plans, profile, cluster, host, mode), shares, ranks, (),
+    )  # fmt: skip
+
+
+def _captured(each: RankPlan, profile: Profile) -> RankPlan:
+    """The plan of a CUDA graph: one launch for all kernels."""
+    host_s = [0.0] * len(each.host_s)
+    if host_s:
+        host_s[0] = profile.graph_launch_s
+    return RankPlan(each.rank, each.stream, host_s, each.seconds, each.after, each.parts,
+                    each.channels, [False] * len(host_s), 0.0, each.kernel_of_op,
+                    each.times)  # fmt: skip
+
+
+def _period(ran: list[Ran]) -> float:
+    return max(each.done_s[-1] for each in ran) - max(each.done_s[-2] for each in ran)
+
+
+def _shares(
+    period_s: float, plans: list[RankPlan], runs: dict[int, Issued],
+    columns: dict[int, Columns], machine: Machine,
+) -> dict[ParallelRegime, float]:  # fmt: skip
+    """Elasticities of the period: compute, memory and links slowed by a little, one by one."""
+    found: list[float] = []
+    for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
+        seconds = [
+            kernel_seconds(run_, columns[rank], _slowed(columns[rank], row))
+            for rank, run_ in runs.items()
+        ]
+        slower = _period(run(nudged(plans, seconds, step), machine, STEPS))
+        found.append(max(0.0, (slower / period_s - 1) / _NUDGE) if period_s else 0.0)
+    total = max(1.0, sum(found))
+    compute, memory, link = (each / total for each in found)
+    values = (compute, memory, 1.0 - compute - memory - link, link)
+    return dict(zip(PARALLEL_REGIMES, values, strict=True))
+
+
+def _slowed(columns: Columns, row: int) -> np.ndarray:
+    compute, held = columns.compute_s, columns.memory_s
+    if row == 1:
+        compute = compute * (1 + _NUDGE)
+    if row == 2:
+        held = held * (1 + _NUDGE)
+    return np.maximum(compute, held) + columns.fixed_s
+
+
+def _rank(
+    found: Roles, rank: int, cluster: Cluster, run_: Issued, each: RankPlan, ran: Ran
+) -> RankPrediction:
+    """One rank's part of the answer, of the last step that was run."""
+    ops = run_.trace.ops
+    op_of: dict[int, int] = {}
+    for op, k in sorted(each.kernel_of_op.items()):
+        op_of.setdefault(k, op)
+    kernels: list[RankKernel] = []
+    first = min(ran.start_s, default=0.0)
+    op_list = _ops_of(run_, each)
+    for k, op in enumerate(op_list):
+        call = ops[op]
+        wait = max(0.0, ran.moved_s[k] - ran.start_s[k]) if each.parts[k] else 0.0
+        kernels.append(
+            RankKernel(k, op, call.name.removeprefix("aten."), call.module, call.phase,
+                       each.stream[k], ran.issue_s[k] - first, ran.start_s[k] - first,
+                       ran.end_s[k] - first, wait, call.collective)
+        )  # fmt: skip
+    moving = [(ran.moved_s[k], ran.end_s[k]) for k in range(len(kernels)) if each.parts[k]]
+    others = [(ran.start_s[k], ran.end_s[k]) for k in range(len(kernels)) if not each.parts[k]]
+    together = _union([*moving, *others])
+    busy = _union(others)
+    return RankPrediction(
+        found.ranks(rank), run_.trace, cluster, kernels, sum(each.host_s) + each.tail_s,
+        together, sum(end - start for start, end in moving), max(0.0, together - busy),
+        sum(kernel.wait_s for kernel in kernels),
+        dict(Counter(ops[i].name for i in run_.lowered.unmodelled)),
+    )  # fmt: skip
+
+
+def _ops_of(run_: Issued, each: RankPlan) -> list[int]:
+    """The op of each kernel of a plan, the first of a batch."""
+    seen: set[tuple[int, int]] = set()
+    ops: list[int] = []
+    for number in run_.lowered.op_of.tolist():
+        what = run_.trace.ops[number].collective
+        if what is not None and what.batch is not None:
+            key = (run_.trace.ops[number].stream, what.batch)
+            if key in seen:
+                continue
+            seen.add(key)
+        ops.append(number)
+    return ops
+
+
+def _union(spans: list[tuple[float, float]]) -> float:
+    """Seconds that at least one of the spans covers."""
+    total, until = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+def _interval(
+    period_s: float, ranks: tuple[RankPrediction, ...], plans: list[RankPlan], profile: Profile,
+    cluster: Cluster, host: Host, mode: str,
+) -> tuple[float, float]:  # fmt: skip
+    """The interval of one GPU's step, and that of the communication that nothing hides."""
+    slowest = max(ranks, key=lambda each: each.gpu_busy_s)
+    low_s, high_s = interval(
+        profile, cluster.gpu, host, mode, period_s, slowest.gpu_busy_s, slowest.host_s
+    )
+    below = above = alone = 0.0
+    for each in plans:
+        for time in each.times.values():
+            below += time.seconds - time.interval_s[0]
+            above += time.interval_s[1] - time.seconds
+            alone += time.seconds
+    exposed = max(each.exposed_communication_s for each in ranks)
+    share = exposed / alone if alone else 0.0
+    down = np.hypot(period_s - float(low_s), below * share)
+    up = np.hypot(float(high_s) - period_s, above * share)
+    return max(0.0, period_s - float(down)), period_s + float(up)
+
+
+def _one_gpu(
+    found: Roles, cluster: Cluster, host: Host, profile: Profile, mode: str
+) -> ParallelPrediction:
+    """One GPU: the same answer as `predict` for the same ops."""
+    p = simulate(found.traces[0], cluster.gpu, host, profile, mode)
+    kernels = [
+        RankKernel(k.index, k.op, k.name, k.module, k.phase, p.trace.ops[k.op].stream, k.issue_s,
+                   k.start_s, k.start_s + k.duration_s, 0.0, None)
+        for k in p.kernels
+    ]  # fmt: skip
+    rank = RankPrediction((0,), p.trace, cluster, kernels, p.host_s, p.gpu_busy_s, 0.0, 0.0, 0.0,
+                          p.unmodelled)  # fmt: skip
+    shares: dict[ParallelRegime, float] = {**p.shares, "communication": 0.0}
+    return ParallelPrediction(cluster, host, mode, p.period_s, p.interval_s, shares, (rank,),
+                              p.notes)  # fmt: skip

@@ -1,0 +1,155 @@
+"""A recorder that knows streams and collectives."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+import torch
+from torch._C._distributed_c10d import _create_work_from_future  # pyright: ignore
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.autograd import _get_sequence_nr as next_sequence  # pyright: ignore
+from torch.utils._pytree import tree_leaves
+
+from simulator.tracing.breaks import theirs
+from simulator.tracing.call_arguments import by_name
+from simulator.tracing.parallel.communication import collective, is_collective, runs_async
+from simulator.tracing.parallel.streams import Streams
+from simulator.tracing.recorder import Recorder
+
+
+class RankRecorder(Recorder):
+    """Records one rank: each op with its stream, each collective with its group and bytes.
+
+    Whatever touches memory that a collective of another stream writes or reads waits for it: the
+    program waits too, through a `Work` or, as DDP does, in C++ where nothing sees it.
+    """
+
+    def __init__(self, streams: Streams, rank: int) -> None:
+        super().__init__({})
+        self.streams = streams
+        self.rank = rank
+        self.batch: int | None = None
+        self.backward_depth = 0
+        self._stream: int | None = None  # of the collective that is being recorded
+        self._nccl: dict[tuple[int, ...], int] = {}
+        self._wrapped = 0
+        self._waited: dict[int, set[int]] = {}  # what each stream has waited for
+        self._pending: dict[int, int] = {}  # the collective that last touched a storage
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        was_busy, self.busy = self.busy, True
+        try:
+            if FakeTensor in types:  # DTensor works out shapes
+                return func(*args, **(kwargs or {}))
+            if any(issubclass(t, torch.Tensor) and t not in _PLAIN for t in types):
+                self._wrapped += _subclasses(args, kwargs)
+                return NotImplemented  # a DTensor makes its own calls on what it holds
+            if not is_collective(func):
+                return super().__torch_dispatch__(func, types, args, kwargs)
+            kwargs = kwargs or {}
+            with torch._C.DisableTorchFunction():
+                result = _answered(func(*args, **kwargs))
+                plain = [a for a in tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)]
+                if not any(t.device.type == "cpu" for t in plain):  # else sizes, objects
+                    self._communicate(func, args, kwargs, result)
+            return result
+        finally:
+            self.busy = was_busy
+
+    def start(self) -> None:
+        """Count from here on: what ran before belongs to no step."""
+        self.phase = "forward"
+        self._counted = self._counts()
+        self._next_sequence = next_sequence()
+
+    def _communicate(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
+        what = collective(func, args, kwargs, result, self.rank, self.batch, _line())
+        here = len(self.ops)
+        if what.batch is not None or runs_async(func, args, kwargs):
+            pair = what.kind in ("send", "recv") and what.batch is None
+            key = tuple(sorted(what.ranks)) if pair else (-1, *sorted(what.ranks))
+            if key not in self._nccl:
+                self._nccl[key] = self.streams.number()
+            self._stream = self._nccl[key]
+            self.streams.wait(self._stream, self.streams.last_on(self.streams.current.number))
+        tensors, names, plain = by_name(func, args, kwargs)
+        nested = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        if len(nested) != len(tensors):  # lists of lists: allgather_ and its like
+            tensors, names = nested, ("tensors",) * len(nested)
+        plain = {k: v for k, v in plain.items() if isinstance(v, bool | int | list)}
+        outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+        name = str(func)
+        self._record(name, tensors, names, plain, outputs)
+        self.ops[here] = msgspec.structs.replace(self.ops[here], collective=what)
+        for storage in self.ops[here].storages:
+            self._pending[storage] = here
+        self._stream = None
+
+    def _record(
+        self,
+        name: str,
+        inputs: list[torch.Tensor],
+        names: tuple[str, ...],
+        args: dict[str, Any],
+        result: Any,
+    ) -> None:
+        super()._record(name, inputs, names, args, result)
+        here = len(self.ops) - 1
+        op = self.ops[here]
+        if op.name.startswith("fsdp."):
+            self._wrapped += len(op.inputs)
+        stream = self.streams.current.number if self._stream is None else self._stream
+        waited = set(self.streams.place(here, stream))
+        known = self._waited.setdefault(stream, set())
+        for storage in op.storages:
+            other = self._pending.get(storage)
+            if other is not None and self.ops[other].stream != stream:
+                waited.add(other)
+        after = tuple(
+            sorted(i for i in waited - known if (-1 - i if i < 0 else self.ops[i].stream) != stream)
+        )
+        known.update(after)
+        self.ops[here] = msgspec.structs.replace(
+            op, stream=stream, after=after, wrapped=self._wrapped
+        )
+        self._wrapped = 0
+
+
+def _subclasses(args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> int:
+    """How many DTensors (or others) are among the arguments."""
+    leaves = tree_leaves((args, kwargs))
+    return sum(isinstance(a, torch.Tensor) and type(a) not in _PLAIN for a in leaves)
+
+
+_PLAIN = {torch.Tensor, torch.nn.Parameter}
+
+
+def _line() -> str:
+    """The innermost line of the user's own code that runs now."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        if theirs(frame.f_code) and "typing_extensions" not in frame.f_code.co_filename:
+            name = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+            return f"{name}, line {frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def _answered(result: Any) -> Any:
+    """The same result, whose work has a future that holds its tensors, as DDP expects."""
+    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], list)):
+        return result
+    tensors = [t for t in tree_leaves(result[0]) if isinstance(t, torch.Tensor)]
+    future: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
+    future.set_result(tensors)
+    return result[0], _create_work_from_future(future).boxed()

@@ -1,0 +1,27 @@
+import pytest
+
+from simulator.cluster import cluster
+from simulator.cluster.layout import Layout, layout
+from simulator.errors import InputError
+
+
+def test_dp_is_what_the_others_leave():
+    eight = cluster("8xh200")
+    assert layout("fsdp", eight) == Layout(8, 1, 1, True)
+    assert layout("tp=2", eight) == Layout(4, 2, 1, False)
+    assert layout("dp=2 tp=2 pp=2 fsdp", eight) == Layout(2, 2, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dp=3", "dp·tp·pp = 3·1·1 = 3, but 8xh200 has 8 GPUs"),
+        ("tp=16", "1·16·1 = 16"),
+        ("cp=2", "'cp=2': expected degrees"),
+        ("tp=0", "'tp=0': expected degrees"),
+        ("fsdp ddp", "'ddp': expected degrees"),
+    ],
+)
+def test_bad_layouts(text, message):
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        layout(text, cluster("8xh200"))

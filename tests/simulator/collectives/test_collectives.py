@@ -1,0 +1,93 @@
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator.cluster import cluster
+from simulator.collectives import collective_time
+from simulator.errors import InputError
+
+ROOT = Path(__file__).parents[3]
+MEASURED = ROOT / "calibration" / "measurements" / "h200_sxm_x2" / "collectives.jsonl.gz"
+
+
+def rows() -> list[dict]:
+    """Measured on two H200s: GPU seconds, those that the host does not decide."""
+    with gzip.open(MEASURED, "rt", encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    kept = [r for r in lines if r.get("protocol") == "auto" and r["collective"] != "exchange"]
+    for row in kept:
+        row["seconds"] = row.get("graph_s") or row["stream_s"]
+    return [r for r in kept if "graph_s" in r or r["stream_s"] > 1.4 * r["issue_s"]]
+
+
+def errors(least: int, most: int) -> np.ndarray:
+    two = cluster("2xh200")
+    found = []
+    for r in rows():
+        if least < r["message_bytes"] <= most:
+            kind = "send" if r["collective"] == "send_receive" else r["collective"]
+            found.append(collective_time(kind, r["message_bytes"], two).seconds / r["seconds"] - 1)
+    return np.abs(np.array(found))
+
+
+def test_large_collectives_are_as_measured():
+    found = errors(2**20, 2**40)
+    assert found.size > 35
+    assert np.median(found) < 0.04
+    assert np.quantile(found, 0.9) < 0.10
+
+
+def test_small_collectives_are_as_measured():
+    found = errors(0, 2**20)
+    assert found.size == 33  # 3 collectives · 11 sizes of a graph
+    assert np.median(found) < 0.12
+    assert np.quantile(found, 0.9) < 0.30
+
+
+@pytest.mark.parametrize(
+    ("kind", "last_ll"), [("all_reduce", 2**20), ("all_gather", 2**21), ("reduce_scatter", 2**21)]
+)
+def test_nccl_leaves_ll_where_the_measured_times_jump(kind, last_ll):
+    two = cluster("2xh200")
+    assert collective_time(kind, last_ll, two).choice.protocol == "LL"
+    assert collective_time(kind, 2 * last_ll, two).choice.protocol == "Simple"
+
+
+def test_nvls_is_chosen_from_five_gpus_with_multicast():
+    assert collective_time("all_reduce", 2**28, cluster("8xh200")).choice.algorithm == "nvls"
+    assert collective_time("all_reduce", 2**28, cluster("4xh200")).choice.algorithm == "ring"
+    assert collective_time("all_gather", 2**28, cluster("8xh200")).choice.algorithm == "ring"
+
+
+@pytest.mark.parametrize("kind", ["all_reduce", "all_gather", "all_to_all", "broadcast", "send"])
+def test_more_bytes_take_longer(kind):
+    for name in ("2xh200", "8xl40s", "dgx-a100", "16xh100-ib"):
+        c = cluster(name)
+        times = [collective_time(kind, 2**n, c).seconds for n in range(10, 34, 4)]
+        assert times == sorted(times)
+
+
+def test_no_link_is_exceeded():
+    for name in ("2xh200", "dgx-a100", "hgx-b200", "64xh100-ib"):
+        c = cluster(name)
+        n = c.gpus
+        sent = 2**32 * (n - 1) / n  # bytes that each GPU sends in an all-gather
+        assert sent / collective_time("all_gather", 2**32, c).seconds < c.link.bandwidth_bytes_per_s
+
+
+def test_a_graph_needs_no_host_and_transferred_links_say_so():
+    two = cluster("2xh200")
+    assert collective_time("all_reduce", 1024, two).period_s > 15e-6
+    assert collective_time("all_reduce", 1024, two, mode="cuda_graph").period_s < 8e-6
+    assert collective_time("all_reduce", 1024, cluster("hgx-b200")).tier == "transferred"
+
+
+def test_bad_input():
+    two = cluster("2xh200")
+    with pytest.raises(InputError, match="unknown collective 'allreduce': expected one of"):
+        collective_time("allreduce", 1, two)
+    with pytest.raises(InputError, match="rank 2 on 2xh200, which has 2 GPUs"):
+        collective_time("all_reduce", 1, two, (0, 2))
