@@ -15,6 +15,7 @@ from app.commands.advise import advise
 from app.commands.compare import compare
 from app.commands.explore import explore
 from app.commands.export_kernel import export_kernel
+from app.commands.plan import plan
 from app.commands.predict import predict, trace
 from app.commands.regime_map import regime_map
 from app.commands.seek import seek
@@ -55,7 +56,7 @@ app = typer.Typer(
 _QUESTIONS = "Questions"
 for _name, _command in {
     "predict": predict, "whatif": whatif, "advise": advise, "compare": compare, "sweep": sweep,
-    "map": regime_map, "seek": seek, "trace": trace,
+    "map": regime_map, "seek": seek, "plan": plan, "trace": trace,
     "explore": explore, "export-kernel": export_kernel,
 }.items():  # fmt: skip
     app.command(_name, rich_help_panel=_QUESTIONS)(_command)

@@ -8,6 +8,7 @@ p.period_s, p.regime, p.shares
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError, RidgepointError
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
     from simulator.hardware.gpu import GPU
     from simulator.hardware.host import Host
+    from simulator.planning import Plan
     from simulator.prediction import Prediction
     from simulator.records import Trace
 
-__all__ = ["InputError", "RidgepointError", "predict", "trace"]
+__all__ = ["InputError", "RidgepointError", "plan", "predict", "trace"]
 
 
 def trace(module: nn.Module, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None,
@@ -66,6 +68,14 @@ def predict(
         autocast=autocast,
     )  # fmt: skip
     return predict_trace(traced, gpu=card, host=host, mode=mode)
+
+
+def plan(source: Path | str | Mapping[str, Any], **options: Any) -> Plan:
+    """Which GPU, how many, at what cost: the answer of a plan's TOML file or mapping; see
+    `simulator.planning.plan.plan`."""
+    from simulator.planning.plan import plan as run
+
+    return run(source, **options)
 
 
 def predict_trace(

@@ -20,7 +20,7 @@ Told = Callable[[str], None]
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}
 _SCREENED = 600  # requests of the first simulation of each candidate
-_REFINED = 12  # of the ranked rows that are simulated in full, with the interval of their steps
+_REFINED = 16  # of the ranked rows that are simulated in full, with the interval of their steps
 _BEST = 3  # and of these with resampled intervals
 
 

@@ -131,7 +131,7 @@ def parameters(work: Workload, families: Families) -> float:
         raise InputError(_unserved(work.network))
     found = setting(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
     families(found.ask, found.gpu)
-    return float(_trace_at(found, 1, KNEE).parameters)
+    return float(trace_at(found, 1, KNEE).parameters)
 
 
 def _unserved(network: str) -> str:
@@ -155,7 +155,7 @@ def _figures(
     return table, first
 
 
-def _trace_at(found: Setting, batch: int, seq: int):  # noqa: ANN202
+def trace_at(found: Setting, batch: int, seq: int):  # noqa: ANN202
     known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     if known is None:
         from simulator.scenario.trace_source import traced
@@ -166,7 +166,7 @@ def _trace_at(found: Setting, batch: int, seq: int):  # noqa: ANN202
 
 def _head(found: Setting) -> float:
     """Share of a prefill's products that the head takes, by parameters."""
-    trace = _trace_at(found, 1, _CUT)
+    trace = trace_at(found, 1, _CUT)
     heads = {op.module for op in trace.ops if op.module}
     head = "head" if "head" in heads else "lm_head"
     flops = total = 0.0
@@ -179,14 +179,14 @@ def _head(found: Setting) -> float:
 
 
 def _weights(found: Setting) -> float:
-    trace = _trace_at(found, 1, KNEE)
+    trace = trace_at(found, 1, KNEE)
     return float(sum(s.nbytes for s in trace.storages if s.role in ("weight", "buffer")))
 
 
 def _cache_bytes(found: Setting, dtype: str) -> float:
     """Elements of cache a token: what inputs grow by with the sequence."""
     ends = [
-        sum(s.nbytes for s in _trace_at(found, 1, n).storages if s.role == "input")
+        sum(s.nbytes for s in trace_at(found, 1, n).storages if s.role == "input")
         for n in (KNEE, FAR)
     ]
     return (ends[1] - ends[0]) / (FAR - KNEE) / _CACHE_BYTES[dtype]
@@ -194,7 +194,7 @@ def _cache_bytes(found: Setting, dtype: str) -> float:
 
 def _logits_bytes(found: Setting, tokens: int) -> float:
     """Bytes of logits of a whole prompt, which a server does not keep."""
-    last = _trace_at(found, 1, tokens).ops[-1].signature.outputs[0]
+    last = trace_at(found, 1, tokens).ops[-1].signature.outputs[0]
     return float(np.prod(last.shape)) * (4 if last.dtype in ("fp32", "float32") else 2)
 
 
