@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as card_of
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.scenario import Scenario
@@ -72,13 +75,15 @@ def line(ask: Ask) -> Line:
 def _kind(ask: Ask, gpu: GPU | None) -> str | None:
     """The card of `OTHER_CARDS` whose traces a GPU shares; None for a GPU like the usual one, ""
     for one like no packaged card."""
-    from simulator.hardware.gpu import gpu as card_of
-
-    looks = seen(ask.network, gpu or card_of("h200"))
-    if looks == seen(ask.network, card_of("h200")):
+    looks = seen(ask.network, gpu) if gpu else _looks(ask.network, "h200")
+    if looks == _looks(ask.network, "h200"):
         return None
-    cards = (card for card, _ in OTHER_CARDS if seen(ask.network, card_of(card)) == looks)
-    return next(cards, "")
+    return next((card for card, _ in OTHER_CARDS if _looks(ask.network, card) == looks), "")
+
+
+@cache
+def _looks(network: str, card: str) -> tuple[Any, ...]:
+    return seen(network, card_of(card))
 
 
 def file(ask: Ask, gpu: GPU | None = None) -> Path:

@@ -1,8 +1,8 @@
 """Plans: which GPU, how many and at what cost, for a load and its limits.
 
-    from simulator import plan
-    answer = plan("service.toml")
-    answer.verdict, answer.rows, answer.assumptions
+from simulator import plan
+answer = plan("service.toml")
+answer.verdict, answer.rows, answer.assumptions
 """
 
 from simulator.planning.plan import plan

@@ -55,12 +55,26 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         "0.5×", "2×", *(
             at(quick, replace(machine, step=replace(machine.step, host_s=host * t)))
             for t in (0.5, 2.0)))  # fmt: skip
-    add("token budget of an iteration", f"{work.token_budget}", "vLLM's rule", "half", "as it is",
-        at(of_work(token_budget=max(work.token_budget // 2, work.max_requests))), at(quick))
+    add(
+        "token budget of an iteration",
+        f"{work.token_budget}",
+        "vLLM's rule",
+        "half",
+        "as it is",
+        at(of_work(token_budget=max(work.token_budget // 2, work.max_requests))),
+        at(quick),
+    )
     add("sequences at once, at most", f"{work.max_requests}", "vLLM's rule", "half", "as it is",
         at(of_work(max_requests=max(work.max_requests // 2, 1))), at(quick))  # fmt: skip
-    add("memory that may be used", f"{work.memory_share:.0%}", "vLLM's default", "80%", "95%",
-        at(of_work(memory_share=0.8)), at(of_work(memory_share=0.95)))
+    add(
+        "memory that may be used",
+        f"{work.memory_share:.0%}",
+        "vLLM's default",
+        "80%",
+        "95%",
+        at(of_work(memory_share=0.8)),
+        at(of_work(memory_share=0.95)),
+    )
     add("prefix hits", f"{work.prefix_hit:.0%}", yours if work.prefix_hit else own, "0%",
         f"{min(work.prefix_hit + 0.3, 0.95):.0%}", at(of_work(prefix_hit=0.0)),
         at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))))  # fmt: skip

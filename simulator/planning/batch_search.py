@@ -125,7 +125,10 @@ def _inferred(spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict
     if limits.latency_s is not None and c["latency_s"] > limits.latency_s:
         status, reason = "too slow", _over("latency", c["latency_s"], limits.latency_s)
     elif limits.latency_s is not None and ends[1] > limits.latency_s:
-        status, reason = "uncertain", f"at the far end {_over('latency', ends[1], limits.latency_s)}"
+        status, reason = (
+            "uncertain",
+            f"at the far end {_over('latency', ends[1], limits.latency_s)}",
+        )
     if not counts:
         status = "overloaded"
         reason = f"carries {carried:.3g} of {rate:.3g} samples/s; {needed} would"
@@ -149,7 +152,9 @@ def _trained(spec: Spec, card: GPU, count: int, common: dict[str, Any], batch: i
     """A whole run: steps, the wait for replicas, checkpoints, failures."""
     work, limits = spec.workload, spec.limits
     if waits_s is None:
-        return Row(**common, count=count, status="left out", reason="its file gives no interconnect")
+        return Row(
+            **common, count=count, status="left out", reason="its file gives no interconnect"
+        )
     per_sample = (work.seq or 1) if work.tokens else 1
     amount = (work.tokens or work.samples or 0.0) / per_sample
     step = c["period_s"] * work.accumulation + waits_s

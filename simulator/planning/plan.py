@@ -48,7 +48,7 @@ def plan(
     rows = ranked(found.rows)
     progress("varying the assumptions")
     return Plan(
-        spec.workload.kind, question(spec), verdict(spec, rows), rows,
+        spec.workload.kind, question(spec), verdict(spec, rows, found.pruned), rows,
         tuple(_assumptions(spec, rows, found)), found.pruned, unit, figure,
         perf_counter() - began,
     )  # fmt: skip

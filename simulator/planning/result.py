@@ -58,7 +58,7 @@ class Row:
 
     @property
     def configuration(self) -> str:
-        """"2 × H200 SXM, vllm, bf16"."""
+        """ "2 × H200 SXM, vllm, bf16"."""
         return f"{self.count} × {self.name}, {self.engine}, {self.precision}"
 
     @property

@@ -21,6 +21,7 @@ from simulator.planning.tables import Machine
 
 _WARM_UP = 0.1  # of the requests, left out of the percentiles
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval that a candidate is simulated at
+_DRAWN = 1500  # requests of each draw
 MIDDLE = (0.5, 0.5, 0.5)
 _TAIL = NormalDist().inv_cdf(0.9)
 
@@ -194,8 +195,8 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     found: list[Figures] = []
     for draw in range(draws):
         step = machine.step.scaled(factor(machine.step, (draw + 0.5) / draws))
-        own = replace(spec, seed=spec.seed + 1 + draw * 7 % draws)
-        found.append(simulate(own, requests(own, spec.requests, row.count), step, within))
+        own = replace(spec, seed=spec.seed + 1 + draw, requests=min(spec.requests, _DRAWN))
+        found.append(simulate(own, requests(own, own.requests, row.count), step, within))
     chance = sum(f.within(spec) for f in found) / draws
 
     def ends(values: list[float]) -> Span:

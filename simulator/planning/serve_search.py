@@ -137,7 +137,8 @@ def _refine(spec: Spec, found: Found, cards: dict[str, GPU], progress: Told) -> 
     order = sorted(
         (r for r in found.rows if r.status in ("fits", "too slow") and r.first_token_s is not None),
         key=lambda row: (
-            row.status != "fits", row.usd_per_h is None,
+            row.status != "fits",
+            row.usd_per_h is None,
             row.cost if row.status == "fits" else _far(spec, row),
         ),
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,17 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     decoded: list[int] = []
     clock = busy = cached_area = waiting_area = 0.0
     tick = coming = preempted = 0
+
+    def retire() -> None:
+        """Let go of the sequences whose last token was this iteration's."""
+        nonlocal held, reserved
+        while ends and ends[0][0] <= tick:
+            who = heapq.heappop(ends)[1]
+            since, had = entered.pop(who)
+            held -= had + tick - since
+            reserved -= prompts[who] + outputs[who]
+            last[who] = clock
+
     while True:
         while coming < count and arrivals[coming] <= clock:
             whole = prompts[coming] + outputs[coming]
@@ -82,6 +94,26 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
                 break
             clock = arrivals[coming]
             continue
+        if batch and not waiting and not partial:  # nothing but decodes until the next event
+            until, stop = ends[0][0], arrivals[coming] if coming < count else inf
+            limit = inf if rules.reserve else room - batch
+            flat, knee_at = decode_s[batch] + host, knee * batch
+            slope, beyond, began = near[batch], far[batch], len(gaps)
+            while tick < until and clock < stop and held <= limit:
+                took = flat + (
+                    held * slope if held <= knee_at
+                    else knee_at * slope + (held - knee_at) * beyond
+                )  # fmt: skip
+                clock += took
+                cached_area += held * took
+                gaps.append(took)
+                held += batch
+                tick += 1
+            decoded += [batch] * (len(gaps) - began)
+            busy += sum(gaps[began:])
+            if len(gaps) > began:
+                retire()
+                continue
         while not rules.reserve and batch and held + batch > room:
             victim = next(reversed(entered))
             since, had = entered.pop(victim)
@@ -147,12 +179,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             gaps.append(took)
             decoded.append(batch)
             held += batch
-        while ends and ends[0][0] <= tick:
-            who = heapq.heappop(ends)[1]
-            since, had = entered.pop(who)
-            held -= had + tick - since
-            reserved -= prompts[who] + outputs[who]
-            last[who] = clock
+        retire()
         for who in finished:
             if not done[who]:
                 first[who] = clock

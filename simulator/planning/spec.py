@@ -282,7 +282,9 @@ def _number(where: str, value: Any, low: float = 0.0) -> float:
 def _words(where: str, value: Any) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not listed or not all(isinstance(x, str) for x in listed):  # pyright: ignore[reportUnknownVariableType]
-        raise InputError(f'{where} = {value!r}: expected names, such as ["h100", "l40s"]; list them')
+        raise InputError(
+            f'{where} = {value!r}: expected names, such as ["h100", "l40s"]; list them'
+        )
     return tuple(dict.fromkeys(listed))  # pyright: ignore[reportUnknownArgumentType]
 
 

@@ -31,7 +31,9 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float,
     fresh = prompt * (1 - rules.prefix_hit)
     decodes = max(output - 1, 0.0)
     held = prompt + output / 2
-    most = min(rules.max_requests, rules.cache_tokens / (prompt + output if rules.reserve else held))
+    most = min(
+        rules.max_requests, rules.cache_tokens / (prompt + output if rules.reserve else held)
+    )
     if most < 1:
         return Steady(inf, 0.0, 0.0, "cache")
     seconds, batch, tokens = step.decode(1, held), 0.0, 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from simulator.planning.result import Row
@@ -15,7 +15,9 @@ def ranked(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Those that fit by cost, then the others by how near they are; the front is marked."""
     marked = front(rows)
     return tuple(
-        sorted(marked, key=lambda row: (_ORDER.index(row.status), _unpriced(row), row.cost, _time(row)))
+        sorted(
+            marked, key=lambda row: (_ORDER.index(row.status), _unpriced(row), row.cost, _time(row))
+        )
     )
 
 
@@ -65,8 +67,11 @@ def break_even(row: Row, other: Row) -> str:
     return f"{each:.3g} USD an hour for each {other.name}"
 
 
-def verdict(spec: Spec, rows: Sequence[Row]) -> str:
+def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
     """Two sentences: what serves the load, and what nearly did."""
+    if not rows:
+        name, reason = next(iter(pruned.items()), ("the list of GPUs", "it is empty"))
+        return f"No candidate can run this. {name}: {reason}."
     best = next((row for row in rows if row.status == "fits"), None)
     if best is None:
         return _none(spec, rows)
@@ -75,7 +80,9 @@ def verdict(spec: Spec, rows: Sequence[Row]) -> str:
     cheaper = [r for r in others if r.status == "uncertain" and _cheaper(r, best)]
     if cheaper:
         other = min(cheaper, key=lambda row: row.cost)
-        saved = f"costs {1 - other.cost / best.cost:.0%} less, but" if best.cost else "is uncertain:"
+        saved = (
+            f"costs {1 - other.cost / best.cost:.0%} less, but" if best.cost else "is uncertain:"
+        )
         return f"{text} {other.configuration} {saved} {other.reason or 'may miss a limit'}."
     if others:
         other = min(others, key=lambda row: (row.status != "fits", _unpriced(row), row.cost))
@@ -110,7 +117,7 @@ def _does(spec: Spec, row: Row) -> str:
 
 
 def duration(seconds: float) -> str:
-    """"3.2 days", "5.1 h"."""
+    """ "3.2 days", "5.1 h"."""
     for unit, name in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= unit:
             return f"{seconds / unit:.3g} {name}"
