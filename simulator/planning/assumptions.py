@@ -33,7 +33,7 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
     def of_work(**values: object) -> Spec:
         return replace(quick, workload=replace(work, **values))
 
-    rate, prompt, output = lengths(spec)
+    rate = lengths(spec)[0]
     found: list[Assumption] = []
     yours, own = "your spec", "Ridgepoint's default"
 
@@ -94,8 +94,8 @@ def _said(spec: Spec, row: Row) -> list[Assumption]:
     """What is not varied: of one kind or another, or known to be left out."""
     work, prices = spec.workload, spec.prices
     engine = {
-        "vllm": "kernels of the captured eager step; attention reads the cache at the rate at "
-                "which the step reads its weights",
+        "vllm": "kernels of the captured eager step; attention reads the cache as fast as the "
+                "best kernel reads memory",
         "compiled+graph": "torch.compile's saving on the first GPU of its kind, carried over",
         "eager": "eager PyTorch, host as calibrated",
     }[row.engine]  # fmt: skip

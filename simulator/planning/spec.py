@@ -134,7 +134,7 @@ def read(source: Path | str | Mapping[str, Any]) -> Spec:
     """The question of a TOML file, or of the mapping that such a file holds. InputError, one
     message, for what cannot be read, unknown keys or units, and limits that contradict."""
     if isinstance(source, Mapping):
-        return _spec(source, Path("."))
+        return _spec(source, Path())
     path = Path(source)
     try:
         held = tomllib.loads(path.read_text("utf-8"))

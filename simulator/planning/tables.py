@@ -21,6 +21,8 @@ from simulator.scenario.scenario import Scenario
 from simulator.scenario.setting import Ask, Setting, setting
 from simulator.scenario.trace_source import family
 from simulator.simulate.traces import COLUMNS
+from simulator.timing.profile import learned
+from simulator.timing.rates import dram_reach
 from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
@@ -105,8 +107,8 @@ def machine(
     head, weight_bytes = _head(at_prefill), _weights(at_decode)
     plain = plain_dtype(gpu, precision)
     cache = _cache_bytes(at_decode, plain) * _CACHE_BYTES[work.kv_precision or plain]
-    if engine == "vllm":  # a paged kernel reads each key once, as fast as the step its weights
-        paged = cache * table[0, 0] / weight_bytes
+    if engine == "vllm":  # a paged kernel reads each key once, as fast as the best kernel reads
+        paged = cache / (gpu.bandwidth_bytes_per_s * dram_reach(gpu, learned(gpu.id)))
         near, far = np.minimum(near, paged), np.minimum(far, paged)
     elif work.kv_precision:
         times = _CACHE_BYTES[work.kv_precision] / _CACHE_BYTES[plain]
@@ -167,7 +169,7 @@ def _figures(
     return _TABLES.get(key, predicted)[modes.index(scenario.mode)], first
 
 
-def trace_at(found: Setting, batch: int, seq: int):  # noqa: ANN202
+def trace_at(found: Setting, batch: int, seq: int):
     known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     if known is None:
         from simulator.scenario.trace_source import traced

@@ -104,7 +104,8 @@ def _does(spec: Spec, row: Row) -> str:
         assert row.per_token_s is not None and row.first_token_s is not None
         return (
             f"serves {row.per_s:.3g} requests/s with {percent} of tokens within "
-            f"{row.per_token_s * 1e3:.3g} ms and first tokens within {row.first_token_s * 1e3:.3g} ms"
+            f"{row.per_token_s * 1e3:.3g} ms and first tokens within "
+            f"{row.first_token_s * 1e3:.3g} ms"
         )
     if spec.workload.kind == "training":
         assert row.duration_s is not None
@@ -138,7 +139,8 @@ def _cost(row: Row) -> str:
 def _none(spec: Spec, rows: Sequence[Row]) -> str:
     near = next((row for row in rows if row.status == "uncertain"), None)
     if near:
-        return f"No candidate surely holds every limit. Nearest is {near.configuration}: {near.reason}."
+        nearest = f"Nearest is {near.configuration}: {near.reason}."
+        return f"No candidate surely holds every limit. {nearest}"
     slow = [row for row in rows if row.status in ("too slow", "too dear")]
     if slow:
         row = min(slow, key=_time)

@@ -92,7 +92,7 @@ def test_more_replicas_wait_less_and_cost_more():
 def test_a_network_without_a_decode_step_cannot_be_served():
     wrong = SERVE | {"workload": SERVE["workload"] | {"network": "resnet50"}}
     with pytest.raises(
-        InputError, match="workload.network = 'resnet50' cannot be served: expected"
+        InputError, match=r"workload.network = 'resnet50' cannot be served: expected"
     ):
         plan(wrong)
 
@@ -152,7 +152,7 @@ def test_training_adds_up():
 
 
 def test_failures_take_half_an_interval_and_a_restart_each():
-    """4 cards that fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
+    """4 cards fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
     spec = read(RESNET | {"workload": {
         "kind": "training", "network": "resnet50", "samples": 10, "checkpoint_every": "1000 s",
         "checkpoint": "10 s", "failures_every": "1000000 s"}, "load": {}})  # fmt: skip
