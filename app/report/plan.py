@@ -10,8 +10,6 @@ from typing import Any
 from simulator.planning import Plan, Row
 from simulator.planning.verdict import duration
 
-_SPANS = {"interval_s": "s", "interval_per_s": "per_s"}
-
 
 def csv_text(plan: Plan) -> str:
     """A row for each candidate, every figure a number in SI units or USD; an interval is two."""
@@ -36,14 +34,14 @@ def cells(plan: Plan, row: Row) -> list[str]:
     if plan.kind == "serving":
         parts += [_ms(row.per_token_s, row.per_token_interval_s),
                   _ms(row.first_token_s, row.first_token_interval_s),
-                  "" if row.largest_rate_per_s is None else f"{row.largest_rate_per_s:.3g}/s"]  # fmt: skip
+                  _rate(row)]  # fmt: skip
     elif plan.kind == "training":
         span = row.duration_interval_s
         known = "" if row.duration_s is None else duration(row.duration_s)
         parts += [known + (f" ({duration(span[0])} to {duration(span[1])})" if span else "")]
     else:
         parts += [_ms(row.latency_s, row.latency_interval_s),
-                  "" if row.largest_rate_per_s is None else f"{row.largest_rate_per_s:.4g}/s"]  # fmt: skip
+                  _rate(row)]  # fmt: skip
     joules = row.joules_per_unit
     parts += ["" if joules is None else f"{joules:.3g}", row.binds, row.status, row.reason]
     return parts
@@ -132,8 +130,11 @@ b{{font-size:1.2em}}</style>
 
 def front_svg(plan: Plan) -> str:
     """Cost against time of the candidates that hold every limit, the front filled; "" of none."""
-    points = [(row.per_token_s or row.duration_s or row.latency_s or 0.0, row.usd_total or
-               row.usd_per_h, row) for row in plan.rows if row.status in ("fits", "uncertain")]  # fmt: skip
+    points = [
+        (row.per_token_s or row.duration_s or row.latency_s or 0.0,
+         row.usd_total or row.usd_per_h, row)
+        for row in plan.rows if row.status in ("fits", "uncertain")
+    ]  # fmt: skip
     known = [(time, cost, row) for time, cost, row in points if cost]
     if not known:
         return ""
@@ -163,6 +164,10 @@ def _ms(value: float | None, span: tuple[float, float] | None) -> str:
         return ""
     ends = f" ({span[0] * 1e3:.3g} to {span[1] * 1e3:.3g})" if span and span[0] < span[1] else ""
     return f"{value * 1e3:.3g} ms{ends}"
+
+
+def _rate(row: Row) -> str:
+    return "" if row.largest_rate_per_s is None else f"{row.largest_rate_per_s:.3g}/s"
 
 
 def _money(row: Row) -> str:

@@ -28,7 +28,7 @@ def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
         found += [
             Assumption("replicas", "a ring over the card's link, not overlapped",
                        "2·(n−1)/n of the gradients: an upper bound"),
-            Assumption("checkpoints and failures", f"{1 - (best.utilisation or 1.0):.2%} of the run",
+            Assumption("checkpoints, failures", f"{1 - (best.utilisation or 1.0):.2%} of the run",
                        "Daly, first order" if work.checkpoint_every_s else "none given: none"),
         ]  # fmt: skip
     else:

@@ -162,7 +162,7 @@ def _trained(spec: Spec, card: GPU, count: int, common: dict[str, Any], batch: i
     lost = lost_share(spec, count)
     if lost >= 1:
         return Row(**common, count=count, status="too slow", binds="capacity",
-                   reason="failures come sooner than checkpoints and restarts are done")  # fmt: skip
+                   reason="failures come sooner than restarts are done")  # fmt: skip
     whole = steps * step / (1 - lost)
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
     share = waits_s / step

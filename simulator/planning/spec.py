@@ -298,8 +298,8 @@ def _check(spec: Spec) -> None:
     """InputError for what is missing or contradicts itself."""
     work, limits = spec.workload, spec.limits
     if not 0 < limits.percentile < 100:
-        raise InputError(f"limits.percentile = {limits.percentile:g}: expected more than 0 and less "
-                         "than 100; write 99")  # fmt: skip
+        raise InputError(f"limits.percentile = {limits.percentile:g}: expected more than 0 and "
+                         "less than 100; write 99")  # fmt: skip
     if work.kind == "serving":
         if spec.rate_per_s is None and work.requests_csv is None:
             raise InputError('load.rate is missing: expected requests a second, such as "20/s"; '
@@ -324,5 +324,7 @@ def _check(spec: Spec) -> None:
     for name in ("first_token_s", "per_token_s", "latency_s", "deadline_s"):
         if getattr(limits, name) is not None and name not in wanted:
             shown = name.removesuffix("_s")
-            raise InputError(f"limits.{shown} means nothing for {work.kind}: expected "
-                             f"{', '.join(w.removesuffix('_s') for w in wanted)}; remove it")  # fmt: skip
+            known = ", ".join(w.removesuffix("_s") for w in wanted)
+            raise InputError(
+                f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
+            )

@@ -84,11 +84,11 @@ def machine(
         raise InputError(_unserved(work.network))
     mode = "eager" if engine == "eager" else "cuda_graph"
     budget = max(work.token_budget, _CUT)
-    longs = tuple(n for n in _PREFILLS if n < budget) + (budget,)
+    longs = (*(n for n in _PREFILLS if n < budget), budget)
     pieces = (budget // _CUT, _CUT)
     points = [(1, n) for n in longs] + [pieces]
     prefill = asked(work.network, gpu, precision, mode)
-    sizes = tuple(b for b in _BATCHES if b < work.max_requests) + (work.max_requests,)
+    sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
     grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
     decode = asked(decode_network, gpu, precision, mode)
     p, at_prefill = _figures(prefill, points, families)
