@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from simulator.errors import InputError
 from simulator.planning.quantities import Kind, quantity
@@ -241,7 +241,7 @@ def _read(section: str, held: Mapping[str, Any], kinds: Mapping[str, Kind | str]
         elif kind == "lengths":
             values[into] = _lengths(where, value)
         else:
-            number = quantity(where, value, kind, currencies)  # pyright: ignore[reportArgumentType]
+            number = quantity(where, value, cast("Kind", kind), currencies)
             values[into] = int(number) if name in _WHOLE else number
     return values
 

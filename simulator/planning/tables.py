@@ -15,6 +15,7 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.spec import Workload
 from simulator.planning.step_time import StepTime
+from simulator.records import Trace
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.predict_many import answers
 from simulator.scenario.scenario import Scenario
@@ -169,7 +170,8 @@ def _figures(
     return _TABLES.get(key, predicted)[modes.index(scenario.mode)], first
 
 
-def trace_at(found: Setting, batch: int, seq: int):
+def trace_at(found: Setting, batch: int | None, seq: int | None) -> Trace:
+    """The trace of a setting at a batch and a sequence."""
     known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     if known is None:
         from simulator.scenario.trace_source import traced

@@ -83,7 +83,7 @@ def test_a_load_that_nobody_carries_is_said_first():
 
 def test_more_replicas_wait_less_and_cost_more():
     spec = SERVE | {"candidates": {"gpus": ["h200"], "counts": [1, 2]}, "load": {"rate": "25/s"}}
-    rows = {row.count: row for row in plan(spec, families=examples.load).rows}
+    rows: dict[int, Any] = {row.count: row for row in plan(spec, families=examples.load).rows}
     assert rows[2].per_token_s < rows[1].per_token_s
     assert rows[2].usd_per_h == 2 * rows[1].usd_per_h
     assert rows[2].largest_rate_per_s == pytest.approx(2 * rows[1].largest_rate_per_s)
@@ -132,20 +132,20 @@ def test_the_interval_of_steps_is_met_at_its_quantiles():
 
 def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
     few = plan(RESNET, families=examples.load).rows[0]
-    many = plan(RESNET | {"load": {"rate": "20000/s"}}, families=examples.load).rows[0]
+    many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}, families=examples.load).rows[0]
     assert few.count == 1
     assert many.count > 1
     assert many.largest_rate_interval_per_s[0] >= 20000 or many.status == "overloaded"
 
 
 def test_training_adds_up():
-    """1e6 samples, batch 64, 2 cards without a wait of their own: steps · step / (1 − lost)."""
+    """1e6 samples, batch 64, one card: steps · step / (1 − lost)."""
     spec = RESNET | {"workload": {
         "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
         "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s"},
         "load": {}, "candidates": RESNET["candidates"] | {"counts": [1]},
         "limits": {"deadline": "1 year"}}  # fmt: skip
-    row = plan(spec, families=examples.load).rows[0]
+    row: Any = plan(spec, families=examples.load).rows[0]
     assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
     assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
     assert row.gpu_hours == pytest.approx(row.duration_s / 3600)
