@@ -125,6 +125,7 @@ _PRICES: dict[str, Kind | str] = {
     "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
     "co2_g_per_kwh": "number", "catalogue": "flag",
 }  # fmt: skip
+_MOST_REQUESTS = 1_000_000
 _SUFFIX: dict[str, str] = {"time": "_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
@@ -149,10 +150,9 @@ def read(source: Path | str | Mapping[str, Any]) -> Spec:
 def _spec(held: Mapping[str, Any], folder: Path) -> Spec:
     _known("the plan", held, _SECTIONS)
     for name, section in held.items():
-        if not isinstance(section, Mapping):
-            raise InputError(f"{name} = {section!r}: expected a section; write [{name}]")
+        _section(name, section)
     prices_in: Mapping[str, Any] = held.get("prices", {})
-    rates: Mapping[str, Any] = prices_in.get("rates", {})
+    rates = _section("prices.rates", prices_in.get("rates", {}))
     currencies = {"USD": 1.0} | {n: _number(f"prices.rates.{n}", v) for n, v in rates.items()}
     load = held.get("load", {})
     _known("load", load, ("rate",))
@@ -211,12 +211,14 @@ def _prices(held: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
     values = _read("prices", plain, _PRICES, currencies, ("rates", "hourly", "purchase"))
     from simulator.hardware.gpu import gpu
 
-    for table, kind, into in (
-        ("hourly", "price", "hourly_usd"), ("purchase", "money", "purchase_usd")
-    ):  # fmt: skip
+    tables: tuple[tuple[str, Kind, str], ...] = (
+        ("hourly", "price", "hourly_usd"), ("purchase", "money", "purchase_usd"),
+    )  # fmt: skip
+    for table, kind, into in tables:
+        listed = _section(f"prices.{table}", held.get(table, {}))
         values[into] = {
             gpu(name).id: quantity(f"prices.{table}.{name}", value, kind, currencies)
-            for name, value in held.get(table, {}).items()
+            for name, value in listed.items()
         }
     return Prices(**values)
 
@@ -242,6 +244,8 @@ def _read(section: str, held: Mapping[str, Any], kinds: Mapping[str, Kind | str]
             values[into] = _lengths(where, value)
         else:
             number = quantity(where, value, cast("Kind", kind), currencies)
+            if name in _WHOLE and (number < 1 or number != int(number)):
+                raise InputError(f"{where} = {value!r}: expected a whole number from 1; correct it")
             values[into] = int(number) if name in _WHOLE else number
     return values
 
@@ -261,6 +265,12 @@ def _lengths(where: str, value: Any) -> Lengths:
         f"{where} = {dict(value)!r}: expected a number, {{low, high}} or {{mean, sigma}}; choose "
         "one, or name a trace as workload.requests_csv"
     )
+
+
+def _section(name: str, held: Any) -> Mapping[str, Any]:
+    if not isinstance(held, Mapping):
+        raise InputError(f"{name} = {held!r}: expected a section; write [{name}]")
+    return cast("Mapping[str, Any]", held)
 
 
 def _known(where: str, held: Mapping[str, Any], names: tuple[str, ...]) -> None:
@@ -296,6 +306,9 @@ def _one_of(where: str, value: Any, names: tuple[str, ...]) -> None:
 
 def _check(spec: Spec) -> None:
     """InputError for what is missing or contradicts itself."""
+    if not 1 <= spec.requests <= _MOST_REQUESTS:
+        raise InputError(f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; "
+                         "choose fewer")  # fmt: skip
     work, limits = spec.workload, spec.limits
     if not 0 < limits.percentile < 100:
         raise InputError(f"limits.percentile = {limits.percentile:g}: expected more than 0 and "

@@ -73,6 +73,10 @@ def test_a_spec_is_read():
     (("workload", "prompt"), {"low": 5, "high": 2}, "workload.prompt: low 5 above high 2"),
     (("load", "rate"), "20 per second", "load.rate = '20 per second': unknown unit"),
     (("magic",), {}, "the plan: unknown key 'magic': expected workload, load, limits"),
+    (("prices", "hourly"), 3, "prices.hourly = 3: expected a section; write [prices.hourly]"),
+    (("prices", "rates"), "EUR", "prices.rates = 'EUR': expected a section"),
+    (("workload", "batch"), 0.5, "workload.batch = 0.5: expected a whole number from 1"),
+    (("simulation", "requests"), "1T", "simulation.requests = 1000000000000: expected 1 to 1,0"),
     (("load",), 3, "load = 3: expected a section; write [load]"),
 ])  # fmt: skip
 def test_what_a_spec_cannot_hold(place: tuple[str, ...], value: Any, message: str):
