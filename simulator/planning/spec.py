@@ -307,8 +307,9 @@ def _one_of(where: str, value: Any, names: tuple[str, ...]) -> None:
 def _check(spec: Spec) -> None:
     """InputError for what is missing or contradicts itself."""
     if not 1 <= spec.requests <= _MOST_REQUESTS:
-        raise InputError(f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; "
-                         "choose fewer")  # fmt: skip
+        raise InputError(
+            f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; choose fewer"
+        )
     work, limits = spec.workload, spec.limits
     if not 0 < limits.percentile < 100:
         raise InputError(f"limits.percentile = {limits.percentile:g}: expected more than 0 and "
