@@ -96,7 +96,7 @@ def _said(spec: Spec, row: Row) -> list[Assumption]:
     engine = {
         "vllm": "kernels of the captured eager step; attention reads the cache as fast as the "
                 "best kernel reads memory",
-        "compiled+graph": "torch.compile's saving on the first GPU of its kind, carried over",
+        "compiled+graph": "torch.compile's saving at one decode and one prefill, carried over",
         "eager": "eager PyTorch, host as calibrated",
     }[row.engine]  # fmt: skip
     return [

@@ -16,7 +16,6 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.spec import Workload
 from simulator.planning.step_time import StepTime
 from simulator.records import Trace
-from simulator.scenario.gpu_class import seen
 from simulator.scenario.predict_many import answers
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.setting import Ask, Setting, setting
@@ -220,9 +219,9 @@ _FUSED: dict[tuple[object, ...], tuple[float, float]] = {}
 
 
 def _fused(network: str, dtype: str, gpu: GPU, families: Families) -> tuple[float, float]:
-    """How many times as long a compiled step takes as a captured one, of decodes and of prefills,
-    on the first card of a kind: what fusion saves is traffic, as much of a step on the others."""
-    key = network, seen(network, gpu), dtype
+    """How many times as long a compiled step takes as a captured one, of decodes and of prefills
+    on this card, at one point each and in its plain precision."""
+    key = network, gpu.id, dtype
     if key in _FUSED:
         return _FUSED[key]
     found: list[float] = []
