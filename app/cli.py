@@ -19,6 +19,7 @@ from app.commands.advise import advise
 from app.commands.compare import compare
 from app.commands.export_kernel import export_kernel
 from app.commands.options import Opening, Theme, expanded
+from app.commands.plan import plan
 from app.commands.predict import predict, trace
 from app.commands.regime_map import regime_map
 from app.commands.seek import seek
@@ -87,7 +88,7 @@ def explore(
 _QUESTIONS = "Questions"
 for _name, _command in {
     "predict": predict, "whatif": whatif, "advise": advise, "compare": compare, "sweep": sweep,
-    "map": regime_map, "seek": seek, "trace": trace,
+    "map": regime_map, "seek": seek, "plan": plan, "trace": trace,
     "explore": explore, "export-kernel": export_kernel,
 }.items():  # fmt: skip
     app.command(_name, rich_help_panel=_QUESTIONS)(_command)

@@ -10,6 +10,7 @@ Imports neither the app nor calibration, and torch only when a network is traced
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError, RidgepointError
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from simulator.hardware.gpu import GPU
     from simulator.hardware.host import Host
     from simulator.parallel.prediction import ParallelPrediction
+    from simulator.planning import Plan
     from simulator.prediction import Prediction
     from simulator.records import Trace
 
-__all__ = ["InputError", "RidgepointError", "predict", "predict_step", "trace"]
+__all__ = ["InputError", "RidgepointError", "plan", "predict", "predict_step", "trace"]
 
 
 def trace(module: nn.Module, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None,
@@ -92,6 +94,14 @@ def predict_step(
     from simulator.parallel.predict_step import predict_step as run
 
     return run(make, cluster, host, mode)
+
+
+def plan(source: Path | str | Mapping[str, Any], **options: Any) -> Plan:
+    """Which GPU, how many, at what cost: the answer of a plan's TOML file or mapping; see
+    `simulator.planning.plan.plan`."""
+    from simulator.planning.plan import plan as run
+
+    return run(source, **options)
 
 
 def predict_trace(

@@ -90,12 +90,18 @@ _TIMES = re.compile(r"\s*([\d.]+)\s*()[x×]\s*")
 _TIME = re.compile(r"\s*([\d.]+(?:e-?\d+)?)\s*(ns|us|µs|ms|s|min)?\s*")
 
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, None: 1.0}
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
 def time_s(text: str, option: str = "--latency", such: str = "20ms or 0.5s") -> float:
-    """Seconds of "20ms", "0.5s", "0.02"; InputError for what is no time above 0."""
-    value = _figure(text, _TIME, _UNITS)
+    """Seconds of "20ms" or "0.5s"; InputError for what is no time above 0, or has no unit."""
+    bare = text.strip()[-1:] in "0123456789."
+    if bare and _figure(text, _TIME, dict.fromkeys((*_UNITS, None), 1.0)):
+        raise InputError(
+            f"{option} {text!r} has no unit: expected a time such as {such}; write "
+            f"{text.strip()}ms or {text.strip()}s"
+        )
+    value = _figure(text, _TIME, _UNITS | {None: 0.0})
     if value is None:
         raise InputError(f"{option} {text!r}: expected a time above 0, such as {such}")
     return value

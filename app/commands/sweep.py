@@ -144,7 +144,9 @@ def _table(found: Swept, index: int) -> Any:
         if row["refused"]:
             shown.add_row(label, Text("–", "dim"), "", "", "", Text("no answer", "yellow"), "")
             continue
-        memory = Text(data(row["memory_bytes"]), "" if row["fits"] else "bold red")
+        memory = Text(data(row["memory_bytes"]))
+        if not row["fits"]:
+            memory = Text(f"{memory}, does not fit", "bold red")
         shares: Shares = {regime: row[regime] for regime in REGIMES}
         shown.add_row(
             label, seconds(row["period_s"]),
@@ -153,7 +155,7 @@ def _table(found: Swept, index: int) -> Any:
             shares_bar(shares, bar),
         )  # fmt: skip
     over = [i for i, row in enumerate(each.rows()) if not row["refused"] and not row["fits"]]
-    said = ["red: does not fit in the GPU's memory"] if over else []
+    said = ["what does not fit in the GPU's memory is an estimate of its time"] if over else []
     said += list(dict.fromkeys(f"no answer: {reason}" for reason in each.refused.values()))[:3]
     said += [text] if (text := retraced(each)) else []
     shown.caption = "\n".join(said) or None

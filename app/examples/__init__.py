@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from app.answers.featured import NETWORKS
 from app.lessons import packaged
 from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import gpu as card_of
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.scenario import Scenario
@@ -27,6 +30,9 @@ FOLDER = Path(__file__).parent
 FIRST = Scenario("bert-base", gpu="h200", batch=64, seq=128, dtype="bf16")
 _INFERENCE = ("fp32", "bf16", "fp16", "autocast")
 _TRAINING = ("fp32", "bf16", "autocast")
+SERVED = ("llama3-8b", "llama3-8b-decode")
+OTHER_CARDS = (("a100", "bf16"), ("mi300x", "bf16"), ("v100_sxm2_32", "fp16"))
+"""A card of each kind that traces tell from the usual one, and the dtype that it serves in."""
 
 
 def asks() -> Iterator[tuple[Ask, GPU]]:
@@ -38,6 +44,10 @@ def asks() -> Iterator[tuple[Ask, GPU]]:
         if file(ask) not in made:
             made.add(file(ask))
             yield ask, found.gpu
+    for name in SERVED:
+        for card, dtype in OTHER_CARDS:
+            found = setting(Scenario(name, gpu=card, dtype=dtype))
+            yield replace(found.ask, batch=None, seq=None), found.gpu
 
 
 def _usual() -> Iterator[Scenario]:
@@ -62,10 +72,26 @@ def line(ask: Ask) -> Line:
     return ("both", None) if CATALOGUE[ask.network].seq is not None else ("batch", None)
 
 
-def file(ask: Ask) -> Path:
-    """Where the families of an ask lie, or would."""
+def _kind(ask: Ask, gpu: GPU | None) -> str | None:
+    """The card of `OTHER_CARDS` whose traces a GPU shares; None for a GPU like the usual one, ""
+    for one like no packaged card."""
+    looks = seen(ask.network, gpu) if gpu else _looks(ask.network, "h200")
+    if looks == _looks(ask.network, "h200"):
+        return None
+    return next((card for card, _ in OTHER_CARDS if _looks(ask.network, card) == looks), "")
+
+
+@cache
+def _looks(network: str, card: str) -> tuple[Any, ...]:
+    return seen(network, card_of(card))
+
+
+def file(ask: Ask, gpu: GPU | None = None) -> Path:
+    """Where the families of an ask lie, or would: on this GPU, or on the usual one."""
     phase = "training" if ask.training else "inference"
     own = [f"{name}={value}" for name, value in ask.sizes] + [ask.sdpa or ""]
+    kind = _kind(ask, gpu)
+    own.append("unknown" if kind == "" else kind or "")
     parts = [ask.network, *filter(None, own), ask.dtype, phase, "families"]
     return FOLDER / ".".join(parts)
 
@@ -73,16 +99,14 @@ def file(ask: Ask) -> Path:
 def load(ask: Ask, gpu: GPU) -> bool:
     """Take the packaged families of an ask; False where there are none for it."""
     known = ask.network in CATALOGUE and all(isinstance(value, int) for _, value in ask.sizes)
-    if not known or not file(ask).is_file():
+    if not known or not file(ask, gpu).is_file():
         return False
     scenario = Scenario(ask.network, dtype=ask.dtype, training=ask.training, sizes=dict(ask.sizes))
     usual, plain = setting(scenario), replace(ask, batch=None, seq=None)
     if plain != replace(usual.ask, sdpa=ask.sdpa):
         return False
-    if seen(ask.network, gpu) != seen(ask.network, usual.gpu):
-        return False
     try:
-        give(plain, gpu, line(ask), file(ask))
+        give(plain, gpu, line(ask), file(ask, gpu))
     except InputError:
         return False
     return True

@@ -16,7 +16,7 @@ def main(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
         keep_on_disk(folder)
         for ask, gpu in asks():
-            path = file(ask)
+            path = file(ask, gpu)
             if names and ask.network not in names and path.name not in names:
                 continue
             began = time.perf_counter()

@@ -170,12 +170,23 @@ def _advice(
     local = _saved(
         base.gpu_busy_s / max(base.trace.samples, 1), p.gpu_busy_s / max(p.trace.samples, 1)
     )
+    cause = trial.cause(base, p, by)
+    if by == "money" and before and after and before != after:
+        cause = _bargain(after / before, sample_s(p) / sample_s(base))
     gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
     return Advice(
         spelled(changed.whatifs[-1]), gain, p.period_s, p.interval_s, sample_s(p), local, memory,
-        money, million, p.fits, trial.cause(base, p, by), _warning(base, p, time, local),
+        money, million, p.fits, cause, _warning(base, p, time, local),
         command(changed), trial.changes, changed,
     )  # fmt: skip
+
+
+def _bargain(price: float, time: float) -> str:
+    """Why another machine costs less a sample: what its hour costs, and how long a sample takes,
+    as times of the first machine's."""
+    costs = f"its hour costs {abs(price - 1):.0%} {'less' if price < 1 else 'more'}"
+    takes = f"a sample takes {abs(time - 1):.0%} {'less' if time < 1 else 'longer'}"
+    return f"{costs}, and {takes}" if price < 1 else f"{takes}, and {costs}"
 
 
 def _saved(before: float, after: float) -> float:

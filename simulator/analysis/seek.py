@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simulator.analysis.along import Along, Figures, Holds, Margin, Watch, unwatched
 from simulator.analysis.regimes import next_shift
@@ -71,10 +71,15 @@ def largest_batch(
 def batch_for_latency(
     scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
 ) -> Sought:
-    """The largest batch whose step alone takes no longer than this."""
+    """The largest batch that fits and whose step alone takes no longer than this."""
     _positive("latency", seconds, "seconds")
-    goal = _Goal(f"a step alone within {seconds:g} s", lambda f: f["latency_s"] <= seconds,
-                 lambda f: seconds - f["latency_s"], _latency)  # fmt: skip
+    room = setting(scenario).gpu.memory_bytes
+    goal = _Goal(
+        f"a step alone within {seconds:g} s",
+        lambda f: f.fits and f["latency_s"] <= seconds,
+        lambda f: seconds - f["latency_s"] if f.fits else room - f["peak_memory_bytes"],
+        lambda p: _latency(p) + (f", {_memory(p)}" if p.latency_s <= seconds else ""),
+    )  # fmt: skip
     return _sought(_last, scenario, goal, answer, watch)
 
 
@@ -207,7 +212,9 @@ def _last(line: Along, goal: _Goal) -> Sought | None:
             "that one sample reaches; try another GPU or precision, or recompute"
         )
     if bad is None:
-        return _found(line, goal, _BATCHES[-1], None)
+        found = _found(line, goal, _BATCHES[-1], None)
+        note = f"{found.sentence}; no larger batch was tried" if found else ""
+        return found and replace(found, sentence=note)
     return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
 
 

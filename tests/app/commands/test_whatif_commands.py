@@ -223,7 +223,7 @@ def test_the_least_fusion_for_a_speedup(run: Run) -> None:
 
 
 def test_figures_of_goals() -> None:
-    assert [time_s(t) for t in ("20ms", "0.5s", "0.02", "3 us")] == [0.02, 0.5, 0.02, 3e-6]
+    assert [time_s(t) for t in ("20ms", "0.5s", "2e-2 s", "3 us")] == [0.02, 0.5, 0.02, 3e-6]
     assert [per_s(t) for t in ("5000", "5k", "1.5M")] == [5000, 5000, 1.5e6]
 
 
@@ -257,6 +257,8 @@ def test_figures_of_goals() -> None:
          "a map of batch by batch: expected two axes; choose another"),
         (["seek", "mlp-tiny", "--latency", "soon"],
          "--latency 'soon': expected a time above 0, such as 20ms or 0.5s"),
+        (["seek", "mlp-tiny", "--latency", "5"],
+         "--latency '5' has no unit: expected a time such as 20ms or 0.5s; write 5ms or 5s"),
         (["seek", "mlp-tiny", "--latency", "0"],
          "--latency '0': expected a time above 0, such as 20ms or 0.5s"),
         (["seek", "mlp-tiny", "--throughput", "-3"],

@@ -89,6 +89,10 @@ def test_money_ranks_cards_by_what_a_sample_costs():
     assert found.refused["+gpu=l40s"] == (
         "L40S has no price: expected USD an hour; give it as --price l40s=USD"
     )
+    for a in found.advice:
+        if a.changes == "machine":  # its price or its time is the reason, and neither is made up
+            price = prices[predict(apply(base, *parse(a.whatif))).gpu.id] / 4.0
+            assert f"its hour costs {1 - price:.0%} less, and a sample takes" in a.cause
     assert "+gpu=t4" not in found.refused  # priced, so it is tried
     with pytest.raises(InputError, match="the price of t4 is -1: expected more than 0 USD an hour"):
         advise(base, "money", prices={"t4": -1.0})

@@ -46,6 +46,23 @@ def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
         batch_for_latency(BASE, -1)
 
 
+def test_a_latency_is_not_kept_by_a_batch_that_does_not_fit():
+    """A minute admits batches far beyond 60 MiB: memory is what ends them, and that is said."""
+    small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
+    found = batch_for_latency(small, 60.0)
+    assert found.prediction.fits
+    assert found.value == largest_batch(small).value
+    assert "of 0.1 GiB" in found.sentence
+
+
+def test_a_search_that_ends_at_the_largest_batch_says_so():
+    """A network of 64 numbers a sample: 2²⁰ of them fit anywhere."""
+    tiny = asked("mlp-tiny", sizes=dict(width=16, depth=1), dtype="fp16")
+    found = largest_batch(tiny)
+    assert found.value == 1 << 20 and found.beyond is None
+    assert found.sentence.endswith("; no larger batch was tried")
+
+
 def test_a_throughput_is_reached_by_the_batch_and_not_by_the_one_before():
     rate = 100 / at(100).period_s
     found = batch_for_throughput(BASE, rate)

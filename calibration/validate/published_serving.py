@@ -1,0 +1,71 @@
+"""Compare simulated servers with published requests: `python -m … published_serving FOLDER`.
+
+FOLDER holds `serving_requests.csv.gz`: a row a request, with gpu, model, input_tokens,
+output_tokens, arrival_s, ttft_ms, tpot_ms, last_token_s and engine_kwargs as JSON. Models that no
+network of the catalogue stands for, and those on several GPUs, are left out by name.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from simulator.hardware.gpu import gpu
+from simulator.planning.plan import no_families
+from simulator.planning.requests import Requests
+from simulator.planning.serving import Rules, serve
+from simulator.planning.spec import Workload
+from simulator.planning.tables import machine
+from simulator.scenario.trace_source import keep_on_disk
+
+_NETWORKS = {"meta-llama/Llama-3.1-8B": "llama3-8b"}
+
+
+def main(folder: str) -> None:
+    """Print a line for each server: mean and median figures, simulated and measured."""
+    keep_on_disk()
+    with gzip.open(Path(folder) / "serving_requests.csv.gz", "rt") as file:
+        rows = list(csv.DictReader(file))
+    servers: dict[tuple[str, str, str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        key = row["gpu"], row["model"], row["tp"], row["engine_kwargs"]
+        servers.setdefault(key, []).append(row)
+    for (card, model, tp, options), own in servers.items():
+        if model not in _NETWORKS or tp != "1":
+            print(f"{card}, {model}, tp {tp}: left out, no network or several GPUs")
+            continue
+        print(f"{card}, {model}: {compared(card, model, json.loads(options), own)}")
+
+
+def compared(card: str, model: str, options: dict[str, int], rows: list[dict[str, str]]) -> str:
+    """One server's figures."""
+    rows = sorted(rows, key=lambda row: float(row["arrival_s"]))
+    figures = {
+        name: np.array([float(row[name]) for row in rows])
+        for name in ("arrival_s", "input_tokens", "output_tokens", "ttft_ms", "tpot_ms",
+                     "last_token_s")
+    }  # fmt: skip
+    found = gpu(card.lower())
+    budget, most = options["max_num_batched_tokens"], options["max_num_seqs"]
+    work = Workload("serving", _NETWORKS[model], token_budget=budget, max_requests=most)
+    one = machine(work, found, "bf16", "vllm", no_families)
+    output = figures["output_tokens"].astype(int)
+    load = Requests(figures["arrival_s"], figures["input_tokens"].astype(int), output)
+    served = serve(load, one.step, Rules(budget, most, one.cache_tokens(found, 0.9)))
+    token_ms = (served.last_s - served.first_s) / np.maximum(output - 1, 1) * 1e3
+    error = np.abs(token_ms / figures["tpot_ms"] - 1)
+    return (
+        f"time per token {token_ms.mean():.1f} ms, measured {figures['tpot_ms'].mean():.1f}, error "
+        f"{np.median(error):.0%} median, {np.quantile(error, 0.9):.0%} p90; first token "
+        f"{served.first_s.mean():.1f} s, measured {figures['ttft_ms'].mean() / 1e3:.1f}; all done "
+        f"in {served.end_s:.0f} s, measured {figures['last_token_s'].max():.0f}"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

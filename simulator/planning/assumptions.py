@@ -1,0 +1,113 @@
+"""What a plan of a served network rests on, and how much each of it matters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.errors import RidgepointError
+from simulator.hardware.gpu import GPU
+from simulator.planning.requests import requests
+from simulator.planning.result import Assumption, Row
+from simulator.planning.serve_plan import lengths, rules, simulate
+from simulator.planning.spec import Lengths, Spec
+from simulator.planning.tables import Machine
+
+_REQUESTS = 1500
+
+
+def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumption]:
+    """Each varied alone; the figure is the time per token at the percentile, in seconds."""
+    work = spec.workload
+    quick = replace(spec, requests=min(_REQUESTS, spec.requests))
+
+    def at(changed: Spec, one: Machine = machine) -> float:
+        try:
+            load = requests(changed, changed.requests, row.count)
+            return simulate(changed, load, one.step, rules(changed, one, gpu)).token_s
+        except RidgepointError:
+            return float("nan")
+
+    def faster(times: float) -> Machine:
+        return replace(machine, step=machine.step.scaled(times))
+
+    def of_work(**values: object) -> Spec:
+        return replace(quick, workload=replace(work, **values))
+
+    rate = lengths(spec)[0]
+    found: list[Assumption] = []
+    yours, own = "your spec", "Ridgepoint's default"
+
+    def add(name: str, value: str, source: str, low: str, high: str, *ends: float) -> None:
+        found.append(Assumption(name, value, source, low, high, *ends))
+
+    low, high = machine.step.low, machine.step.high
+    add("time of a step", "as predicted", "the 80% interval of the profile", f"× {low:.2f}",
+        f"× {high:.2f}", at(quick, faster(low)), at(quick, faster(high)))  # fmt: skip
+    if work.requests_csv is None and work.prompt and work.output:
+        add("requests a second", f"{rate:g}", yours, f"{0.75 * rate:.3g}", f"{1.25 * rate:.3g}",
+            *(at(replace(quick, rate_per_s=rate * t)) for t in (0.75, 1.25)))  # fmt: skip
+        for name, each in (("prompt", work.prompt), ("output", work.output)):
+            ends = [at(of_work(**{name: _times(each, t)})) for t in (0.75, 1.25)]
+            add(f"tokens of the {name}", f"{each.mean:g}", yours, f"{0.75 * each.mean:.4g}",
+                f"{1.25 * each.mean:.4g}", *ends)  # fmt: skip
+    host = work.host_per_step_s
+    add("host work between iterations", f"{host * 1e3:g} ms", own if host == 1e-3 else yours,
+        "0.5×", "2×", *(
+            at(quick, replace(machine, step=replace(machine.step, host_s=host * t)))
+            for t in (0.5, 2.0)))  # fmt: skip
+    add(
+        "token budget of an iteration",
+        f"{work.token_budget}",
+        "vLLM's rule",
+        "half",
+        "as it is",
+        at(of_work(token_budget=max(work.token_budget // 2, work.max_requests))),
+        at(quick),
+    )
+    add("sequences at once, at most", f"{work.max_requests}", "vLLM's rule", "half", "as it is",
+        at(of_work(max_requests=max(work.max_requests // 2, 1))), at(quick))  # fmt: skip
+    add(
+        "memory that may be used",
+        f"{work.memory_share:.0%}",
+        "vLLM's default",
+        "80%",
+        "95%",
+        at(of_work(memory_share=0.8)),
+        at(of_work(memory_share=0.95)),
+    )
+    add("prefix hits", f"{work.prefix_hit:.0%}", yours if work.prefix_hit else own, "0%",
+        f"{min(work.prefix_hit + 0.3, 0.95):.0%}", at(of_work(prefix_hit=0.0)),
+        at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))))  # fmt: skip
+    found.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
+    found += _said(spec, row)
+    return found
+
+
+def _times(lengths: Lengths, times: float) -> Lengths:
+    return replace(
+        lengths, mean=max(lengths.mean * times, 1.0), low=max(lengths.low * times, 0.0),
+        high=lengths.high * times,
+    )  # fmt: skip
+
+
+def _said(spec: Spec, row: Row) -> list[Assumption]:
+    """What is not varied: of one kind or another, or known to be left out."""
+    work, prices = spec.workload, spec.prices
+    engine = {
+        "vllm": "kernels of the captured eager step; attention reads the cache as fast as the "
+                "best kernel reads memory",
+        "compiled+graph": "torch.compile's saving at one decode and one prefill, carried over",
+        "eager": "eager PyTorch, host as calibrated",
+    }[row.engine]  # fmt: skip
+    return [
+        Assumption("engine", row.engine, engine),
+        Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
+        Assumption("replicas", "drawn at random for each request", "no router is modelled"),
+        Assumption("cache full", work.admission, "vLLM's rule: the last to come starts again"),
+        Assumption("price", "none" if row.usd_per_h is None else
+                   f"{row.usd_per_h / row.count:.3g} USD/h a GPU", row.price_source),
+        Assumption("power", "the card's limit × its busy share × PUE "
+                   f"{prices.pue:g}", "an upper bound while it works; idle draw left out"),
+        Assumption("not modelled", "tokenizer, network, sampling, speculative decoding, splits "
+                   "over several GPUs", ""),
+    ]  # fmt: skip

@@ -1,0 +1,213 @@
+"""Candidates for fixed batches: inference at a rate, and training to the last token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+from simulator.analysis.sweep import sweep_of
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.planning.money import Bill, bill
+from simulator.planning.result import Row
+from simulator.planning.serve_search import Found, Told, listed
+from simulator.planning.spec import Spec
+from simulator.planning.tables import Families, asked
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import setting
+from simulator.whatif import apply
+
+_MODES = {"eager": "eager", "compiled+graph": "reduce-overhead", "vllm": "reduce-overhead"}
+_BATCHES = (1, 8, 32, 128, 512)
+
+Communication = Callable[[GPU, int, float], float | None]
+"""Seconds a step that replicas wait for each other: of a GPU, a count and bytes of gradients; None
+where it is not known. The place of a model of several GPUs."""
+
+
+def ring(gpu: GPU, count: int, gradient_bytes: float) -> float | None:
+    """A ring's bound without overlap: 2·(n−1)/n of the gradients over one direction of the link."""
+    if count == 1:
+        return 0.0
+    if gpu.interconnect_bytes_per_s is None:
+        return None
+    return 2 * (count - 1) / count * gradient_bytes / (gpu.interconnect_bytes_per_s / 2)
+
+
+def search(
+    spec: Spec, families: Families, progress: Told, communication: Communication = ring
+) -> Found:
+    """Every candidate: predicted steps at each batch, replicas by count."""
+    found = Found([], {}, {})
+    engines = tuple(dict.fromkeys("compiled+graph" if e == "vllm" else e
+                                  for e in spec.candidates.engines))  # fmt: skip
+    cards = list(listed(spec.candidates.gpus))
+    for done, card in enumerate(cards):
+        progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
+        for precision in spec.candidates.precisions:
+            for engine in engines:
+                name = f"{card.name}, {engine}, {precision}"
+                try:
+                    found.rows += _rows(spec, card, engine, precision, families, communication)
+                except InputError as error:
+                    found.pruned[name] = str(error)
+    if not found.rows and found.pruned:
+        name, reason = next(iter(found.pruned.items()))
+        raise InputError(f"no candidate can be predicted; {name}: {reason}")
+    return found
+
+
+def _rows(spec: Spec, card: GPU, engine: str, precision: str, families: Families,
+          communication: Communication) -> list[Row]:  # fmt: skip
+    work = spec.workload
+    training = work.kind == "training"
+    base = asked(work.network, card, precision, _MODES[engine])
+    base = replace(base, seq=work.seq, training=training,
+                   optimizer=work.optimizer if training else None)  # fmt: skip
+    if training and work.recompute:
+        base = apply(base, "recompute", {})
+    batches = (work.batch,) if work.batch else _BATCHES
+    scenarios = [replace(base, batch=batch) for batch in batches]
+    known = setting(scenarios[0])
+    families(known.ask, known.gpu)
+    swept = sweep_of(scenarios)
+    if len(swept.refused) == len(scenarios):
+        raise InputError(next(iter(swept.refused.values())))
+    places = [i for i in range(len(scenarios)) if i not in swept.refused]
+    fits = [i for i in places if swept.columns["fits"][i]]
+    common: dict[str, Any] = {"gpu": card.id, "name": card.name, "engine": engine,
+                              "precision": precision}  # fmt: skip
+    if not fits:
+        need = float(swept.columns["memory_bytes"][places[0]])
+        return [Row(
+            **common, count=1, status="no memory", binds="capacity",
+            reason=f"batch {batches[places[0]]} needs {need / 2**30:.1f} of "
+                   f"{card.memory_bytes / 2**30:.1f} GiB",
+        )]  # fmt: skip
+    latency = spec.limits.latency_s
+    ok = [i for i in fits if latency is None or swept.columns["latency_s"][i] <= latency]
+    best = max(ok or fits[:1], key=lambda i: swept.columns["samples_per_s"][i])
+    c = {name: float(column[best]) for name, column in swept.columns.items()}
+    binds = swept.regime(best) or ""
+    if training:
+        weights = _trace_weights(scenarios[best])
+        return [
+            _trained(spec, card, count, common, batches[best] or 0, c, binds,
+                     communication(card, count, weights))
+            for count in spec.candidates.counts
+        ]  # fmt: skip
+    return _inferred(spec, card, common, batches[best] or 0, c, binds)
+
+
+def _trace_weights(scenario: Scenario) -> float:
+    from simulator.planning.tables import trace_at
+
+    found = setting(scenario)
+    return float(trace_at(found, found.ask.batch, found.ask.seq).weight_bytes)
+
+
+def _inferred(spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict[str, float],
+              binds: str) -> list[Row]:  # fmt: skip
+    """One row: as many replicas as the rate asks for, on the steps' far end."""
+    limits = spec.limits
+    low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
+    rate = spec.rate_per_s or c["samples_per_s"]
+    needed = ceil(rate / (c["samples_per_s"] / high) - 1e-9) if spec.rate_per_s else 1
+    counts = [n for n in spec.candidates.counts if n >= needed]
+    count = counts[0] if counts else max(spec.candidates.counts)
+    carried = c["samples_per_s"] * count
+    utilisation = min(rate / carried, 1.0)
+    paid = bill(card, count, utilisation, spec.prices)
+    ends = c["latency_s"] * low, c["latency_s"] * high
+    status, reason = "fits", ""
+    if limits.latency_s is not None and c["latency_s"] > limits.latency_s:
+        status, reason = "too slow", _over("latency", c["latency_s"], limits.latency_s)
+    elif limits.latency_s is not None and ends[1] > limits.latency_s:
+        status, reason = (
+            "uncertain",
+            f"at the far end {_over('latency', ends[1], limits.latency_s)}",
+        )
+    if not counts:
+        status = "overloaded"
+        reason = f"carries {carried:.3g} of {rate:.3g} samples/s; {needed} would"
+    status, reason = _dear(spec, paid, status, reason)
+    served = min(rate, carried)
+    million = None if paid.usd_per_h is None else paid.usd_per_h / (served * 3600) * 1e6
+    joules = None if paid.watts is None else paid.watts / served
+    return [Row(
+        **common, count=count, status=status, reason=reason, usd_per_h=paid.usd_per_h,
+        price_source=paid.source, usd_per_million=million, gpu_hours=float(count),
+        latency_s=c["latency_s"], latency_interval_s=ends, batch=float(batch), per_s=served,
+        utilisation=utilisation, largest_rate_per_s=carried,
+        largest_rate_interval_per_s=(carried / high, carried / low),
+        memory_share=c["memory_bytes"] / card.memory_bytes, watts=paid.watts,
+        joules_per_unit=joules, co2_g_per_h=paid.co2_g_per_h, binds=binds,
+    )]  # fmt: skip
+
+
+def _trained(spec: Spec, card: GPU, count: int, common: dict[str, Any], batch: int,
+             c: dict[str, float], binds: str, waits_s: float | None) -> Row:  # fmt: skip
+    """A whole run: steps, the wait for replicas, checkpoints, failures."""
+    work, limits = spec.workload, spec.limits
+    if waits_s is None:
+        return Row(
+            **common, count=count, status="left out", reason="its file gives no interconnect"
+        )
+    per_sample = (work.seq or 1) if work.tokens else 1
+    amount = (work.tokens or work.samples or 0.0) / per_sample
+    step = c["period_s"] * work.accumulation + waits_s
+    steps = amount / (batch * work.accumulation * count)
+    lost = lost_share(spec, count)
+    if lost >= 1:
+        return Row(**common, count=count, status="too slow", binds="capacity",
+                   reason="failures come sooner than restarts are done")  # fmt: skip
+    whole = steps * step / (1 - lost)
+    low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
+    share = waits_s / step
+    ends = whole * (low * (1 - share) + share), whole * (high * (1 - share) + share)
+    paid = bill(card, count, 1.0, spec.prices)
+    usd = None if paid.usd_per_h is None else paid.usd_per_h * whole / 3600
+    status, reason = "fits", ""
+    deadline = limits.deadline_s
+    if deadline is not None and whole > deadline:
+        status, reason = "too slow", f"{whole / deadline:.3g} times the deadline"
+    elif deadline is not None and ends[1] > deadline:
+        status, reason = "uncertain", f"{ends[1] / deadline:.3g} times the deadline at the far end"
+    if limits.budget_usd is not None and usd is not None and usd > limits.budget_usd:
+        status, reason = "too dear", f"{usd:,.0f} USD of {limits.budget_usd:,.0f}"
+    status, reason = _dear(spec, paid, status, reason)
+    return Row(
+        **common, count=count, status=status, reason=reason, usd_per_h=paid.usd_per_h,
+        price_source=paid.source, usd_total=usd, gpu_hours=whole / 3600 * count,
+        duration_s=whole, duration_interval_s=ends, latency_s=step, batch=float(batch),
+        per_s=batch * work.accumulation * count / step * per_sample, utilisation=1 - lost,
+        memory_share=c["memory_bytes"] / card.memory_bytes, watts=paid.watts,
+        joules_per_unit=None if paid.watts is None else
+        paid.watts * whole / (amount * per_sample),
+        co2_g_per_h=paid.co2_g_per_h, binds="communication" if share > 0.5 else binds,
+    )  # fmt: skip
+
+
+def lost_share(spec: Spec, count: int) -> float:
+    """The share of a run that checkpoints and failures take: C/τ + (τ/2 + R)·n/M, of checkpoints
+    of C seconds every τ, restarts of R, and GPUs that fail every M (Daly 2006, first order)."""
+    work = spec.workload
+    every = work.checkpoint_every_s
+    written = work.checkpoint_s / every if every else 0.0
+    if not work.failures_every_s:
+        return written
+    between = work.failures_every_s / count
+    return written + (every / 2 + work.restart_s) / between
+
+
+def _over(name: str, value: float, limit: float) -> str:
+    return f"{name} {value * 1e3:.3g} ms of {limit * 1e3:.3g} ms"
+
+
+def _dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
+    budget = spec.limits.cost_usd_per_h
+    if budget is None or paid.usd_per_h is None or paid.usd_per_h <= budget:
+        return status, reason
+    return "too dear", f"{paid.usd_per_h:.3g} USD/h of {budget:.3g}"

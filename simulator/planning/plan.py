@@ -1,0 +1,94 @@
+"""The whole path of a plan: the spec is read, candidates are searched, the answer is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from simulator.hardware.gpu import gpu
+from simulator.planning.assumptions import of_serving
+from simulator.planning.requests import requests
+from simulator.planning.result import Assumption, Plan, Row
+from simulator.planning.serve_plan import lengths
+from simulator.planning.serve_search import Found, search
+from simulator.planning.spec import Spec, read
+from simulator.planning.tables import Families
+from simulator.planning.verdict import duration, ranked, verdict
+
+
+def no_families(ask: Any, card: Any) -> bool:
+    """Nothing is packaged: traces are made, or come from disk."""
+    return False
+
+
+def plan(
+    source: Path | str | Mapping[str, Any] | Spec, *, families: Families = no_families,
+    workers: int = 1, progress: Callable[[str], None] = lambda text: None,
+) -> Plan:  # fmt: skip
+    """Answer a plan's TOML file, or the mapping that it holds.
+
+    `families` offers traces that are packaged elsewhere; `workers` processes share the GPUs.
+    Raises InputError, one message, for a spec that cannot be read or contradicts itself.
+    """
+    began = perf_counter()
+    spec = source if isinstance(source, Spec) else read(source)
+    if spec.workload.requests_csv is not None:
+        requests(spec, 0)  # a wrong trace is answered before anything slow
+    if spec.workload.kind == "serving":
+        found = search(spec, families, workers, progress)
+        figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"
+    else:
+        from simulator.planning.batch_search import search as search_batches
+
+        found = search_batches(spec, families, progress)
+        figure = "duration" if spec.workload.kind == "training" else "latency"
+        unit = "tokens" if spec.workload.tokens else "samples"
+    rows = ranked(found.rows)
+    progress("varying the assumptions")
+    return Plan(
+        spec.workload.kind, question(spec), verdict(spec, rows, found.pruned), rows,
+        tuple(_assumptions(spec, rows, found)), found.pruned, unit, figure,
+        perf_counter() - began,
+    )  # fmt: skip
+
+
+def _assumptions(spec: Spec, rows: tuple[Row, ...], found: Found) -> list[Assumption]:
+    best = next((row for row in rows if row.per_token_s is not None), None)
+    if spec.workload.kind != "serving":
+        from simulator.planning.batch_assumptions import of_batches
+
+        return of_batches(spec, rows)
+    if best is None or best.first_token_s is None:
+        return []
+    machine = found.machines[best.gpu, best.engine, best.precision]
+    return of_serving(spec, best, gpu(best.gpu), machine)
+
+
+def question(spec: Spec) -> str:
+    """The spec as a sentence."""
+    work, limits = spec.workload, spec.limits
+    percent = f"{limits.percentile:g}%"
+    bounds: list[str] = []
+    for text, value in (
+        (f"{percent} of tokens within", limits.per_token_s),
+        (f"{percent} of first tokens within", limits.first_token_s),
+        (f"{percent} of answers within" if work.kind == "serving" else "each batch within",
+         limits.latency_s),
+    ):  # fmt: skip
+        if value is not None:
+            bounds.append(f"{text} {value * 1e3:g} ms")
+    tail = f", {', '.join(bounds)}" if bounds else ""
+    if work.kind == "serving":
+        rate, prompt, output = lengths(spec)
+        return (
+            f"Serve {work.network} to {rate:.3g} requests/s, prompts of {prompt:.4g} tokens, "
+            f"answers of {output:.4g}{tail}"
+        )
+    if work.kind == "training":
+        amount = f"{work.tokens:.3g} tokens" if work.tokens else f"{work.samples:.3g} samples"
+        by = f", within {duration(limits.deadline_s)}" if limits.deadline_s else ""
+        return f"Train {work.network} on {amount}{by}"
+    rate = f" {spec.rate_per_s:.3g} samples/s" if spec.rate_per_s else ""
+    return f"Infer {work.network}{rate}{tail}"

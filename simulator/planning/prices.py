@@ -1,0 +1,40 @@
+"""What a GPU costs: the user's own price, a purchase written off, or the catalogue's."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from simulator.hardware.gpu import GPU
+from simulator.planning.spec import Prices
+
+_CATALOGUE = Path(__file__).with_name("prices.toml")
+
+
+@dataclass(frozen=True)
+class Price:
+    """USD an hour of one GPU without its energy; where the figure comes from."""
+
+    usd_per_h: float
+    source: str
+
+
+def price(gpu: GPU, prices: Prices) -> Price | None:
+    """The price of a GPU; None where there is none: the answer is then in GPU-hours."""
+    if gpu.id in prices.hourly_usd:
+        return Price(prices.hourly_usd[gpu.id], "yours")
+    if gpu.id in prices.purchase_usd:
+        hours = prices.lifetime_s / 3600 * prices.utilisation
+        return Price(prices.purchase_usd[gpu.id] / hours, "your purchase, written off")
+    listed = _catalogue().get(gpu.id) if prices.catalogue else None
+    if listed is None:
+        return None
+    return Price(listed["usd_per_h"], f"list, {listed['date']}: {listed['source']}")
+
+
+@cache
+def _catalogue() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(_CATALOGUE.read_text("utf-8"))

@@ -1,0 +1,78 @@
+"""Quantities with their unit in words: "50 ms", "20/s", "2 weeks", "4 USD/h" become SI."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import Any, Literal
+
+from simulator.errors import InputError
+
+Kind = Literal["time", "rate", "money", "price", "power_price", "power", "count", "share"]
+
+_TIMES = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
+    "hour": 3600.0, "hours": 3600.0, "day": 86400.0, "days": 86400.0, "week": 604800.0,
+    "weeks": 604800.0, "month": 2629800.0, "months": 2629800.0, "year": 31557600.0,
+    "years": 31557600.0,
+}  # fmt: skip
+_COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_PER = {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600, "/hour": 1 / 3600, "/day": 1 / 86400}
+_FORMS: dict[Kind, tuple[str, dict[str, float]]] = {
+    "time": ('a time above 0 with its unit, such as "50 ms" or "2 weeks"', _TIMES),
+    "rate": ('a rate with its unit, such as "20/s" or "3000/h"', _PER),
+    "price": ('a price above 0 by the hour, such as "4 USD/h"', {"/h": 1.0, "/hour": 1.0}),
+    "money": ('an amount such as "30000 USD"', {"": 1.0}),
+    "power_price": ('a price of energy, such as "0.12 USD/kWh"', {"/kWh": 1.0, "/MWh": 1e-3}),
+    "power": ('a power such as "700 W"', {"W": 1.0, "kW": 1e3}),
+    "count": ('a count above 0, such as 1024, "20B" or "1.2M"', _COUNTS),
+    "share": ('a share such as 0.3 or "30%"', {"%": 0.01, "": 1.0}),
+}
+_NUMBER = re.compile(r"\s*(\d+(?:[_,]\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*?)\s*", re.IGNORECASE)
+
+
+def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -> float:
+    """The value of `where` in SI units, or in USD where it is money.
+
+    `currencies` gives USD by the currency's name. InputError for what is no such quantity, for an
+    unknown unit, and for a currency without a rate.
+    """
+    expected, units = _FORMS[kind]
+    number, unit = _split(value)
+    if number is None or (not unit and kind not in ("count", "share")):
+        raise InputError(f"{where} = {value!r}: expected {expected}; write it so")
+    times = 1.0
+    if kind in ("price", "money", "power_price"):
+        name, slash, per = unit.partition("/")
+        name, unit = name.strip(), f"{slash}{per.strip()}"
+        if name not in currencies:
+            raise InputError(
+                f"{where} = {value!r}: unknown currency {name!r}: expected one of "
+                f"{', '.join(sorted(currencies))}; give its rate as prices.rates.{name} = USD each"
+            )
+        times = currencies[name]
+    unit = unit.replace(" ", "")
+    if kind == "rate":
+        unit = "/" + unit.partition("/")[2] if "/" in unit else unit
+    if unit not in units:
+        raise InputError(
+            f"{where} = {value!r}: unknown unit {unit!r}: expected {expected}; "
+            f"known are {', '.join(filter(None, units))}"
+        )
+    result = number * units[unit] * times
+    if not isfinite(result) or result < 0 or (result == 0 and kind not in ("share", "money")):
+        raise InputError(f"{where} = {value!r}: expected {expected}; write it so")
+    if kind == "share" and result > 1:
+        raise InputError(f"{where} = {value!r}: expected a share from 0 to 1; write 0.3 or '30%'")
+    return result
+
+
+def _split(value: Any) -> tuple[float | None, str]:
+    if isinstance(value, bool):
+        return None, ""
+    if isinstance(value, int | float):
+        return float(value), ""
+    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return None, ""
+    return float(found[1].replace(",", "").replace("_", "")), found[2]

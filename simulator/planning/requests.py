@@ -1,0 +1,102 @@
+"""The requests of a load: when they arrive, how long prompts and answers are."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import InputError
+from simulator.planning.spec import Lengths, Spec
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_ARRIVALS = ("arrival_s", "arrival", "timestamp")
+_PROMPTS = ("prompt_tokens", "input_tokens", "prompt")
+_OUTPUTS = ("output_tokens", "output")
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Arrivals in seconds, ascending; tokens of prompts and answers [requests]."""
+
+    arrival_s: Floats
+    prompt: Ints
+    output: Ints
+
+    def __len__(self) -> int:
+        return self.arrival_s.size
+
+    @property
+    def rate_per_s(self) -> float:
+        """Requests a second."""
+        span = float(self.arrival_s[-1] - self.arrival_s[0])
+        return (len(self) - 1) / span if span > 0 else float("inf")
+
+    def thinned(self, replicas: int, seed: int) -> Requests:
+        """Those that a router which draws at random sends to the first of so many replicas."""
+        if replicas == 1:
+            return self
+        own = np.random.default_rng(seed).integers(replicas, size=len(self)) == 0
+        return Requests(self.arrival_s[own], self.prompt[own], self.output[own])
+
+
+def requests(spec: Spec, count: int, replicas: int = 1) -> Requests:
+    """About `count` requests that reach one of the replicas, Poisson arrivals at the spec's rate,
+    or those of its trace."""
+    work = spec.workload
+    if work.requests_csv is not None:
+        return read(work.requests_csv).thinned(replicas, spec.seed)
+    assert spec.rate_per_s and work.prompt and work.output
+    draw = np.random.default_rng(spec.seed)
+    gaps = draw.exponential(replicas / spec.rate_per_s, count)
+    return Requests(
+        np.cumsum(gaps), _drawn(work.prompt, count, draw), _drawn(work.output, count, draw)
+    )
+
+
+def _drawn(lengths: Lengths, count: int, draw: np.random.Generator) -> Ints:
+    if lengths.kind == "fixed":
+        found = np.full(count, lengths.mean)
+    elif lengths.kind == "uniform":
+        found = draw.uniform(lengths.low, lengths.high + 1, count)
+    else:  # of this mean: mu = ln(mean) − sigma²/2
+        mu = np.log(lengths.mean) - lengths.sigma**2 / 2
+        found = draw.lognormal(mu, lengths.sigma, count)
+    return np.maximum(found, 1).astype(np.int64)
+
+
+def read(path: Path) -> Requests:
+    """The requests of a CSV with columns arrival_s, prompt_tokens and output_tokens. InputError
+    for a file that cannot be read, a missing column, and times or counts below zero."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise InputError(f"{path}: {reason}: expected a CSV of requests; check the path") from None
+    if not rows:
+        raise InputError(f"{path}: holds no request: expected a row for each; add them")
+    columns: list[Floats] = []
+    for names, least in ((_ARRIVALS, 0.0), (_PROMPTS, 1.0), (_OUTPUTS, 1.0)):
+        name = next((n for n in names if n in rows[0]), None)
+        if name is None:
+            raise InputError(f"{path}: no column {names[0]!r}: expected arrival_s, prompt_tokens "
+                             "and output_tokens; rename it")  # fmt: skip
+        values: list[float] = []
+        for line, row in enumerate(rows, 2):
+            try:
+                value = float(row[name])
+            except (TypeError, ValueError):
+                value = float("nan")
+            if not least <= value < 1e15:
+                raise InputError(f"{path}, line {line}: {name} is {row[name]!r}: expected a number "
+                                 f"from {least:g}; correct it")  # fmt: skip
+            values.append(value)
+        columns.append(np.array(values))
+    order = np.argsort(columns[0], kind="stable")
+    arrival, prompt, output = (column[order] for column in columns)
+    return Requests(arrival - arrival[0], prompt.astype(np.int64), output.astype(np.int64))

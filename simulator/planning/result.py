@@ -1,0 +1,134 @@
+"""What a plan says: a verdict, a row for each candidate, and all that it assumes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from typing import Any, Literal
+
+Status = Literal["fits", "uncertain", "too slow", "overloaded", "no memory", "too dear", "left out"]
+FORMAT, VERSION = "ridgepoint-plan", 1
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate. Seconds, USD, watts; None: not known or not asked. `interval` figures are the
+    80% interval; `chance` that all limits hold; `front` where no other is better in cost, latency,
+    energy and count at once."""
+
+    gpu: str
+    name: str
+    count: int
+    engine: str
+    precision: str
+    status: Status
+    reason: str = ""
+    usd_per_h: float | None = None
+    price_source: str = ""
+    usd_per_million: float | None = None
+    usd_total: float | None = None
+    gpu_hours: float | None = None
+    first_token_s: float | None = None
+    first_token_interval_s: Span | None = None
+    per_token_s: float | None = None
+    per_token_interval_s: Span | None = None
+    latency_s: float | None = None
+    latency_interval_s: Span | None = None
+    duration_s: float | None = None
+    duration_interval_s: Span | None = None
+    confidence_s: Span | None = None
+    batch: float | None = None
+    per_s: float | None = None
+    utilisation: float | None = None
+    largest_rate_per_s: float | None = None
+    largest_rate_interval_per_s: Span | None = None
+    waiting: float | None = None
+    preempted: int | None = None
+    memory_share: float | None = None
+    steady_per_token_s: float | None = None
+    watts: float | None = None
+    joules_per_unit: float | None = None
+    co2_g_per_h: float | None = None
+    chance: float | None = None
+    binds: str = ""
+    front: bool = False
+
+    @property
+    def configuration(self) -> str:
+        """ "2 × H200 SXM, vllm, bf16"."""
+        return f"{self.count} × {self.name}, {self.engine}, {self.precision}"
+
+    @property
+    def cost(self) -> float:
+        """What candidates are ranked by: USD, or where none are known GPUs and hours."""
+        for value in (self.usd_total, self.usd_per_h, self.gpu_hours):
+            if value is not None:
+                return value
+        return float(self.count)
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that the answer rests on; `low` and `high` are what the judged figure becomes where
+    it is otherwise (`low_value`, `high_value`), both None where it was not varied."""
+
+    name: str
+    value: str
+    source: str
+    low_value: str = ""
+    high_value: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def swing(self) -> float:
+        """Between the ends, 0 where it was not varied."""
+        return abs(self.high - self.low) if self.low is not None and self.high is not None else 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer. `rows` are ranked: those that fit by cost, then the others by how near they are;
+    `pruned` says by candidate why it was not tried; `figure` names what assumptions are judged by.
+    """
+
+    kind: str
+    question: str
+    verdict: str
+    rows: tuple[Row, ...]
+    assumptions: tuple[Assumption, ...]
+    pruned: Mapping[str, str] = field(default_factory=dict[str, str])
+    unit: str = "tokens"
+    figure: str = ""
+    seconds: float = 0.0
+
+    @property
+    def best(self) -> Row | None:
+        """The cheapest that surely holds the limits; None where there is none."""
+        return next((row for row in self.rows if row.status == "fits"), None)
+
+    def document(self) -> dict[str, Any]:
+        """The plan as data; figures that are not numbers are null."""
+        return {
+            "format": FORMAT, "version": VERSION, "kind": self.kind, "question": self.question,
+            "verdict": self.verdict, "unit": self.unit, "judged_by": self.figure,
+            "rows": [_finite(asdict(row)) for row in self.rows],
+            "assumptions": [_finite(asdict(a)) | {"swing": a.swing} for a in self.assumptions],
+            "pruned": dict(self.pruned),
+        }  # fmt: skip
+
+    def to_json(self) -> str:
+        """The plan as a JSON document."""
+        return json.dumps(self.document(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    def clean(value: Any) -> Any:
+        if isinstance(value, float) and not isfinite(value):
+            return None
+        return [clean(v) for v in value] if isinstance(value, tuple | list) else value  # pyright: ignore[reportUnknownVariableType]
+
+    return {name: clean(value) for name, value in values.items()}

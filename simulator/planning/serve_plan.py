@@ -1,0 +1,238 @@
+"""Candidates for a served network: each simulated, with the interval of its step times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, inf
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from simulator.hardware.gpu import GPU
+from simulator.planning.money import bill
+from simulator.planning.requests import Requests, requests
+from simulator.planning.result import Row, Span
+from simulator.planning.serving import Rules, Served, percentile, serve
+from simulator.planning.spec import Spec
+from simulator.planning.steady import largest_rate, steady
+from simulator.planning.step_time import StepTime
+from simulator.planning.tables import Machine
+
+_WARM_UP = 0.1  # of the requests, left out of the percentiles
+ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval that a candidate is simulated at
+_DRAWN = 1500  # requests of each draw
+MIDDLE = (0.5, 0.5, 0.5)
+_TAIL = NormalDist().inv_cdf(0.9)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Percentiles of one simulation, in seconds."""
+
+    first_s: float
+    token_s: float
+    latency_s: float
+    served: Served
+
+    def within(self, spec: Spec) -> bool:
+        """Do they hold every limit in time?"""
+        limits = spec.limits
+        pairs = (
+            (self.first_s, limits.first_token_s), (self.token_s, limits.per_token_s),
+            (self.latency_s, limits.latency_s),
+        )  # fmt: skip
+        return all(limit is None or value <= limit for value, limit in pairs)
+
+
+def rules(spec: Spec, machine: Machine, gpu: GPU) -> Rules:
+    """What the workload allows on this machine."""
+    work = spec.workload
+    return Rules(
+        work.token_budget, work.max_requests, machine.cache_tokens(gpu, work.memory_share),
+        work.prefix_hit, work.admission == "reserve",
+    )  # fmt: skip
+
+
+def lengths(spec: Spec) -> tuple[float, float, float]:
+    """Requests a second, mean tokens of prompts and of answers."""
+    work = spec.workload
+    if work.requests_csv is not None or not (work.prompt and work.output):
+        load = requests(spec, 0)
+        return spec.rate_per_s or load.rate_per_s, float(load.prompt.mean()), float(
+            load.output.mean())  # fmt: skip
+    return spec.rate_per_s or 0.0, work.prompt.mean, work.output.mean
+
+
+def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figures:
+    """One replica's percentiles over requests, and over tokens of all sequences."""
+    served = serve(load, step, within)
+    skipped = int(len(load) * _WARM_UP)
+    first, last = served.first_s[skipped:], served.last_s[skipped:]
+    dropped = int(served.gap_s.size * _WARM_UP)
+    percent = spec.limits.percentile
+    never = bool(np.isnan(last).any())  # longer than the cache: it is never answered
+    return Figures(
+        inf if never else percentile(first, None, percent),
+        percentile(served.gap_s[dropped:], served.decoded[dropped:], percent) if len(load) else 0.0,
+        inf if never else percentile(last, None, percent), served,
+    )  # fmt: skip
+
+
+def factor(step: StepTime, quantile: float) -> float:
+    """How many times as long as predicted a step takes, at a quantile of its 80% interval: two
+    halves of lognormals that meet at the prediction."""
+    z = NormalDist().inv_cdf(quantile)
+    end = step.high if z > 0 else step.low
+    return float(end ** (abs(z) / _TAIL))
+
+
+def candidate(
+    spec: Spec, gpu: GPU, count: int, engine: str, precision: str, machine: Machine,
+    quantiles: tuple[float, float, float] = ENDS,
+) -> Row:  # fmt: skip
+    """The row of a candidate: overload is said first, then what binds it; else it is simulated."""
+    rate, prompt, output = lengths(spec)
+    within = rules(spec, machine, gpu)
+    own = rate / count
+    common: dict[str, Any] = {
+        "gpu": gpu.id, "name": gpu.name, "count": count, "engine": engine, "precision": precision,
+    }  # fmt: skip
+    bill_of = bill(gpu, count, 1.0, spec.prices)
+    if within.cache_tokens < prompt + output:
+        room = gpu.memory_bytes * spec.workload.memory_share
+        need = machine.weight_bytes + machine.activation_bytes
+        need += (prompt + output) * machine.cache_bytes_per_token
+        return Row(
+            **common, status="no memory", binds="capacity", usd_per_h=bill_of.usd_per_h,
+            price_source=bill_of.source, memory_share=need / gpu.memory_bytes,
+            reason=f"one request needs {need / 2**30:.1f} GiB of {room / 2**30:.1f} GiB",
+        )  # fmt: skip
+    most = _largest(machine, within, prompt, output, 1.0) * count
+    state = steady(machine.step, within, own, prompt, output)
+    if state.binds:
+        what = {"cache": "its cache is full", "sequences": "all sequences are taken",
+                "tokens": "iterations hold no more tokens"}[state.binds]  # fmt: skip
+        needed = ceil(rate / most * count) if most else 0
+        return Row(
+            **common, status="overloaded", binds="capacity", usd_per_h=bill_of.usd_per_h,
+            price_source=bill_of.source, largest_rate_per_s=most, utilisation=1.0,
+            reason=f"carries {most:.3g} of {rate:.3g} requests/s ({what}); {needed} would",
+        )  # fmt: skip
+    limit = spec.limits.per_token_s
+    low = factor(machine.step, ENDS[0])
+    if limit is not None and state.iteration_s * low > 1.5 * limit:
+        return Row(
+            **common, status="too slow", usd_per_h=bill_of.usd_per_h, binds="memory",
+            price_source=bill_of.source, largest_rate_per_s=most, per_token_s=state.iteration_s,
+            steady_per_token_s=state.iteration_s,
+            reason=f"a mean iteration takes {state.iteration_s * 1e3:.3g} ms, not simulated",
+        )  # fmt: skip
+    load = requests(spec, spec.requests, count)
+    tried = {
+        q: simulate(spec, load, machine.step.scaled(factor(machine.step, q)), within)
+        for q in dict.fromkeys(quantiles)
+    }
+    near, middle, far = (tried[q] for q in quantiles)
+    chances = [figures.within(spec) for figures in (near, middle, far)]
+    utilisation = min(middle.served.busy_s / max(middle.served.end_s, 1e-12), 1.0)
+    paid = bill(gpu, count, utilisation, spec.prices)
+    status = "fits" if all(chances) else "uncertain" if any(chances) else "too slow"
+    reason = "" if chances[1] else missed(spec, middle)
+    if status == "uncertain" and not reason:
+        reason = f"at the interval's far end {missed(spec, far)}"
+    budget = spec.limits.cost_usd_per_h
+    if budget is not None and paid.usd_per_h is not None and paid.usd_per_h > budget:
+        status, reason = "too dear", f"{paid.usd_per_h:.3g} USD/h of {budget:.3g}"
+    per_hour = rate * output * 3600
+    tokens_per_s = rate * output
+    compute = state.prompt_share
+    shares = {n: (1 - compute) * s for n, s in machine.shares.items()}
+    shares["compute"] = shares.get("compute", 0.0) + compute
+    binds = max(shares, key=lambda n: shares[n])
+    first = spec.limits.first_token_s
+    if first is not None and middle.first_s > first and middle.token_s <= (limit or inf):
+        binds = "queueing"
+    ends = [
+        _largest(machine, within, prompt, output, factor(machine.step, q)) * count
+        for q in (quantiles[2], quantiles[0])
+    ]
+    return Row(
+        **common, status=status, reason=reason, usd_per_h=paid.usd_per_h,
+        price_source=paid.source, gpu_hours=float(count),
+        usd_per_million=None if paid.usd_per_h is None else paid.usd_per_h / per_hour * 1e6,
+        first_token_s=middle.first_s, first_token_interval_s=(near.first_s, far.first_s),
+        per_token_s=middle.token_s, per_token_interval_s=(near.token_s, far.token_s),
+        latency_s=middle.latency_s, latency_interval_s=(near.latency_s, far.latency_s),
+        batch=float(np.average(middle.served.decoded)) if middle.served.decoded.size else 0.0,
+        per_s=rate, utilisation=utilisation, largest_rate_per_s=most,
+        largest_rate_interval_per_s=(ends[0], ends[1]), waiting=middle.served.waiting,
+        preempted=middle.served.preempted,
+        memory_share=_memory_share(gpu, machine, middle.served), watts=paid.watts,
+        joules_per_unit=None if paid.watts is None else paid.watts / tokens_per_s,
+        co2_g_per_h=paid.co2_g_per_h, steady_per_token_s=state.iteration_s, binds=binds,
+        chance=chance_of(chances),
+    )  # fmt: skip
+
+
+def _largest(machine: Machine, within: Rules, prompt: float, output: float, times: float) -> float:
+    """The largest rate of one replica whose steps take so many times as long."""
+    key = within, prompt, output, times
+    if key not in machine.largest:
+        machine.largest[key] = largest_rate(machine.step.scaled(times), within, prompt, output)
+    return machine.largest[key]
+
+
+def chance_of(holds: list[bool]) -> float:
+    """Of the three quantiles: where limits hold at the far end, at least 90%; and so on."""
+    return 0.9 if all(holds) else 0.5 if holds[1] else 0.1 if any(holds) else 0.0
+
+
+def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -> Row:
+    """A row's intervals and chance from more draws of the step's interval, each with a load of its
+    own, and the bootstrap's 80% confidence of the percentile that was simulated."""
+    within = rules(spec, machine, gpu)
+    found: list[Figures] = []
+    for draw in range(draws):
+        step = machine.step.scaled(factor(machine.step, (draw + 0.5) / draws))
+        own = replace(spec, seed=spec.seed + 1 + draw, requests=min(spec.requests, _DRAWN))
+        found.append(simulate(own, requests(own, own.requests, row.count), step, within))
+    chance = sum(f.within(spec) for f in found) / draws
+
+    def ends(values: list[float]) -> Span:
+        low, high = np.quantile(values, (0.1, 0.9), method="nearest")
+        return float(low), float(high)
+
+    load = requests(spec, spec.requests, row.count)
+    served = serve(load, machine.step, within)
+    first = served.first_s[int(len(load) * _WARM_UP) :]
+    random = np.random.default_rng(spec.seed)
+    picks = first[random.integers(first.size, size=(100, first.size))]
+    spread = np.quantile(np.quantile(picks, spec.limits.percentile / 100, axis=1), (0.1, 0.9))
+    sure = row.status if row.status not in ("fits", "uncertain") else (
+        "fits" if chance >= 0.9 else "uncertain")  # fmt: skip
+    return replace(
+        row, status=sure, chance=chance, first_token_interval_s=ends([f.first_s for f in found]),
+        per_token_interval_s=ends([f.token_s for f in found]),
+        latency_interval_s=ends([f.latency_s for f in found]),
+        confidence_s=(float(spread[0]), float(spread[1])),
+        reason=row.reason or (f"{chance:.0%} sure" if sure == "uncertain" else ""),
+    )  # fmt: skip
+
+
+def missed(spec: Spec, figures: Figures) -> str:
+    """Which limit fails, and by how much."""
+    limits = spec.limits
+    for name, value, limit in (
+        ("time per token", figures.token_s, limits.per_token_s),
+        ("first token", figures.first_s, limits.first_token_s),
+        ("latency", figures.latency_s, limits.latency_s),
+    ):
+        if limit is not None and value > limit:
+            return f"{name} {value * 1e3:.3g} ms of {limit * 1e3:.3g} ms"
+    return ""
+
+
+def _memory_share(gpu: GPU, machine: Machine, served: Served) -> float:
+    used = machine.weight_bytes + machine.activation_bytes
+    return (used + served.cached_tokens * machine.cache_bytes_per_token) / gpu.memory_bytes

@@ -1,0 +1,162 @@
+"""The search for a served network: bounds first, then steady states, then simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU, gpu, gpus
+from simulator.planning.result import Row
+from simulator.planning.serve_plan import MIDDLE, candidate, lengths, refined
+from simulator.planning.spec import Spec
+from simulator.planning.tables import Families, Machine, machine, parameters
+
+Key = tuple[str, str, str]
+Told = Callable[[str], None]
+
+BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}
+_SCREENED = 600  # requests of the first simulation of each candidate
+_REFINED = 16  # of the ranked rows that are simulated in full, with the interval of their steps
+_BEST = 3  # and of these with resampled intervals
+
+
+@dataclass
+class Found:
+    """What the search of some GPUs gave."""
+
+    rows: list[Row]
+    pruned: dict[str, str]
+    machines: dict[Key, Machine]
+
+
+def listed(names: tuple[str, ...]) -> Iterator[GPU]:
+    """The GPUs of a spec; "all" stands for all that are known."""
+    if names == ("all",):
+        yield from gpus()
+    else:
+        yield from {card.id: card for card in map(gpu, names)}.values()
+
+
+def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
+    """Why no count of this card can serve in this precision, by its data sheet alone; None where
+    nothing speaks against it. `weights` are parameters."""
+    peak = card.peak("tensor", "bf16") or card.peak("tensor", "fp16")
+    if peak is None:
+        return "its file gives no half-precision tensor peak"
+    if precision == "fp8":
+        if not card.peak("tensor", "fp8"):
+            return "it has no fp8 products"
+        peak = card.peak("tensor", "fp8") or peak
+    need = weights * BITS[precision] / 8
+    if need > card.memory_bytes * spec.workload.memory_share:
+        return (f"weights of {need / 1e9:.1f} GB do not fit {card.memory_bytes / 1e9:.0f} GB; "
+                "splits over several GPUs are not planned yet")  # fmt: skip
+    limit = spec.limits.per_token_s
+    if limit is not None and need / card.bandwidth_bytes_per_s > limit:
+        seconds = need / card.bandwidth_bytes_per_s
+        return f"reading the weights once takes {seconds * 1e3:.3g} ms, above the time per token"
+    rate, prompt, output = lengths(spec)
+    fresh = prompt * (1 - spec.workload.prefix_hit)
+    cards = 2 * weights * rate * (fresh + output) / peak
+    if cards > max(spec.candidates.counts):
+        return f"the products alone need {cards:.1f} cards at their peak"
+    return None
+
+
+def search(spec: Spec, families: Families, workers: int, progress: Told) -> Found:
+    """Every candidate of a serving spec. Rows are in no order; the nearest to a verdict are
+    simulated in full."""
+    weights = parameters(spec.workload, families)
+    cards = list(listed(spec.candidates.gpus))
+    found = Found([], {}, {})
+    one = partial(of_card, spec, weights, families)
+    for part in _mapped(one, cards, workers, progress):
+        found.rows += part.rows
+        found.pruned |= part.pruned
+        found.machines |= part.machines
+    by_id = {card.id: card for card in cards}
+    found.rows = _refine(spec, found, by_id, progress)
+    return found
+
+
+def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> Found:
+    """Every engine, precision and count of one card."""
+    found = Found([], {}, {})
+    for precision in spec.candidates.precisions:
+        if reason := bound(spec, card, precision, weights):
+            found.pruned[f"{card.name}, {precision}"] = reason
+            continue
+        for engine in spec.candidates.engines:
+            name = f"{card.name}, {engine}, {precision}"
+            try:
+                one = machine(spec.workload, card, precision, engine, families)
+            except InputError as error:
+                found.pruned[name] = str(error)
+                continue
+            found.machines[card.id, engine, precision] = one
+            _counts(spec, card, engine, precision, one, found)
+    return found
+
+
+def _counts(spec: Spec, card: GPU, engine: str, precision: str, one: Machine,
+            found: Found) -> None:  # fmt: skip
+    """Counts upwards, until the one after the first that fits."""
+    quick = replace(spec, requests=min(_SCREENED, spec.requests))
+    fits = 0
+    for count in spec.candidates.counts:
+        if fits == 2:
+            name = f"{count} × {card.name}, {engine}, {precision}"
+            found.pruned[name] = "fewer of them hold every limit"
+            continue
+        row = candidate(quick, card, count, engine, precision, one, MIDDLE)
+        found.rows.append(row)
+        if row.status == "no memory":
+            break
+        fits += row.status == "fits"
+
+
+def _mapped(one: Callable[[GPU], Found], cards: list[GPU], workers: int,
+            progress: Told) -> Iterator[Found]:  # fmt: skip
+    if workers < 2 or len(cards) < 8:
+        for done, card in enumerate(cards):
+            progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
+            yield one(card)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+        for done, part in enumerate(pool.map(one, cards), 1):
+            yield part
+            progress(f"planned {done} of {len(cards)} GPUs")
+
+
+def _refine(spec: Spec, found: Found, cards: dict[str, GPU], progress: Told) -> list[Row]:
+    """The cheapest that fit, or the nearest, simulated with the whole load and intervals."""
+    order = sorted(
+        (r for r in found.rows if r.status in ("fits", "too slow") and r.first_token_s is not None),
+        key=lambda row: (
+            row.status != "fits",
+            row.usd_per_h is None,
+            row.cost if row.status == "fits" else _far(spec, row),
+        ),
+    )
+    again: dict[int, Row] = {}
+    for place, row in enumerate(order[:_REFINED]):
+        progress(f"simulating {row.configuration}")
+        one = found.machines[row.gpu, row.engine, row.precision]
+        card = cards[row.gpu]
+        full = candidate(spec, card, row.count, row.engine, row.precision, one)
+        if place < _BEST and full.first_token_s is not None:
+            full = refined(spec, full, card, one)
+        again[id(row)] = full
+    return [again.get(id(row), row) for row in found.rows]
+
+
+def _far(spec: Spec, row: Row) -> float:
+    """How many times above its limits a row is."""
+    limits = spec.limits
+    pairs = ((row.first_token_s, limits.first_token_s), (row.per_token_s, limits.per_token_s),
+             (row.latency_s, limits.latency_s))  # fmt: skip
+    return max((v / limit for v, limit in pairs if v is not None and limit), default=1.0)

@@ -1,0 +1,210 @@
+"""A server of one model, iteration by iteration, by the rules of vLLM's v1 scheduler.
+
+Each iteration has a budget of tokens. Sequences that decode take one each; what is left goes to
+prompts, first to the one that was cut, then to those that wait, in order of arrival (chunked
+prefill). A sequence holds cache for its tokens: where none is left the one that came last gives
+its own back and is prefilled again ("preempt"), or a request enters only when its whole length
+fits ("reserve"). Between two events all decodes advance by one token an iteration, so that an
+iteration costs the same however many there are.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.planning.requests import Requests
+from simulator.planning.step_time import StepTime
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a server allows: tokens of an iteration, sequences, tokens of cache; the share of each
+    prompt that is cached already."""
+
+    token_budget: int
+    max_requests: int
+    cache_tokens: int
+    prefix_hit: float = 0.0
+    reserve: bool = False
+
+
+@dataclass(frozen=True)
+class Served:
+    """By request: seconds to the first token and to the last, NaN where it never fits. By
+    iteration with decodes: its seconds and how many decoded. `busy_s` is time in iterations,
+    `cached_tokens` the mean in use, `preempted` how often a sequence started again."""
+
+    first_s: Floats
+    last_s: Floats
+    gap_s: Floats
+    decoded: Floats
+    end_s: float
+    busy_s: float
+    cached_tokens: float
+    preempted: int
+    waiting: float
+
+
+def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
+    """The whole load served by one replica."""
+    arrivals, prompts, outputs = (a.tolist() for a in (load.arrival_s, load.prompt, load.output))
+    count = len(arrivals)
+    first, last = [float("nan")] * count, [float("nan")] * count
+    done = [0] * count  # tokens generated before the sequence was pre-empted
+    decode_s, near, far = (a.tolist() for a in (step.decode_s, step.near_s, step.far_s))
+    knee, host = step.knee, step.host_s
+    room, most = rules.cache_tokens, min(rules.max_requests, len(decode_s) - 1)
+    waiting: deque[int] = deque()
+    partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
+    ends: list[tuple[int, int]] = []  # iteration of the last token, request
+    entered: dict[int, tuple[int, int]] = {}  # decoding: its first iteration, cache then
+    held = reserved = 0  # tokens of cache in use, and promised
+    gaps: list[float] = []
+    decoded: list[int] = []
+    clock = busy = cached_area = waiting_area = 0.0
+    tick = coming = preempted = 0
+
+    def retire() -> None:
+        """Let go of the sequences whose last token was this iteration's."""
+        nonlocal held, reserved
+        while ends and ends[0][0] <= tick:
+            who = heapq.heappop(ends)[1]
+            since, had = entered.pop(who)
+            held -= had + tick - since
+            reserved -= prompts[who] + outputs[who]
+            last[who] = clock
+
+    while True:
+        while coming < count and arrivals[coming] <= clock:
+            whole = prompts[coming] + outputs[coming]
+            if whole <= room:
+                waiting.append(coming)
+            coming += 1
+        batch = len(entered)
+        if not batch and not partial and not waiting:
+            if coming == count:
+                break
+            clock = arrivals[coming]
+            continue
+        if batch and not waiting and not partial:  # nothing but decodes until the next event
+            until, stop = ends[0][0], arrivals[coming] if coming < count else inf
+            limit = inf if rules.reserve else room - batch
+            flat, knee_at = decode_s[batch] + host, knee * batch
+            slope, beyond, began = near[batch], far[batch], len(gaps)
+            while tick < until and clock < stop and held <= limit:
+                took = flat + (
+                    held * slope if held <= knee_at
+                    else knee_at * slope + (held - knee_at) * beyond
+                )  # fmt: skip
+                clock += took
+                cached_area += held * took
+                gaps.append(took)
+                held += batch
+                tick += 1
+            decoded += [batch] * (len(gaps) - began)
+            busy += sum(gaps[began:])
+            if len(gaps) > began:
+                retire()
+                continue
+        while not rules.reserve and batch and held + batch > room:
+            victim = next(reversed(entered))
+            since, had = entered.pop(victim)
+            made = tick - since
+            held -= had + made
+            done[victim] += made
+            ends = [e for e in ends if e[1] != victim]
+            heapq.heapify(ends)
+            waiting.appendleft(victim)
+            preempted += 1
+            batch -= 1
+        left = rules.token_budget - batch
+        prompt, squares = 0, 0.0
+        finished: list[int] = []
+        while left > 0:
+            if not partial:
+                if not waiting or batch + len(finished) >= most:
+                    break
+                who = waiting[0]
+                size = prompts[who] + done[who]
+                hit = int(prompts[who] * rules.prefix_hit)
+                need = prompts[who] + outputs[who] if rules.reserve else size + batch + 1
+                if (reserved if rules.reserve else held) + need > room:
+                    break
+                waiting.popleft()
+                reserved += prompts[who] + outputs[who]
+                hit = min(hit, size - 1)
+                held += hit
+                partial.append([who, size - hit, hit])
+            chunk = partial[0]
+            take = min(left, chunk[1])
+            if not rules.reserve and held + take + batch > room:
+                take = room - held - batch
+                if take <= 0:
+                    break
+            squares += (chunk[2] + take) ** 2 - chunk[2] ** 2
+            prompt += take
+            left -= take
+            held += take
+            chunk[1] -= take
+            chunk[2] += take
+            if chunk[1]:
+                break
+            finished.append(chunk[0])
+            partial.popleft()
+        if prompt:
+            took = step.mixed(prompt, squares, batch, held - prompt)
+        elif batch:
+            inner = min(held, knee * batch)
+            took = decode_s[batch] + inner * near[batch] + (held - inner) * far[batch] + host
+        else:  # a cut prompt that found no cache, with nobody to give some back
+            who, _, had = partial.popleft()
+            held -= had
+            reserved -= prompts[who] + outputs[who]
+            waiting.appendleft(who)
+            continue
+        clock += took
+        busy += took
+        tick += 1
+        cached_area += held * took
+        waiting_area += len(waiting) * took
+        if batch:
+            gaps.append(took)
+            decoded.append(batch)
+            held += batch
+        retire()
+        for who in finished:
+            if not done[who]:
+                first[who] = clock
+            done[who] += 1
+            if done[who] >= outputs[who]:
+                last[who] = clock
+                held -= prompts[who] + done[who] - 1
+                reserved -= prompts[who] + outputs[who]
+                continue
+            entered[who] = tick, prompts[who] + done[who] - 1
+            heapq.heappush(ends, (tick + outputs[who] - done[who], who))
+    arrival = load.arrival_s
+    span = max(clock, 1e-12)
+    return Served(
+        np.array(first) - arrival, np.array(last) - arrival, np.array(gaps),
+        np.array(decoded, float), clock, busy, cached_area / max(busy, 1e-12), preempted,
+        waiting_area / span,
+    )  # fmt: skip
+
+
+def percentile(values: Floats, weights: Floats | None, percent: float) -> float:
+    """The least value that this percentage of the weight does not exceed; NaN of none."""
+    if not values.size:
+        return float("nan")
+    order = np.argsort(values)
+    mass = np.cumsum(np.ones(values.size) if weights is None else weights[order])
+    at = np.searchsorted(mass, mass[-1] * percent / 100)
+    return float(values[order][min(int(at), values.size - 1)])

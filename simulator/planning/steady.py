@@ -1,0 +1,87 @@
+"""A server in steady state, in closed form: the check beside the simulation, and its bound.
+
+With λ requests a second, P tokens of a prompt that are not cached and O of an answer, an iteration
+of T seconds holds b = λ·O·T decodes (Little's law) and λ·P·T tokens of prompts, and T is that of
+such an iteration: a fixed point. No such T within the server's rules: it is overloaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from simulator.planning.serving import Rules
+from simulator.planning.step_time import StepTime
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Mean seconds of an iteration, decodes in it, and the share of it that prompts take; `binds`
+    is what is exhausted first where it is overloaded, else ""."""
+
+    iteration_s: float
+    batch: float
+    prompt_share: float
+    binds: str = ""
+
+
+def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float,
+           output: float) -> Steady:  # fmt: skip
+    """The fixed point for requests of these mean lengths."""
+    fresh = prompt * (1 - rules.prefix_hit)
+    decodes = max(output - 1, 0.0)
+    held = prompt + output / 2
+    most = min(
+        rules.max_requests, rules.cache_tokens / (prompt + output if rules.reserve else held)
+    )
+    if most < 1:
+        return Steady(inf, 0.0, 0.0, "cache")
+    seconds, batch, tokens = step.decode(1, held), 0.0, 0.0
+    for _ in range(60):
+        batch, tokens = rate_per_s * decodes * seconds, rate_per_s * fresh * seconds
+        if batch > most:
+            binds = "cache" if most < rules.max_requests else "sequences"
+            return Steady(inf, most, 0.0, binds)
+        if tokens + batch > rules.token_budget:
+            return Steady(inf, batch, 1.0, "tokens")
+        found = _iteration(step, tokens, fresh, prompt, batch, held)
+        if abs(found - seconds) < 1e-4 * seconds:
+            break
+        seconds += 0.7 * (found - seconds)
+    alone = _iteration(step, 0.0, fresh, prompt, batch, held)
+    return Steady(seconds, batch, max(0.0, 1 - alone / seconds))
+
+
+def largest_rate(step: StepTime, rules: Rules, prompt: float, output: float) -> float:
+    """Requests a second at which a server is just not overloaded."""
+    low, high = 0.0, 1.0
+    while high < 1e6 and not steady(step, rules, high, prompt, output).binds:
+        low, high = high, high * 2
+    for _ in range(12):
+        middle = (low + high) / 2
+        if steady(step, rules, middle, prompt, output).binds:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _iteration(step: StepTime, tokens: float, fresh: float, prompt: float, batch: float,
+               held: float) -> float:  # fmt: skip
+    """Between whole numbers of decodes, linearly: the mean of a step with and one without."""
+    below = int(batch)
+    share = batch - below
+    squares = tokens / fresh * (prompt**2 - (prompt - fresh) ** 2) if fresh else 0.0
+
+    def at(b: int) -> float:
+        b = min(b, len(step.decode_s) - 1)
+        if tokens < 1e-9:
+            return step.decode(b, b * held) if b else step.host_s
+        whole = max(int(tokens), 1)
+        upper = step.mixed(whole + 1, squares, b, b * held)
+        lower = step.mixed(whole, squares, b, b * held)
+        if tokens < 1:  # most iterations hold no prompt
+            return (1 - tokens) * (step.decode(b, b * held) if b else step.host_s) + tokens * lower
+        return lower + (tokens - whole) * (upper - lower)
+
+    return (1 - share) * at(below) + share * at(below + 1)

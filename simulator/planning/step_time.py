@@ -1,0 +1,76 @@
+"""The time of one iteration of a server as a function of what is in it.
+
+    T(p, c, b, k) = L(p + b) − h·(L(p + b) − L(b)) + q·Σ((c+p)² − c²) + a(b, k) + host
+
+L(n)   a forward of n tokens that attend to nothing before them: of n tokens' prefill by its trace
+       from the budget down to one, and of n sequences' decode where no prompt is in the batch
+h      the share of L that the head takes: a server computes logits of last tokens alone
+q      seconds a squared token: two prefills of as many tokens, one long and one cut in pieces
+a      what the decode of b sequences adds for k cached tokens in all
+p, c   tokens of prompts in this iteration, and what their sequences have cached before
+Every term is read off predictions of the traced step; none is a sum over a table of ops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Tables of seconds. `forward_s` [n] is L by tokens from 0 (0 s) to the budget; `decode_s` [b]
+    that of b sequences with an empty cache; `near_s`, `far_s` [b] seconds a cached token up to and
+    beyond `knee` tokens of mean context; `quadratic_s` is q, `head` h. `host_s` is paid by each
+    iteration; `low`, `high` are the ends of the 80% interval as times of the step."""
+
+    forward_s: Floats
+    decode_s: Floats
+    near_s: Floats
+    far_s: Floats
+    knee: float
+    quadratic_s: float
+    head: float
+    host_s: float
+    low: float = 0.9
+    high: float = 1.1
+
+    def decode(self, batch: int, cached: float) -> float:
+        """Seconds of an iteration that decodes alone: `cached` tokens over all sequences."""
+        near = min(cached, self.knee * batch)
+        return (
+            self.decode_s[batch] + near * self.near_s[batch]
+            + (cached - near) * self.far_s[batch] + self.host_s
+        )  # fmt: skip
+
+    def mixed(self, prompt: int, squares: float, batch: int, cached: float) -> float:
+        """Seconds of an iteration with `prompt` tokens of prompts, whose Σ((c+p)² − c²) is
+        `squares`, beside `batch` decodes of `cached` tokens in all."""
+        if not prompt:
+            return self.decode(batch, cached)
+        alone = self.decode_s[batch] if batch else 0.0
+        last = len(self.forward_s) - 1
+        n = prompt + batch
+        both = self.forward_s[n] if n <= last else self.forward_s[last] * n / last
+        both = max(float(both) - self.head * max(float(both) - alone, 0.0), alone)
+        attended = self.decode(batch, cached) - alone - self.host_s if batch else 0.0
+        return both + self.quadratic_s * squares + attended + self.host_s
+
+    def scaled(self, times: float) -> StepTime:
+        """Every second of the GPU and the host so many times as long."""
+        return StepTime(
+            self.forward_s * times, self.decode_s * times, self.near_s * times,
+            self.far_s * times, self.knee, self.quadratic_s * times, self.head,
+            self.host_s * times, self.low, self.high,
+        )  # fmt: skip
+
+
+def constant(seconds: float, batch: int, tokens: int = 4096) -> StepTime:
+    """A machine whose every iteration takes as long, for checks against queueing theory."""
+    flat = np.full(max(batch, tokens) + 1, seconds)
+    zero = np.zeros(batch + 1)
+    return StepTime(flat, flat[: batch + 1], zero, zero, 1.0, 0.0, 0.0, 0.0)

@@ -1,0 +1,235 @@
+"""Step times, weights and cache of a served network on a GPU, from predictions of its traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.caches.lru import LeastRecent
+from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
+from simulator.networks.catalogue import CATALOGUE
+from simulator.planning.spec import Workload
+from simulator.planning.step_time import StepTime
+from simulator.records import Trace
+from simulator.scenario.predict_many import answers
+from simulator.scenario.scenario import Scenario
+from simulator.scenario.setting import Ask, Setting, setting
+from simulator.scenario.trace_source import family
+from simulator.simulate.traces import COLUMNS
+from simulator.timing.profile import learned
+from simulator.timing.rates import dram_reach
+from simulator.whatif import apply
+
+Floats = NDArray[np.float64]
+Families = Callable[[Ask, GPU], bool]
+"""Takes packaged families of traces for an ask, so that nothing is traced; False: it has none."""
+
+KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached tokens is taken
+FAR = 8192
+_BATCHES = (1, 16, 64, 256)
+_PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
+_CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
+_CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
+_WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
+_TABLES: LeastRecent[Floats] = LeastRecent(16)
+_COLUMN = {name: place for place, name in enumerate(COLUMNS)}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One GPU that serves: its step, bytes of weights, of activations at the peak, and of cache a
+    token; `shares` of compute, memory and overhead in a decode; `largest` rates that are known."""
+
+    step: StepTime
+    weight_bytes: float
+    activation_bytes: float
+    cache_bytes_per_token: float
+    shares: dict[str, float]
+    dtype: str
+    largest: dict[Any, float] = field(default_factory=dict[Any, float], compare=False)
+
+    def cache_tokens(self, gpu: GPU, memory_share: float) -> int:
+        """Tokens of cache in what weights and activations leave of this share of the memory."""
+        room = gpu.memory_bytes * memory_share - self.weight_bytes - self.activation_bytes
+        return max(int(room / self.cache_bytes_per_token), 0)
+
+
+def plain_dtype(gpu: GPU, precision: str) -> str:
+    """The dtype of activations: a card without bf16 products serves in fp16."""
+    if precision in ("fp16", "fp32"):
+        return precision
+    return "bf16" if gpu.peak("tensor", "bf16") else "fp16"
+
+
+def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
+    """The scenario of a precision: low ones are what-ifs upon the plain one."""
+    scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
+    name = _WHATIFS.get(precision)
+    if name is None:
+        return scenario
+    return apply(scenario, name, {"dtype": precision} if name == "weights" else {})
+
+
+def machine(
+    work: Workload, gpu: GPU, precision: str, engine: str, families: Families
+) -> Machine:  # fmt: skip
+    """What serves the workload. InputError where the GPU or the precision cannot."""
+    decode_network = f"{work.network}-decode"
+    if decode_network not in CATALOGUE:
+        raise InputError(_unserved(work.network))
+    mode = "eager" if engine == "eager" else "cuda_graph"
+    budget = max(work.token_budget, _CUT)
+    longs = (*(n for n in _PREFILLS if n < budget), budget)
+    pieces = (budget // _CUT, _CUT)
+    points = [(1, n) for n in longs] + [pieces]
+    prefill = asked(work.network, gpu, precision, mode)
+    sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
+    grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
+    decode = asked(decode_network, gpu, precision, mode)
+    p, at_prefill = _figures(prefill, points, families)
+    d, at_decode = _figures(decode, grid, families)
+    period = p[:, _COLUMN["period_s"]]
+    cut = period[-1] / period[len(longs) - 1]
+    quadratic = max(0.0, 1 - cut) * period[len(longs) - 1] / float(budget) ** 2
+    linear = period[:-1] - quadratic * np.array(longs, float) ** 2
+    tokens = np.arange(budget + 1, dtype=float)
+    forward = np.interp(tokens, longs, np.maximum.accumulate(linear))
+    table = d[:, _COLUMN["period_s"]].reshape(3, len(sizes))
+    batches = np.arange(work.max_requests + 1, dtype=float)
+    empty = np.interp(batches, sizes, np.maximum.accumulate(table[0]))
+    near = np.interp(batches, sizes, np.maximum(table[1] - table[0], 0) / (KNEE - 1) / sizes)
+    far = np.interp(batches, sizes, np.maximum(table[2] - table[1], 0) / (FAR - KNEE) / sizes)
+    head, weight_bytes = _head(at_prefill), _weights(at_decode)
+    plain = plain_dtype(gpu, precision)
+    cache = _cache_bytes(at_decode, plain) * _CACHE_BYTES[work.kv_precision or plain]
+    if engine == "vllm":  # a paged kernel reads each key once, as fast as the best kernel reads
+        paged = cache / (gpu.bandwidth_bytes_per_s * dram_reach(gpu, learned(gpu.id)))
+        near, far = np.minimum(near, paged), np.minimum(far, paged)
+    elif work.kv_precision:
+        times = _CACHE_BYTES[work.kv_precision] / _CACHE_BYTES[plain]
+        near, far = near * times, far * times
+    if engine == "compiled+graph":
+        ratio = _fused(work.network, plain, gpu, families)
+        empty, forward = empty * ratio[0], forward * ratio[1]
+    middle = d[len(sizes) + min(3, len(sizes) - 1)]
+    ends = [float(middle[_COLUMN[n]] / middle[_COLUMN["period_s"]]) for n in ("low_s", "high_s")]
+    step = StepTime(
+        forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, *ends
+    )
+    peak = float(p[len(longs) - 1, _COLUMN["memory_bytes"]])
+    logits = _logits_bytes(at_prefill, budget)
+    activations = max(peak - weight_bytes - logits, 0.0)
+    shares = {n: float(middle[_COLUMN[n]]) for n in ("compute", "memory", "overhead")}
+    return Machine(step, weight_bytes, activations, cache, shares, plain)
+
+
+def parameters(work: Workload, families: Families) -> float:
+    """Parameters of a served network."""
+    name = f"{work.network}-decode"
+    if name not in CATALOGUE:
+        raise InputError(_unserved(work.network))
+    found = setting(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
+    families(found.ask, found.gpu)
+    return float(trace_at(found, 1, KNEE).parameters)
+
+
+def _unserved(network: str) -> str:
+    known = sorted(n.removesuffix("-decode") for n in CATALOGUE if n.endswith("-decode"))
+    return (
+        f"workload.network = {network!r} cannot be served: expected a network with a decode step "
+        f"of its own: {', '.join(known)}; choose one"
+    )
+
+
+def _figures(
+    scenario: Scenario, points: Sequence[tuple[int, int]], families: Families
+) -> tuple[Floats, Setting]:
+    """A row of COLUMNS by point of (batch, sequence), and the setting of the first."""
+    first = setting(replace(scenario, batch=points[0][0], seq=points[0][1]))
+    families(first.ask, first.gpu)
+    # Captured and eager steps have the same kernels: both are told at the price of one.
+    modes = ("eager", "cuda_graph") if scenario.mode in ("eager", "cuda_graph") else (first.mode,)
+
+    def predicted() -> Floats:
+        settings = [
+            replace(first, mode=mode, ask=replace(first.ask, batch=b, seq=s))
+            for mode in modes for b, s in points
+        ]  # fmt: skip
+        table, refused, _ = answers(settings, lambda p: [])
+        if refused:
+            raise InputError(next(iter(refused.values())))
+        return table.reshape(len(modes), len(points), -1)
+
+    key = replace(scenario, mode=modes[0]).key, tuple(points)
+    return _TABLES.get(key, predicted)[modes.index(scenario.mode)], first
+
+
+def trace_at(found: Setting, batch: int | None, seq: int | None) -> Trace:
+    """The trace of a setting at a batch and a sequence."""
+    known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
+    if known is None:
+        from simulator.scenario.trace_source import traced
+
+        return traced(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
+    return known[0].at(*known[1])
+
+
+def _head(found: Setting) -> float:
+    """Share of a prefill's products that the head takes, by parameters."""
+    trace = trace_at(found, 1, _CUT)
+    heads = {op.module for op in trace.ops if op.module}
+    head = "head" if "head" in heads else "lm_head"
+    flops = total = 0.0
+    for op in trace.ops:
+        if op.signature.name.startswith(
+            ("aten.mm", "aten.addmm", "aten._scaled_mm", "aten._weight")
+        ):
+            n = float(np.prod(op.signature.inputs[0].shape)) * op.signature.outputs[0].shape[-1]
+            total += n
+            flops += n if op.module == head else 0.0
+    return flops / total if total else 0.0
+
+
+def _weights(found: Setting) -> float:
+    trace = trace_at(found, 1, KNEE)
+    return float(sum(s.nbytes for s in trace.storages if s.role in ("weight", "buffer")))
+
+
+def _cache_bytes(found: Setting, dtype: str) -> float:
+    """Elements of cache a token: what inputs grow by with the sequence."""
+    ends = [
+        sum(s.nbytes for s in trace_at(found, 1, n).storages if s.role == "input")
+        for n in (KNEE, FAR)
+    ]
+    return (ends[1] - ends[0]) / (FAR - KNEE) / _CACHE_BYTES[dtype]
+
+
+def _logits_bytes(found: Setting, tokens: int) -> float:
+    """Bytes of logits of a whole prompt, which a server does not keep."""
+    last = trace_at(found, 1, tokens).ops[-1].signature.outputs[0]
+    return float(np.prod(last.shape)) * (4 if last.dtype in ("fp32", "float32") else 2)
+
+
+_FUSED: dict[tuple[object, ...], tuple[float, float]] = {}
+
+
+def _fused(network: str, dtype: str, gpu: GPU, families: Families) -> tuple[float, float]:
+    """How many times as long a compiled step takes as a captured one, of decodes and of prefills
+    on this card, at one point each and in its plain precision."""
+    key = network, gpu.id, dtype
+    if key in _FUSED:
+        return _FUSED[key]
+    found: list[float] = []
+    for name, point in ((f"{network}-decode", (16, KNEE)), (network, (1, 512))):
+        times: list[float] = []
+        for mode in ("reduce-overhead", "cuda_graph"):
+            scenario = Scenario(name, gpu=gpu.id, mode=mode, dtype=dtype)
+            times.append(float(_figures(scenario, [point], families)[0][0, 0]))
+        found.append(times[0] / times[1])
+    _FUSED[key] = found[0], found[1]
+    return _FUSED[key]

@@ -1,0 +1,153 @@
+"""From rows to an answer: the ranking, the front, the verdict in two sentences, break-evens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from simulator.planning.result import Row
+from simulator.planning.spec import Spec
+
+_ORDER = ("fits", "uncertain", "too slow", "too dear", "overloaded", "no memory", "left out")
+
+
+def ranked(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Those that fit by cost, then the others by how near they are; the front is marked."""
+    marked = front(rows)
+    return tuple(
+        sorted(
+            marked, key=lambda row: (_ORDER.index(row.status), _unpriced(row), row.cost, _time(row))
+        )
+    )
+
+
+def _unpriced(row: Row) -> bool:
+    return row.usd_per_h is None
+
+
+def front(rows: Sequence[Row]) -> list[Row]:
+    """Rows with `front` where no other that fits is as good in cost, time, energy and count, and
+    better in one of them."""
+    fits = [row for row in rows if row.status in ("fits", "uncertain")]
+    figures = {id(row): _figures(row) for row in fits}
+
+    def beaten(row: Row) -> bool:
+        own = figures[id(row)]
+        return any(
+            other is not row and figures[id(other)] != own
+            and all(a <= b for a, b in zip(figures[id(other)], own, strict=True))
+            for other in fits
+        )  # fmt: skip
+
+    return [replace(row, front=id(row) in figures and not beaten(row)) for row in rows]
+
+
+def _time(row: Row) -> float:
+    for value in (row.per_token_s, row.duration_s, row.latency_s):
+        if value is not None:
+            return value
+    return float("inf")
+
+
+def _figures(row: Row) -> tuple[float, float, float, float]:
+    far = float("inf")
+    cost = row.usd_total if row.usd_total is not None else row.usd_per_h
+    joules = row.joules_per_unit
+    return far if cost is None else cost, _time(row), far if joules is None else joules, row.count
+
+
+def break_even(row: Row, other: Row) -> str:
+    """The price of an hour of the other's GPU at which both cost the same, or ""."""
+    if row.usd_per_h is None or other.usd_per_h is None:
+        return ""
+    if row.usd_total is not None and other.gpu_hours:
+        each = row.usd_total / other.gpu_hours
+    else:
+        each = row.usd_per_h / other.count
+    return f"{each:.3g} USD an hour for each {other.name}"
+
+
+def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
+    """Two sentences: what serves the load, and what nearly did."""
+    if not rows:
+        name, reason = next(iter(pruned.items()), ("the list of GPUs", "it is empty"))
+        return f"No candidate can run this. {name}: {reason}."
+    best = next((row for row in rows if row.status == "fits"), None)
+    if best is None:
+        return _none(spec, rows)
+    text = f"{best.configuration} {_does(spec, best)}{_cost(best)}."
+    others = [r for r in rows if r.status in ("fits", "uncertain") and r.gpu != best.gpu]
+    cheaper = [r for r in others if r.status == "uncertain" and _cheaper(r, best)]
+    if cheaper:
+        other = min(cheaper, key=lambda row: row.cost)
+        saved = (
+            f"costs {1 - other.cost / best.cost:.0%} less, but" if best.cost else "is uncertain:"
+        )
+        return f"{text} {other.configuration} {saved} {other.reason or 'may miss a limit'}."
+    if others:
+        other = min(others, key=lambda row: (row.status != "fits", _unpriced(row), row.cost))
+        even = break_even(best, other)
+        how = f"it would win below {even}" if even else f"it needs {other.gpu_hours:.3g} GPU-hours"
+        if other.status == "uncertain":
+            how = other.reason
+        return f"{text} The runner-up is {other.configuration}: {how}."
+    return f"{text} No other GPU among the candidates holds every limit."
+
+
+def _cheaper(row: Row, best: Row) -> bool:
+    return _unpriced(row) == _unpriced(best) and row.cost < best.cost
+
+
+def _does(spec: Spec, row: Row) -> str:
+    percent = f"{spec.limits.percentile:g}%"
+    if spec.workload.kind == "serving":
+        assert row.per_token_s is not None and row.first_token_s is not None
+        return (
+            f"serves {row.per_s:.3g} requests/s with {percent} of tokens within "
+            f"{row.per_token_s * 1e3:.3g} ms and first tokens within "
+            f"{row.first_token_s * 1e3:.3g} ms"
+        )
+    if spec.workload.kind == "training":
+        assert row.duration_s is not None
+        return f"trains it in {duration(row.duration_s)}"
+    assert row.latency_s is not None and row.per_s is not None
+    return (
+        f"carries {row.per_s:.3g} samples/s in batches of {row.batch:.0f}, "
+        f"{row.latency_s * 1e3:.3g} ms each"
+    )
+
+
+def duration(seconds: float) -> str:
+    """ "3.2 days", "5.1 h"."""
+    for unit, name in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds:.3g} s"
+
+
+def _cost(row: Row) -> str:
+    if row.usd_total is not None:
+        return f" for {row.usd_total:,.0f} USD"
+    if row.usd_per_h is None:
+        hours = f"{row.gpu_hours:.3g} GPU-hours" + ("" if row.duration_s else " an hour")
+        return f" for {hours} (no price is known)"
+    million = row.usd_per_million
+    more = f", {million:.2g} USD a million" if million is not None else ""
+    return f" for {row.usd_per_h:.2f} USD an hour{more}"
+
+
+def _none(spec: Spec, rows: Sequence[Row]) -> str:
+    near = next((row for row in rows if row.status == "uncertain"), None)
+    if near:
+        nearest = f"Nearest is {near.configuration}: {near.reason}."
+        return f"No candidate surely holds every limit. {nearest}"
+    slow = [row for row in rows if row.status in ("too slow", "too dear")]
+    if slow:
+        row = min(slow, key=_time)
+        return f"No candidate holds every limit. Nearest is {row.configuration}: {row.reason}."
+    over = [row for row in rows if row.largest_rate_per_s is not None]
+    if over:
+        row = max(over, key=lambda r: r.largest_rate_per_s or 0.0)
+        return f"No candidate carries the load. Nearest is {row.configuration}: {row.reason}."
+    reasons = next((row.reason for row in rows if row.reason), "every GPU was left out")
+    return f"No candidate can run this. {reasons[:1].upper()}{reasons[1:]}."

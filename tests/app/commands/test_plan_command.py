@@ -1,0 +1,86 @@
+"""`ridgepoint plan`: its answer, its files, and one message where it has none."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import app
+
+SPEC = """
+[workload]
+kind = "inference"
+network = "resnet50"
+batch = 8
+[load]
+rate = "100/s"
+[limits]
+latency = "500 ms"
+[candidates]
+gpus = ["h200", "h100"]
+engines = ["eager"]
+"""
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, ["plan", *arguments])
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_the_verdict_and_the_table_are_printed(spec: Path):
+    result = run(str(spec))
+    assert result.exit_code == 0, result.output
+    assert "1 × H100 SXM5 80GB, eager, bf16 carries 100 samples/s" in result.stdout
+    assert "The runner-up is 1 × H200" in " ".join(result.stdout.split())
+    assert "What it rests on" in result.stdout
+
+
+def test_the_files(spec: Path, tmp_path: Path):
+    paths = {name: tmp_path / f"plan.{name}" for name in ("json", "csv", "html")}
+    result = run(str(spec), *(w for n, p in paths.items() for w in (f"--{n}", str(p))))
+    assert result.exit_code == 0, result.output
+    rows = json.loads(paths["json"].read_text())["rows"]
+    flat = list(csv.DictReader(paths["csv"].open()))
+    assert len(flat) == len(rows) == 2
+    assert float(flat[0]["latency_s"]) == pytest.approx(rows[0]["latency_s"])
+    assert float(flat[0]["latency_interval_s_high"]) == pytest.approx(
+        rows[0]["latency_interval_s"][1]
+    )
+    page = paths["html"].read_text()
+    assert page.startswith("<!doctype html>")
+    assert "What it rests on" in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ('"100/s"', '"100 a second"', "error: load.rate = '100 a second': unknown unit"),
+    ('"h200"', '"h2000"', "error: unknown GPU 'h2000': did you mean"),
+    ("latency", "latencies", "error: limits: unknown key 'latencies': did you mean 'latency'?"),
+    ("resnet50", "resnet51", "error: "),
+    ('"inference"', '"dreaming"', "error: workload.kind = 'dreaming': expected one of serving"),
+])  # fmt: skip
+def test_one_message_and_status_2(spec: Path, old: str, new: str, message: str):
+    spec.write_text(SPEC.replace(old, new))
+    result = run(str(spec))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+    assert result.stdout == ""
+
+
+def test_a_file_that_is_not_there():
+    result = run("nowhere.toml")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: nowhere.toml: No such file or directory: expected a plan's TOML file; check the "
+        "path\n"
+    )

@@ -1,0 +1,191 @@
+"""Plans from the spec to the verdict, over packaged families of traces."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from app import examples
+from simulator import InputError, plan
+from simulator.hardware.gpu import gpu
+from simulator.planning.batch_search import lost_share, ring
+from simulator.planning.money import bill
+from simulator.planning.result import Row
+from simulator.planning.serve_plan import factor
+from simulator.planning.spec import Prices, read
+from simulator.planning.step_time import constant
+from simulator.planning.tables import machine
+from simulator.planning.verdict import front, ranked
+
+SERVE: dict[str, Any] = {
+    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 512, "output": 100},
+    "load": {"rate": "10/s"},
+    "limits": {"per_token": "60 ms", "first_token": "1 s"},
+    "candidates": {"gpus": ["h200", "t4", "rtx4060ti_8"], "counts": [1, 2]},
+    "simulation": {"requests": 600},
+}
+RESNET: dict[str, Any] = {
+    "workload": {"kind": "inference", "network": "resnet50", "batch": 8},
+    "load": {"rate": "500/s"},
+    "candidates": {"gpus": ["h200"], "engines": ["eager"], "precisions": ["bf16"]},
+}
+
+
+@pytest.fixture(scope="module")
+def served():
+    return plan(SERVE, families=examples.load)
+
+
+def test_a_served_network_has_a_verdict(served: Any):
+    best = served.best
+    assert best is not None
+    assert (best.gpu, best.count) == ("h200_sxm", 1)
+    assert served.verdict.startswith("1 × H200 SXM 141GB, vllm, bf16 serves 10 requests/s with 99%")
+    assert best.per_token_s <= 0.06
+    low, high = best.per_token_interval_s
+    assert low <= best.per_token_s <= high
+    assert best.largest_rate_per_s > 10
+    assert best.usd_per_h == 3.5
+
+
+def test_what_is_not_tried_says_why(served: Any):
+    assert served.pruned["T4, bf16"].startswith("weights of 16.1 GB do not fit 17 GB")
+    assert "do not fit" in served.pruned["GeForce RTX 4060 Ti 8GB, bf16"]
+
+
+def test_assumptions_are_listed_by_how_much_they_matter(served: Any):
+    swings = [a.swing for a in served.assumptions if a.low is not None]
+    assert len(swings) >= 8
+    assert swings == sorted(swings, reverse=True)
+    named = [a.name for a in served.assumptions]
+    assert {"time of a step", "arrivals", "price", "power", "not modelled"} <= set(named)
+
+
+def test_a_plan_is_data(served: Any):
+    held = json.loads(served.to_json())
+    assert held["format"] == "ridgepoint-plan"
+    assert held["rows"][0]["gpu"] == "h200_sxm"
+    assert isinstance(held["rows"][0]["per_token_s"], float)
+
+
+def test_a_load_that_nobody_carries_is_said_first():
+    heavy = SERVE | {"load": {"rate": "5000/s"}, "candidates": {"gpus": ["h200"], "counts": [1]}}
+    spec = heavy | {"limits": {}}
+    answer = plan(spec, families=examples.load)
+    assert answer.verdict.startswith("No candidate can run this. H200 SXM 141GB, bf16: the ")
+    assert "cards at their peak" in answer.verdict
+    crowded = plan(spec | {"load": {"rate": "90/s"}}, families=examples.load)
+    assert crowded.verdict.startswith("No candidate carries the load. Nearest is 1 × H200")
+    assert crowded.rows[0].status == "overloaded"
+
+
+def test_more_replicas_wait_less_and_cost_more():
+    spec = SERVE | {"candidates": {"gpus": ["h200"], "counts": [1, 2]}, "load": {"rate": "25/s"}}
+    rows: dict[int, Any] = {row.count: row for row in plan(spec, families=examples.load).rows}
+    assert rows[2].per_token_s < rows[1].per_token_s
+    assert rows[2].usd_per_h == 2 * rows[1].usd_per_h
+    assert rows[2].largest_rate_per_s == pytest.approx(2 * rows[1].largest_rate_per_s)
+
+
+def test_a_network_without_a_decode_step_cannot_be_served():
+    wrong = SERVE | {"workload": SERVE["workload"] | {"network": "resnet50"}}
+    with pytest.raises(
+        InputError, match=r"workload.network = 'resnet50' cannot be served: expected"
+    ):
+        plan(wrong)
+
+
+def test_low_precision_holds_more_cache():
+    work, card = read(SERVE).workload, gpu("h200")
+    plain = machine(work, card, "bf16", "vllm", examples.load)
+    small = machine(work, card, "int4", "vllm", examples.load)
+    # 8.03·10⁹ parameters of 2 bytes; 32 layers · 2 · 8 heads · 128 · 2 bytes a token of cache
+    assert plain.weight_bytes == pytest.approx(2 * 8.03e9, rel=0.001)
+    assert plain.cache_bytes_per_token == 32 * 2 * 8 * 128 * 2
+    assert small.cache_tokens(card, 0.9) > plain.cache_tokens(card, 0.9)
+    assert small.step.decode(1, 100) < plain.step.decode(1, 100)
+    # the head: 4096·128256 of 6.98·10⁹ + 4096·128256 products a token
+    assert plain.step.head == pytest.approx(0.0700, abs=0.001)
+
+
+def test_a_step_of_the_table_is_a_prediction():
+    """Where the table has a knot: 16 sequences of 1024 cached tokens."""
+    from simulator.scenario.scenario import Scenario, predict
+
+    spec = read(SERVE | {"candidates": {"gpus": ["h200"], "engines": ["eager"]}})
+    one = machine(spec.workload, gpu("h200"), "bf16", "eager", examples.load)
+    p = predict(Scenario("llama3-8b-decode", gpu="h200", dtype="bf16", batch=16, seq=1024))
+    took = one.step.decode(16, 16 * 1024) - one.step.host_s
+    assert took == pytest.approx(p.period_s, rel=0.02)
+
+
+def test_the_interval_of_steps_is_met_at_its_quantiles():
+    from dataclasses import replace
+
+    step = replace(constant(1.0, 4), low=0.8, high=1.5)
+    assert factor(step, 0.5) == pytest.approx(1.0)
+    assert factor(step, 0.1) == pytest.approx(0.8)
+    assert factor(step, 0.9) == pytest.approx(1.5)
+
+
+def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
+    few = plan(RESNET, families=examples.load).rows[0]
+    many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}, families=examples.load).rows[0]
+    assert few.count == 1
+    assert many.count > 1
+    assert many.largest_rate_interval_per_s[0] >= 20000 or many.status == "overloaded"
+
+
+def test_training_adds_up():
+    """1e6 samples, batch 64, one card: steps · step / (1 − lost)."""
+    spec = RESNET | {"workload": {
+        "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
+        "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s"},
+        "load": {}, "candidates": RESNET["candidates"] | {"counts": [1]},
+        "limits": {"deadline": "1 year"}}  # fmt: skip
+    row: Any = plan(spec, families=examples.load).rows[0]
+    assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
+    assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
+    assert row.gpu_hours == pytest.approx(row.duration_s / 3600)
+
+
+def test_failures_take_half_an_interval_and_a_restart_each():
+    """4 cards fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
+    spec = read(RESNET | {"workload": {
+        "kind": "training", "network": "resnet50", "samples": 10, "checkpoint_every": "1000 s",
+        "checkpoint": "10 s", "failures_every": "1000000 s"}, "load": {}})  # fmt: skip
+    assert lost_share(spec, 4) == pytest.approx(0.01 + 1100 * 4 / 1e6)
+
+
+def test_a_ring_moves_the_gradients_twice():
+    """8 GPUs, 1 GB: 2·7/8 GB over 450 GB/s each way."""
+    assert ring(gpu("h100"), 8, 1e9) == pytest.approx(2 * 7 / 8 / 450)
+    assert ring(gpu("h100"), 1, 1e9) == 0.0
+
+
+def test_energy_is_paid_beside_the_rent():
+    """2 cards of 700 W, half busy, PUE 1.2: 840 W; 2·3 USD + 0.84 kWh · 0.1 USD."""
+    prices = Prices(hourly_usd={"h100_sxm": 3.0}, energy_usd_per_kwh=0.1, pue=1.2,
+                    co2_g_per_kwh=400.0)  # fmt: skip
+    paid = bill(gpu("h100"), 2, 0.5, prices)
+    assert paid.watts == pytest.approx(840)
+    assert paid.usd_per_h == pytest.approx(6.084)
+    assert paid.co2_g_per_h == pytest.approx(336)
+    written_off = Prices(purchase_usd={"h100_sxm": 26298.0}, utilisation=0.5)  # 3 years: 26,298 h
+    assert bill(gpu("h100"), 1, 0.0, written_off).usd_per_h == pytest.approx(2.0)
+    assert bill(gpu("l4"), 1, 1.0, Prices()).usd_per_h is None
+
+
+def _row(name: str, **figures: Any) -> Row:
+    return Row(gpu=name, name=name, count=1, engine="vllm", precision="bf16", **figures)
+
+
+def test_the_front_and_the_ranking():
+    cheap = _row("a", status="fits", usd_per_h=1.0, per_token_s=0.04)
+    fast = _row("b", status="fits", usd_per_h=2.0, per_token_s=0.02)
+    beaten = _row("c", status="fits", usd_per_h=2.5, per_token_s=0.03)
+    slow = _row("d", status="too slow", usd_per_h=0.5, per_token_s=0.9)
+    assert [row.gpu for row in front([cheap, fast, beaten, slow]) if row.front] == ["a", "b"]
+    assert [row.gpu for row in ranked([slow, beaten, fast, cheap])] == ["a", "b", "c", "d"]

@@ -1,0 +1,145 @@
+"""Specs: units in words, and one message for whatever cannot be used."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.errors import InputError
+from simulator.planning.quantities import quantity
+from simulator.planning.requests import read as read_requests
+from simulator.planning.requests import requests
+from simulator.planning.spec import read
+
+SERVE: dict[str, Any] = {
+    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1024, "output": 300},
+    "load": {"rate": "20/s"},
+    "limits": {"per_token": "50 ms"},
+    "candidates": {"gpus": ["h200"]},
+}
+
+
+@pytest.mark.parametrize(("text", "kind", "value"), [
+    ("50 ms", "time", 0.05), ("2 weeks", "time", 1_209_600.0), ("3 years", "time", 94_672_800.0),
+    ("20/s", "rate", 20.0), ("3600 requests/h", "rate", 1.0), ("4 USD/h", "price", 4.0),
+    ("10 EUR/h", "price", 11.0), ("20B", "count", 2e10), (1024, "count", 1024.0),
+    ("1,200", "count", 1200.0), ("30%", "share", 0.3), (0.3, "share", 0.3),
+    ("0.12 USD/kWh", "power_price", 0.12), ("30000 USD", "money", 30000.0),
+])  # fmt: skip
+def test_units_in_words(text: Any, kind: Any, value: float):
+    assert quantity("x", text, kind, {"USD": 1.0, "EUR": 1.1}) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("text", "kind", "message"), [
+    (5, "time", "x = 5: expected a time above 0 with its unit"),
+    ("5 parsecs", "time", "x = '5 parsecs': unknown unit 'parsecs'"),
+    ("-5 ms", "time", "x = '-5 ms': expected a time above 0"),
+    ("0 ms", "time", "x = '0 ms': expected a time above 0"),
+    ("4 GBP/h", "price", "x = '4 GBP/h': unknown currency 'GBP': expected one of USD; give its "
+     "rate as prices.rates.GBP = USD each"),
+    ("20", "rate", "x = '20': expected a rate with its unit"),
+    (1.5, "share", "x = 1.5: expected a share from 0 to 1"),
+    (True, "count", "x = True: expected a count above 0"),
+])  # fmt: skip
+def test_what_is_no_quantity(text: Any, kind: Any, message: str):
+    with pytest.raises(InputError) as error:
+        quantity("x", text, kind, {"USD": 1.0})
+    assert str(error.value).startswith(message)
+
+
+def test_a_spec_is_read():
+    spec = read(SERVE)
+    assert spec.rate_per_s == 20
+    assert spec.limits.per_token_s == 0.05
+    assert spec.workload.prompt and spec.workload.prompt.mean == 1024
+    assert spec.candidates.counts == (1, 2, 4, 8)
+
+
+@pytest.mark.parametrize(("place", "value", "message"), [
+    (("workload", "kind"), "magic", "workload.kind = 'magic': expected one of serving, inference, "
+     "training; choose one"),
+    (("workload", "promt"), 3, "workload: unknown key 'promt': did you mean 'prompt'? expected"),
+    (("limits", "deadline"), "1 h", "limits.deadline means nothing for serving: expected "
+     "first_token, per_token, latency; remove it"),
+    (("limits", "percentile"), 100, "limits.percentile = 100: expected more than 0 and less than"),
+    (("candidates", "counts"), [0], "candidates.counts = [0]: expected whole numbers from 1"),
+    (("candidates", "engines"), ["tgi"], "candidates.engines = 'tgi': expected one of eager, "
+     "compiled+graph, vllm; choose one"),
+    (("candidates", "gpus"), [], "candidates.gpus = []: expected names"),
+    (("workload", "prompt"), {"low": 5, "high": 2}, "workload.prompt: low 5 above high 2"),
+    (("load", "rate"), "20 per second", "load.rate = '20 per second': unknown unit"),
+    (("magic",), {}, "the plan: unknown key 'magic': expected workload, load, limits"),
+    (("prices", "hourly"), 3, "prices.hourly = 3: expected a section; write [prices.hourly]"),
+    (("prices", "rates"), "EUR", "prices.rates = 'EUR': expected a section"),
+    (("workload", "batch"), 0.5, "workload.batch = 0.5: expected a whole number from 1"),
+    (("simulation", "requests"), "1T", "simulation.requests = 1000000000000: expected 1 to 1,0"),
+    (("load",), 3, "load = 3: expected a section; write [load]"),
+])  # fmt: skip
+def test_what_a_spec_cannot_hold(place: tuple[str, ...], value: Any, message: str):
+    wrong = deepcopy(SERVE)
+    at = wrong
+    for name in place[:-1]:
+        at = at.setdefault(name, {})
+    at[place[-1]] = value
+    with pytest.raises(InputError) as error:
+        read(wrong)
+    assert str(error.value).startswith(message)
+
+
+def test_limits_that_contradict():
+    wrong = SERVE | {"limits": {"first_token": "2 s", "latency": "1 s"}}
+    with pytest.raises(InputError, match="limits contradict: first_token is above latency"):
+        read(wrong)
+
+
+def test_a_load_is_needed():
+    with pytest.raises(InputError, match=r"load.rate is missing: expected requests a second"):
+        read({k: v for k, v in SERVE.items() if k != "load"})
+
+
+def test_files_that_cannot_be_read(tmp_path: Path):
+    with pytest.raises(InputError, match="No such file or directory: expected a plan's TOML file"):
+        read(tmp_path / "none.toml")
+    (tmp_path / "torn.toml").write_text("[workload\n")
+    with pytest.raises(InputError, match="expected TOML; correct the line"):
+        read(tmp_path / "torn.toml")
+
+
+def test_arrivals_are_of_the_rate_and_lengths_of_their_mean():
+    spec = read(SERVE | {"workload": SERVE["workload"] | {
+        "prompt": {"mean": 800, "sigma": 0.5}, "output": {"low": 100, "high": 300}}})  # fmt: skip
+    drawn = requests(spec, 40_000)
+    assert drawn.rate_per_s == pytest.approx(20, rel=0.02)
+    assert drawn.prompt.mean() == pytest.approx(800, rel=0.02)
+    assert drawn.output.mean() == pytest.approx(200, rel=0.02)
+    assert drawn.output.min() == 100
+    assert requests(spec, 1000, replicas=4).rate_per_s == pytest.approx(5, rel=0.1)
+
+
+def test_a_trace_of_requests(tmp_path: Path):
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n3.0,10,5\n1.0,20,6\n")
+    found = read_requests(path)
+    assert found.arrival_s.tolist() == [0.0, 2.0]
+    assert found.prompt.tolist() == [20, 10]
+    assert np.isclose(found.rate_per_s, 0.5)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("arrival_s,prompt_tokens,output_tokens\n-1,10,5\n",
+     "line 2: arrival_s is '-1': expected a number from 0; correct it"),
+    ("arrival_s,prompt_tokens,output_tokens\n1,0,5\n",
+     "line 2: prompt_tokens is '0': expected a number from 1; correct it"),
+    ("time,prompt_tokens,output_tokens\n1,1,5\n", "no column 'arrival_s': expected arrival_s, "),
+    ("arrival_s,prompt_tokens,output_tokens\n", "holds no request: expected a row for each"),
+])  # fmt: skip
+def test_traces_that_cannot_be_used(tmp_path: Path, text: str, message: str):
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_requests(path)
+    assert message in str(error.value)
