@@ -177,6 +177,7 @@ def _trace(rows: _File) -> Trace:
     ops: list[Op] = []
     for signature, module, phase, *numbers in rows.ops:
         counts, storages = numbers[: len(COUNTED)], numbers[len(COUNTED) :]
+        calls, modules, nodes, instructions, cold, attributes, c_calls = counts
         if min(counts) < 0:
             raise ValueError("an op has negative counts")
         if any(not 0 <= s < len(rows.storages) for s in storages):
@@ -187,7 +188,7 @@ def _trace(rows: _File) -> Trace:
         ops.append(
             Op(
                 kind, rows.modules[_at(module)], _PHASES[_at(phase)], tuple(storages),
-                *counts,
+                calls, modules, nodes, instructions, cold, attributes, c_calls,
             )
         )  # fmt: skip
     plain = {f: getattr(rows, f) for f in Trace.__struct_fields__ if f not in ("ops", "storages")}
