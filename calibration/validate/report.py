@@ -1,7 +1,8 @@
 """Predicted against measured, on steps and calls that were never fitted.
 
-`python -m calibration.validate.report` prints a line for each case and the summary that the README
-shows; `--readme` puts that there, `--json FILE` writes every outcome.
+`python -m calibration.validate.report` prints a line for each case and a summary; `--write` puts
+the summary into `docs/accuracy.md` and its most important rows into the README, `--json FILE`
+writes every outcome.
 """
 
 from __future__ import annotations
@@ -34,6 +35,15 @@ from simulator.timing.profile import profile
 from simulator.whatif.edits.compiled_update import CompiledUpdate
 
 README = Path(__file__).parents[2] / "README.md"
+PAGE = README.with_name("docs") / "accuracy.md"
+SHORT = {
+    ("inference, eager", "GPU busy"), ("inference, eager", "period"),
+    ("overhead-bound, eager", "period"), ("inference, CUDA graph", "period"),
+    ("training, eager", "period"), ("inference, compiled", "period"),
+    ("training, compiled", "period"), ("inference, eager", "peak memory"),
+    ("H100 by the H200’s profile, inference", "GPU busy"), ("single ops, warm", "GPU time"),
+}  # fmt: skip
+"""The group and figure of the README's rows."""
 HOST_BOUND = 1.25
 """Period over GPU-busy time from which a step counts as ruled by its host."""
 
@@ -190,9 +200,9 @@ def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summar
     return sorted(found, key=lambda s: not s.group.startswith("single"))
 
 
-def put(readme: str, lines: str) -> str:
-    """The README with these lines between its accuracy marks."""
-    before, _, rest = readme.partition(_BEGIN)
+def put(page: str, lines: str) -> str:
+    """A page with these lines between its accuracy marks."""
+    before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"
 
@@ -223,9 +233,11 @@ def calls(found: Iterable[Swept]) -> list[Outcome]:
 
 
 def main() -> None:
-    """Print every case, then the table; with --readme put the table into the README."""
+    """Print every case, then the table; with --write put it into the pages."""
     parser = argparse.ArgumentParser(prog="validate", description=__doc__)
-    parser.add_argument("--readme", action="store_true", help="put the table into the README")
+    parser.add_argument(
+        "--write", action="store_true", help="put the table into docs/accuracy.md and README.md"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
     options = parser.parse_args()
     pairs = [(recording, retrace(recording.case)) for recording in recordings("validation")]
@@ -234,12 +246,15 @@ def main() -> None:
     called = list(swept(find_gpu("h200"), held_out=True))
     steps += [*compiled(), *by_turns(), *crossed(pairs, called)]
     ops = calls(called)
-    lines = table(summaries(steps, ops))
-    if options.readme:
-        README.write_text(put(README.read_text(), lines))
+    rows = summaries(steps, ops)
+    lines = table(rows)
+    if options.write:
+        short = table([row for row in rows if (row.group, row.figure) in SHORT])
+        README.write_text(put(README.read_text(), short))
+        PAGE.write_text(put(PAGE.read_text(), lines))
     if options.json:
-        rows = [asdict(o) for o in (*steps, *ops)]
-        options.json.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n")
+        every = [asdict(o) for o in (*steps, *ops)]
+        options.json.write_text(json.dumps(every, indent=1, allow_nan=False) + "\n")
     for o in steps:
         print(f"{o.ratio:6.2f}  {o.figure:11}  {o.group:22}  {o.case}")
     for each in summary(ops):

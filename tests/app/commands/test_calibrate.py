@@ -42,7 +42,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         (["calibrate"], ["--help"]),
         (["calibrate", "measure", "-h"], ["measure", "-h"]),
         (["validate"], ["validate"]),
-        (["validate", "--readme", "--json", "f"], ["validate", "--readme", "--json", "f"]),
+        (["validate", "--write", "--json", "f"], ["validate", "--write", "--json", "f"]),
     ],
 )  # fmt: skip
 def test_arguments_go_through(

@@ -313,12 +313,12 @@ def test_fit_and_validate_pass_their_options_on(monkeypatch: pytest.MonkeyPatch)
     before = [*sys.argv]
     command.run(["fit"])
     command.run(["fit", "a folder"])
-    command.run(["validate", "--readme", "--json", "a file"])
+    command.run(["validate", "--write", "--json", "a file"])
     assert seen == [
         ["fit.host"],
         ["fit.gpu"],
         ["fit.folder", "a folder"],
-        ["validate.report", "--readme", "--json", "a file"],
+        ["validate.report", "--write", "--json", "a file"],
     ]
     monkeypatch.setattr(command, "measure", lambda options: seen.append([str(options.folder)]))
     seen.clear()

@@ -14,7 +14,16 @@ from calibration.record.library_samples import Swept, lowered
 from calibration.record.read import MEASUREMENTS, Timed, recordings
 from calibration.sweeps import Point, points
 from calibration.validate import report
-from calibration.validate.report import README, by_turns, calls, host_of, interval, outcomes, put
+from calibration.validate.report import (
+    PAGE,
+    README,
+    by_turns,
+    calls,
+    host_of,
+    interval,
+    outcomes,
+    put,
+)
 from calibration.validate.single_ops import ratios
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
@@ -37,18 +46,22 @@ def test_interval_is_of_measured_over_predicted() -> None:
     assert interval(found) == (0.6, 1.8)
 
 
-def test_readme_states_what_is_measured() -> None:
+def test_pages_state_what_is_measured() -> None:
     host = host_of("validation")
     steps = [o for r in recordings("validation") for o in outcomes(r, retrace(r.case), host)]
     assert len({o.case for o in steps}) == 62
     # a twentieth of the held-out calls; the table is of all
     some = [o for o in calls(_some()) if o.group == "single ops, warm"]
     assert len(some) > 100
-    stated = README.read_text()
+    stated = PAGE.read_text()
     for row in table(summary(steps)).splitlines()[2:]:
-        assert row in stated, "run `ridgepoint validate --readme`"
+        assert row in stated, "run `ridgepoint validate --write`"
     (row,) = re.findall(r"\| single ops, warm \| GPU time \| (\d+) \| ([\d.]+)% \|", stated)
     assert int(row[0]) == sum(p.held_out for p in _launching())
+    short = README.read_text().partition("<!-- accuracy -->")[2].splitlines()
+    rows = [line for line in short if line.startswith("| ") and "%" in line]
+    assert len(rows) == 10
+    assert all(line in stated for line in rows)
     median = float(np.median([o.error for o in some])) * 100
     assert median == pytest.approx(float(row[1]), rel=0.35)  # a sample's median
 
