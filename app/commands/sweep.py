@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "ridgepoint-sweep", 1
 MOST_VARIANTS = 3
-_BAR = 6, 16  # cells of a bar of shares, at least and at most
+_BAR = 6, 11  # cells of a bar of shares, at least and at most
 _LABEL = 12  # letters of an axis's value beside the longest bar
 
 Over = Annotated[

@@ -5,13 +5,14 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
+from simulator.hardware.host_speed import PYTHON, Parts, parts
 
 FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
@@ -19,12 +20,6 @@ DEFAULT = "xeon-h200"
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one host that was measured: from second to second, and what the model misses."""
 
-PYTHON = {
-    "instruction": "instructions", "cold_instruction": "cold_instructions",
-    "attribute": "attributes", "c_call": "c_calls", "python_call": "python_calls",
-    "module_call": "module_calls",
-}  # fmt: skip
-"""What the interpreter does, and the field of an op that counts it."""
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
     "cpu_op", "recurrent_kernel", "foreach_tensor", "forward_node", "backward_node",
@@ -32,20 +27,6 @@ _DISPATCHED = (
 )  # fmt: skip
 COUNTS = (*PYTHON, *_DISPATCHED, "launch")
 """What is counted, in the order of the columns of `counts`; launches are added by the schedule."""
-
-
-class Parts(NamedTuple):
-    """How many times as long as another host's each part of the host takes."""
-
-    interpreter: float
-    dispatcher: float
-    driver: float
-
-    def of(self, count: str) -> float:
-        """That of the part that does what is counted."""
-        if count in PYTHON:
-            return self.interpreter
-        return self.driver if count == "launch" else self.dispatcher
 
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, lt=1)]
@@ -151,8 +132,6 @@ class _Header(msgspec.Struct, frozen=True):
 def _converted(header: _Header, path: Path) -> Host:
     """A host of version 1, from the fixed steps that its file holds: what fitting its folder again
     would make of it. InputError where it holds none, and for another version."""
-    from simulator.hardware.host_speed import parts
-
     known = host()
     if header.version != 1 or not set(header.reference) & set(known.reference):
         raise InputError(

@@ -8,14 +8,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import sqrt
 from statistics import median
+from typing import NamedTuple
 
 from simulator.errors import InputError
-from simulator.hardware.host import Parts
 
+PYTHON = {
+    "instruction": "instructions", "cold_instruction": "cold_instructions",
+    "attribute": "attributes", "c_call": "c_calls", "python_call": "python_calls",
+    "module_call": "module_calls",
+}  # fmt: skip
+"""What the interpreter does, and the field of an op that counts it."""
 ON_CPU_MARK = "@cpu"
 """Ends the names of steps that run on the CPU, where nothing is launched."""
 _PYTHON = ("identities", "pythoncalls")
 _VIEWS = ("views", "transposes")
+
+
+class Parts(NamedTuple):
+    """How many times as long as another host's each part of the host takes."""
+
+    interpreter: float
+    dispatcher: float
+    driver: float
+
+    def of(self, count: str) -> float:
+        """That of the part that does what is counted."""
+        if count in PYTHON:
+            return self.interpreter
+        return self.driver if count == "launch" else self.dispatcher
 
 
 def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Parts:
