@@ -48,12 +48,17 @@ FILES = ("samples", "kernels", "factorizations")
 """Sweeps of a GPU's folder, as they were measured one after another."""
 
 
-def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:
-    """Every measured point of a library's call, traced again; only those held out, or not."""
+def sampled(gpu: GPU, path: Path | None = None) -> dict[str, Row]:
+    """What was measured of each point on a GPU, by the point's name; of one file, or of all."""
     every = [path] if path else [MEASUREMENTS / gpu.id / f"{name}.jsonl.gz" for name in FILES]
-    measured = {
+    return {
         name: row for each in every if each.is_file() for name, row in read(each).samples.items()
     }
+
+
+def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:
+    """Every measured point of a library's call, traced again; only those held out, or not."""
+    measured = sampled(gpu, path)
     for point in points("library"):
         sample = measured.get(point.name)
         if held_out in (None, point.held_out) and sample and sample.get("kernels"):

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from calibration.measure.log import read
 from calibration.outcome import Outcome, summary, table
-from calibration.record.library_samples import Swept, lowered
-from calibration.record.read import MEASUREMENTS, Timed, recordings
+from calibration.record.library_samples import Swept, lowered, sampled
+from calibration.record.read import Timed, recordings
 from calibration.sweeps import Point, points
 from calibration.validate import report
 from calibration.validate.report import (
@@ -68,13 +67,13 @@ def test_pages_state_what_is_measured() -> None:
 
 def _launching() -> list[Point]:
     """All points but the few that turned out to be views."""
-    measured = read(MEASUREMENTS / "h200_sxm" / "samples.jsonl.gz").samples
-    return [p for p in points("library") if measured[p.name].get("kernels")]
+    measured = sampled(find_gpu("h200"))
+    return [p for p in points("library") if measured.get(p.name, {}).get("kernels")]
 
 
 def _some() -> Iterator[Swept]:
     card = find_gpu("h200")
-    measured = read(MEASUREMENTS / card.id / "samples.jsonl.gz").samples
+    measured = sampled(card)
     for point in [p for p in _launching() if p.held_out][::20]:
         yield lowered(point, trace_call(point.make), measured[point.name], card)
 
