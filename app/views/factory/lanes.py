@@ -15,6 +15,7 @@ from app.scenes.timeline import WAITS, Ints, lanes
 from app.theme import BODY_PX, LABEL_PX, Theme
 from app.widgets.canvas import Canvas, Card
 from app.widgets.paint import Paint
+from simulator.hardware.host_counts import tail_s
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 118.0, 20.0, 22.0, 8.0
 _LEVELS = 8
@@ -46,6 +47,11 @@ def lanes_of(f: Factory) -> tuple[Lane, ...]:
     p = f.prediction
     host = lanes(p).host
     working = host.kind != host.kinds.index(WAITS)
+    done_s = p.schedule.host_end_s
+    # Python after the last op, which is no slice of an op
+    after = np.array([done_s - tail_s(p.trace, p.host)] if p.mode == "eager" else [])
+    work_begin = np.concatenate([host.begin_s[working], after])
+    work_end = np.concatenate([host.end_s[working], np.full(after.size, done_s)])
     begin = f.start_s + p.columns.fixed_s
     idle = p.idle.host_s + p.idle.sync_s
     waits = (f"waiting for the managers: idle {seconds(idle)} of {seconds(p.period_s)}"
@@ -53,7 +59,7 @@ def lanes_of(f: Factory) -> tuple[Lane, ...]:
     ahead = p.period_s - p.host_s
     rest = f"done: waiting for the floor, {seconds(ahead)}" if ahead > 0.05 * p.period_s else ""
     return (
-        Lane("Managers", f.managers_busy, host.begin_s[working], host.end_s[working], rest),
+        Lane("Managers", f.managers_busy, work_begin, work_end, rest),
         Lane("Trucks", f.trucks_busy, begin, begin + p.columns.memory_s, waits),
         Lane("Machines", f.machines_busy, begin, begin + p.columns.compute_s, waits),
     )

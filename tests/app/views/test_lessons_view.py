@@ -78,7 +78,7 @@ def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     attempt, page = attempted(view), view.page
     told: list[Scenario] = []
     view.asked.connect(told.append)
-    assert page.words.text() == "Eager it takes 351 µs."
+    assert page.words.text() == "Eager it takes 273 µs."
     assert not page.on.isEnabled() and page.on.toolTip().startswith("Drag a marker first")
     view.go(1)
     assert attempt.step == "predict"

@@ -74,7 +74,7 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     assert along.columns["period_s"][along.row(32)] == up.columns["period_s"][up.row(1)]
     assert view.through.slices[0].head == ("Along batch", "at host speed 1")
     said = view.map.accessibleDescription()
-    assert said.startswith("Batch 32, host speed 1: 351 µs, 320 to 390, overhead-bound; ")
+    assert said.startswith("Batch 32, host speed 1: 273 µs, 220 to 430, overhead-bound; ")
     overhead = f"{100 * p.shares['overhead']:.0f}"
     assert overhead == "100" and "of the host and launches 1.0%" in view.said.toolTip()
 
@@ -252,7 +252,7 @@ def test_goals_are_sought_when_asked_and_go_there(shown: Any, side: Side) -> Non
     view = shown(RegimeMap, (side,), size=WIDE)
     settled(view, side)
     seek = view.seek
-    assert seek.text == "1 ms" and not seek.buttons[0].isEnabled()  # 351 µs a step: twice is 0.7
+    assert seek.text == "1 ms" and not seek.buttons[0].isEnabled()  # 273 µs a step: twice is 0.5
     seek.latency.setText("soon")
     seek.button.click()
     assert settled(view, side) == ["Found"]
@@ -275,7 +275,7 @@ def test_table_and_svg(shown: Any, side: Side, tmp_path: Path) -> None:
     rows = view.rows()
     assert {len(row) for row in rows} == {10} and len(rows) == 1 + 63 + 3
     here = next(row for row in rows if row[:2] == ["32", "1"])
-    assert here[2] == "351 µs" and here[7] == side.prediction.regime and here[9] == "yes"
+    assert here[2] == "273 µs" and here[7] == side.prediction.regime and here[9] == "yes"
     text = svg(view, tmp_path / "m.svg")
     ElementTree.fromstring(text)
     assert "Batch 32, host speed 1" in text and "Overhead-bound" in text

@@ -94,9 +94,14 @@ def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
 
 
 def test_the_files_are_small_and_all_there():
-    sizes = [path.stat().st_size for path in examples.FOLDER.glob("*.families")]
-    assert len(sizes) == len(list(examples.asks()))
-    assert sum(sizes) < 1.2 * 2**20
+    sizes = {path: path.stat().st_size for path in examples.FOLDER.glob("*.families")}
+    assert set(sizes) == {examples.file(ask, gpu) for ask, gpu in examples.asks()}
+    # a plan weighs cards of each kind: each served network is traced for those too
+    others = [path for path in sizes if path.name.split(".")[1] in dict(examples.OTHER_CARDS)]
+    assert len(others) == len(examples.SERVED) * len(examples.OTHER_CARDS)
+    of_others = sum(sizes[path] for path in others)
+    assert sum(sizes.values()) - of_others < 1.2 * 2**20
+    assert of_others < 0.4 * 2**20
 
 
 def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
