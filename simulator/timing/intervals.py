@@ -29,7 +29,7 @@ def interval(
 ) -> tuple[Any, Any]:
     """The ends in seconds of periods [...] in which the GPU is busy and the host works so long."""
     low, high = widened(profile.interval_on(gpu.id, mode), gpu, profile)
-    faster, slower = driver.spread
+    faster, slower = widened(driver.spread, gpu, profile)
     if driver.id == DEFAULT and gpu.id != profile.of:
         slower = max(slower, next(n for since, n in _SLOWER if _capability(gpu) >= since))
     longer = np.maximum(np.maximum(busy_s, host_s), 1e-12)

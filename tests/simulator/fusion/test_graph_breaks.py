@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -97,6 +99,14 @@ def test_a_function_with_a_break_in_a_loop_is_not_compiled() -> None:
     assert left == {("addmm", 1), ("relu", 2), ("mul", 1), ("_local_scalar_dense", 2)}
 
 
+@pytest.fixture
+def default_limit() -> Iterator[None]:
+    """Compiling a sweep raises the limit for its whole process."""
+    with torch._dynamo.config.patch(recompile_limit=8):  # pyright: ignore
+        yield
+
+
+@pytest.mark.usefixtures("default_limit")
 @pytest.mark.parametrize(("numbered", "compiled_calls"), [(False, 12), (True, 8)])
 def test_a_function_is_compiled_for_eight_variants(numbered: bool, compiled_calls: int) -> None:
     """Dynamo guards a graph by the integers of its module (`recompile_limit` is 8)."""
@@ -106,6 +116,7 @@ def test_a_function_is_compiled_for_eight_variants(numbered: bool, compiled_call
     assert any("line 147 (4 times): it is compiled for too many" in n for n in p.notes) is numbered
 
 
+@pytest.mark.usefixtures("default_limit")
 def test_dynamo_compiles_as_many_variants() -> None:
     compiled_graphs: list[object] = []
 

@@ -16,7 +16,7 @@ from simulator import predict, predict_trace
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
-from simulator.hardware.host import Host
+from simulator.hardware.host import Host, hosts
 from simulator.hardware.host import host as find_host
 from simulator.networks.catalogue import build
 from simulator.prediction import REGIMES, Prediction
@@ -277,10 +277,11 @@ def test_unknown_names() -> None:
     )
     step = traced("mlp-tiny")
     assert refused(lambda: predict_trace(step, host="xeon-h20")) == (
-        "unknown host 'xeon-h20': did you mean 'xeon-h200'?"
+        "unknown host 'xeon-h20': did you mean 'xeon-h200' or 'xeon-h100'?"
     )
     assert refused(lambda: predict_trace(step, host="zzz")) == (
-        "unknown host 'zzz': expected one of xeon-h200, or a calibrated host's .json file"
+        f"unknown host 'zzz': expected one of {', '.join(hosts())}, or a calibrated host's .json "
+        "file"
     )
 
 
