@@ -143,7 +143,7 @@ _SPECS: dict[str, Spec] = {
 
 def transformer(name: str, layers: int = 4) -> nn.Module:
     """One of transformers' networks, so many layers deep. ImportError where it is not installed."""
-    import transformers
+    import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
     config_name, network_name, counted, sizes, names, example = _SPECS[name]
     sizes = dict(sizes)
