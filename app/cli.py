@@ -87,10 +87,18 @@ def explore(
 
 _QUESTIONS = "Questions"
 for _name, _command in {
-    "predict": predict, "whatif": whatif, "advise": advise, "compare": compare, "sweep": sweep,
-    "map": regime_map, "seek": seek, "plan": plan, "trace": trace,
-    "explore": explore, "export-kernel": export_kernel,
-}.items():  # fmt: skip
+    "predict": predict,
+    "whatif": whatif,
+    "advise": advise,
+    "compare": compare,
+    "sweep": sweep,
+    "map": regime_map,
+    "seek": seek,
+    "plan": plan,
+    "trace": trace,
+    "explore": explore,
+    "export-kernel": export_kernel,
+}.items():
     app.command(_name, rich_help_panel=_QUESTIONS)(_command)
 
 _LISTS = "What there is"
@@ -133,8 +141,10 @@ def clusters() -> None:
 
 _TRUST = "Trust"
 _PASSED_ON: dict[str, Any] = {
-    "allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": [],
-}  # fmt: skip
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
 
 
 @app.command(context_settings=_PASSED_ON, rich_help_panel=_TRUST)

@@ -8,8 +8,12 @@ from math import floor, isfinite, log10
 _SI = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_LONG = ((730 * 86400.0, 365 * 86400.0, "years"), (48 * 3600.0, 86400.0, "days"),
-         (7200.0, 3600.0, "h"), (120.0, 60.0, "min"))  # fmt: skip
+_LONG = (
+    (730 * 86400.0, 365 * 86400.0, "years"),
+    (48 * 3600.0, 86400.0, "days"),
+    (7200.0, 3600.0, "h"),
+    (120.0, 60.0, "min"),
+)
 """From how many seconds on a longer unit is used, its seconds, its name."""
 
 
@@ -66,8 +70,11 @@ def joules(value: float, digits: int = 3) -> str:
     shown = float(f"{abs(value):.{digits - 1}e}") if isfinite(value) else 1.0
     for least, unit in ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")):
         if shown >= least:
-            return scaled(value / least, unit, digits) if least == 1.0 else (
-                f"{number(value / least, digits)} {unit}")  # fmt: skip
+            return (
+                scaled(value / least, unit, digits)
+                if least == 1.0
+                else (f"{number(value / least, digits)} {unit}")
+            )
     return f"{number(value * 1e9, digits)} nJ"
 
 

@@ -31,13 +31,20 @@ FOLDER = Path("ridgepoint-measurements")
 def parser() -> argparse.ArgumentParser:
     """The options of all commands."""
     top = argparse.ArgumentParser(
-        prog="calibrate", description="Measure this GPU and host, fit their profiles, and hold "
-        "predictions against measured networks."
-    )  # fmt: skip
+        prog="calibrate",
+        description="Measure this GPU and host, fit their profiles, and hold "
+        "predictions against measured networks.",
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     measure = argparse.ArgumentParser(add_help=False)
-    measure.add_argument("folder", type=Path, nargs="?", default=FOLDER, metavar="FOLDER",
-                         help="where samples go, and are found again (%(default)s)")  # fmt: skip
+    measure.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        default=FOLDER,
+        metavar="FOLDER",
+        help="where samples go, and are found again (%(default)s)",
+    )
     extent = measure.add_mutually_exclusive_group()
     extent.add_argument("--quick", action="store_true", help="a thinned sweep, in 90 s at most")
     extent.add_argument("--full", action="store_true", help="all of it, in 10 min (the default)")
@@ -45,11 +52,14 @@ def parser() -> argparse.ArgumentParser:
     measure.add_argument("--only", default="", metavar="REGEX", help="only points of such names")
     measure.add_argument("--seconds", type=_positive, metavar="N", help="another limit of time")
     measure.add_argument("--retry", action="store_true", help="try failed points again")
-    measure.add_argument("--host-only", action="store_true",
-                         help="time Python and dispatch on the CPU alone; no GPU")  # fmt: skip
+    measure.add_argument(
+        "--host-only", action="store_true", help="time Python and dispatch on the CPU alone; no GPU"
+    )
     commands.add_parser("measure", parents=[measure], help="time calls; goes on where it ended")
-    for name, text in (("fit", "profiles from FOLDER, or again from the packaged measurements"),
-                       ("validate", "predicted against measured; options go through")):  # fmt: skip
+    for name, text in (
+        ("fit", "profiles from FOLDER, or again from the packaged measurements"),
+        ("validate", "predicted against measured; options go through"),
+    ):
         commands.add_parser(name, help=text, add_help=False)
     commands.add_parser("all", parents=[measure], help="measure, fit and validate")
     return top
@@ -95,8 +105,10 @@ def measure(options: argparse.Namespace) -> None:
             done -= set(found.failed)
         points = [point for point in points if point.name not in done]
         points.sort(key=lambda point: point.name not in found.without_kernels)
-        say(f"{device.name}, data sheet {device.sheet}: {len(points)} points to measure, "
-            f"{len(found.samples)} measured before, into {log.path}")  # fmt: skip
+        say(
+            f"{device.name}, data sheet {device.sheet}: {len(points)} points to measure, "
+            f"{len(found.samples)} measured before, into {log.path}"
+        )
         if not points:
             return
         index = host_index.suite(gpu=True)
@@ -113,13 +125,17 @@ def _summarise(log: Log, progress: Progress, complete: bool) -> None:
     samples = log.found.samples.values()
     drifted = sum("drifted" in sample for sample in samples)
     streams = sum(sample.get("warm", {}).get("how") == "stream" for sample in samples)
-    say(f"{len(samples)} points in {log.path}: {len(log.found.failed)} failed, {drifted} drifted, "
-        f"{streams} timed without a graph")  # fmt: skip
+    say(
+        f"{len(samples)} points in {log.path}: {len(log.found.failed)} failed, {drifted} drifted, "
+        f"{streams} timed without a graph"
+    )
     for name, reason in [*log.found.failed.items()][:10]:
         say(f"  {name}: {reason}")
     if not complete:
-        say(f"the time was over with {progress.total - progress.done} points left: run the same "
-            "command again to go on")  # fmt: skip
+        say(
+            f"the time was over with {progress.total - progress.done} points left: run the same "
+            "command again to go on"
+        )
 
 
 def measure_host(folder: Path) -> None:

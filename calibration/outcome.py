@@ -47,8 +47,15 @@ class Summary:
     def cells(self) -> tuple[str, ...]:
         """One row of a table."""
         inside = "" if np.isnan(self.covered) else f"{self.covered:.0%}"
-        return (self.group, self.figure, str(self.cases), f"{self.median:.1%}", f"{self.p90:.1%}",
-                f"{self.lean:+.1%}", inside)  # fmt: skip
+        return (
+            self.group,
+            self.figure,
+            str(self.cases),
+            f"{self.median:.1%}",
+            f"{self.p90:.1%}",
+            f"{self.lean:+.1%}",
+            inside,
+        )
 
 
 def summarised(group: str, figure: str, each: Iterable[Outcome]) -> Summary:
@@ -57,10 +64,14 @@ def summarised(group: str, figure: str, each: Iterable[Outcome]) -> Summary:
     inside = [o.covered for o in each if o.covered is not None]
     off = [o.error for o in each]
     return Summary(
-        group, figure, len(each), float(np.median(off)), float(np.quantile(off, 0.9)),
+        group,
+        figure,
+        len(each),
+        float(np.median(off)),
+        float(np.quantile(off, 0.9)),
         float(np.median([o.ratio for o in each]) - 1),
         float(np.mean(inside)) if inside else float("nan"),
-    )  # fmt: skip
+    )
 
 
 def summary(found: Iterable[Outcome]) -> list[Summary]:

@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["InputError", "RidgepointError", "plan", "predict", "predict_step", "trace"]
 
 
-def trace(module: nn.Module, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None,
-          **options: Any) -> Trace:  # fmt: skip
+def trace(
+    module: nn.Module,
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Trace:
     """The ops of one step; see `simulator.tracing.trace`."""
     from simulator.tracing import trace as run  # torch is imported only where it is needed
 
@@ -70,9 +74,17 @@ def predict(
     check_mode(mode)
     card = find_gpu(gpu) if isinstance(gpu, str) else gpu
     traced = trace(
-        module, args, kwargs, phase=phase, loss=loss, optimizer=optimizer, gpu=card, sizes=sizes,
-        autocast=autocast, run=run_of(mode),
-    )  # fmt: skip
+        module,
+        args,
+        kwargs,
+        phase=phase,
+        loss=loss,
+        optimizer=optimizer,
+        gpu=card,
+        sizes=sizes,
+        autocast=autocast,
+        run=run_of(mode),
+    )
     return predict_trace(traced, gpu=card, host=host, mode=mode)
 
 

@@ -11,9 +11,13 @@ from typing import Literal, get_args
 from simulator.errors import InputError
 
 Mode = Literal[
-    "eager", "cuda_graph", "compiled", "reduce-overhead", "max-autotune",
+    "eager",
+    "cuda_graph",
+    "compiled",
+    "reduce-overhead",
+    "max-autotune",
     "max-autotune-no-cudagraphs",
-]  # fmt: skip
+]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 

@@ -192,13 +192,28 @@ class Prediction:
             shares["overhead"] = 1.0 - shares[bound]
             found.append(
                 Kernel(
-                    k, op, call.name.removeprefix("aten."), work.family, call.module, call.phase,
-                    work.flops, work.read_bytes, work.write_bytes, work.engine, work.dtype,
-                    float(s.issue_s[k]), float(s.start_s[k]), float(duration[k]),
-                    float(s.idle_s[k]), float(compute), float(held), float(fixed),
-                    next(iter(self.tiers), "datasheet"), shares,
+                    k,
+                    op,
+                    call.name.removeprefix("aten."),
+                    work.family,
+                    call.module,
+                    call.phase,
+                    work.flops,
+                    work.read_bytes,
+                    work.write_bytes,
+                    work.engine,
+                    work.dtype,
+                    float(s.issue_s[k]),
+                    float(s.start_s[k]),
+                    float(duration[k]),
+                    float(s.idle_s[k]),
+                    float(compute),
+                    float(held),
+                    float(fixed),
+                    next(iter(self.tiers), "datasheet"),
+                    shares,
                 )
-            )  # fmt: skip
+            )
         return found
 
 

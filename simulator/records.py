@@ -67,10 +67,8 @@ class Tensor(msgspec.Struct, frozen=True, gc=False):
     def dense(self) -> bool:
         """Without gaps or overlaps in *some* order of its dimensions (channels last is)."""
         dims = sorted(
-            (step, size)
-            for size, step in zip(self.shape, self.stride, strict=True)
-            if size != 1
-        )  # fmt: skip
+            (step, size) for size, step in zip(self.shape, self.stride, strict=True) if size != 1
+        )
         steps = [*(step for step, _ in dims), self.numel]
         return (not dims or steps[0] == 1) and all(
             step * size == following
@@ -225,9 +223,10 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
     def moved(self, place: Sequence[int]) -> Storage:
         """Where old op i is op `place[i]`, the end of the step being one more."""
         return msgspec.structs.replace(
-            self, born=self.born if self.born < 0 else place[self.born],
+            self,
+            born=self.born if self.born < 0 else place[self.born],
             freed=None if self.freed is None else place[self.freed],
-        )  # fmt: skip
+        )
 
 
 class Assumption(msgspec.Struct, frozen=True):
@@ -298,9 +297,12 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
             for each in self.assumptions
         ]
         return msgspec.structs.replace(
-            self, ops=ops, storages=storages, assumptions=assumed,
+            self,
+            ops=ops,
+            storages=storages,
+            assumptions=assumed,
             breaks=[each.moved(place) for each in self.breaks],
-        )  # fmt: skip
+        )
 
     @cached_property
     def signatures(self) -> tuple[list[Signature], list[int]]:

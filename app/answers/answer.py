@@ -96,8 +96,10 @@ def along_batch(scenario: Scenario, batch: int) -> Along | None:
     if scenario.trace_file is not None:
         return None
     most = max(1024, 4 * batch)
-    values = sorted({round(2 ** (i / 4)) for i in range(4 * most.bit_length()) if 2 ** (i / 4) <=
-                     most} | {1, batch, most})  # fmt: skip
+    values = sorted(
+        {round(2 ** (i / 4)) for i in range(4 * most.bit_length()) if 2 ** (i / 4) <= most}
+        | {1, batch, most}
+    )
     found = sweep(scenario, {"batch": values})
     regimes: list[Regime | None] = [found.regime(row) for row in range(len(found))]
     spans: list[tuple[float, float, str]] = []
@@ -111,8 +113,9 @@ def along_batch(scenario: Scenario, batch: int) -> Along | None:
     known: list[tuple[int, Regime]] = [
         (value, regime) for value, regime in zip(values, regimes, strict=True) if regime is not None
     ]
-    return Along(batch, tuple(spans), _shift(scenario, batch, known),
-                 _shift(scenario, batch, known[::-1]))  # fmt: skip
+    return Along(
+        batch, tuple(spans), _shift(scenario, batch, known), _shift(scenario, batch, known[::-1])
+    )
 
 
 def _shift(scenario: Scenario, batch: int, known: Sequence[tuple[int, Regime]]) -> Shift | None:

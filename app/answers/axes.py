@@ -66,10 +66,14 @@ def line(scenario: Scenario, text: str) -> Line:
 def value_on(scenario: Scenario, name: str) -> float | None:
     """Where a scenario is on an axis of numbers: what its last what-if of that name says, or its
     own field; a factor that none set is 1. None where it does not say."""
-    size = [a.arguments["value"] for a in scenario.whatifs
-            if a.name == "size" and a.arguments.get("parameter") == name]  # fmt: skip
-    own = [next(iter(a.arguments.values())) for a in scenario.whatifs
-           if a.name == name and a.arguments]  # fmt: skip
+    size = [
+        a.arguments["value"]
+        for a in scenario.whatifs
+        if a.name == "size" and a.arguments.get("parameter") == name
+    ]
+    own = [
+        next(iter(a.arguments.values())) for a in scenario.whatifs if a.name == name and a.arguments
+    ]
     value = (size or own or [getattr(scenario, name, None)])[-1]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)

@@ -20,8 +20,11 @@ from simulator.whatif import apply, whatifs
 
 Kind = Literal["network", "gpu", "host", "whatif"]
 SECTIONS: dict[Kind, str] = {
-    "network": "Networks", "gpu": "GPUs", "host": "Hosts", "whatif": "What-ifs",
-}  # fmt: skip
+    "network": "Networks",
+    "gpu": "GPUs",
+    "host": "Hosts",
+    "whatif": "What-ifs",
+}
 _SPELLED = {"gpu": "GPU", "cuda": "CUDA", "l2": "L2", "kv": "KV"}
 MIME = "application/x-ridgepoint-card"
 
@@ -57,8 +60,9 @@ class Card:
         if self.kind != "whatif":
             return ()
         known = _first_arguments(scenario, self.name)
-        return tuple(p.name for p in named(self.name).parameters
-                     if p.default is None and p.name not in known)  # fmt: skip
+        return tuple(
+            p.name for p in named(self.name).parameters if p.default is None and p.name not in known
+        )
 
     def words(self, scenario: Scenario) -> str:
         """What applying it is called in the history."""
@@ -80,15 +84,20 @@ def used(scenario: Scenario) -> frozenset[str]:
 
 def cards() -> tuple[Card, ...]:
     """Every card, by section. What a registry has more tomorrow is here tomorrow."""
-    found = [Card("network", e.name, e.name, _sizes(e.batch, e.seq, e.seq_unit), e.summary)
-             for e in sorted(CATALOGUE.values(), key=lambda e: e.name not in NETWORKS)]  # fmt: skip
+    found = [
+        Card("network", e.name, e.name, _sizes(e.batch, e.seq, e.seq_unit), e.summary)
+        for e in sorted(CATALOGUE.values(), key=lambda e: e.name not in NETWORKS)
+    ]
     found += [
         Card("gpu", g.id, g.name, _rates(g), g.architecture or "")
         for g in sorted(gpus(), key=_peak, reverse=True)
     ]
     found += [Card("host", name, name, host(name).cpu, host(name).cpu) for name in hosts()]
-    found += [Card("whatif", w.name, plainly(w.name), _usual(w), f"{w.usage}\n{w.help}")
-              for w in whatifs() if w.name not in ("network", "gpu", "host")]  # fmt: skip
+    found += [
+        Card("whatif", w.name, plainly(w.name), _usual(w), f"{w.usage}\n{w.help}")
+        for w in whatifs()
+        if w.name not in ("network", "gpu", "host")
+    ]
     return tuple(found)
 
 

@@ -51,11 +51,16 @@ def with_network(scenario: Scenario, name: str) -> Scenario:
     entry = CATALOGUE.get(name)
     trains = entry is None or entry.trains
     return replace(
-        scenario, network=name, batch=None, seq=None, sizes={}, data_sizes={},
+        scenario,
+        network=name,
+        batch=None,
+        seq=None,
+        sizes={},
+        data_sizes={},
         training=scenario.training if trains else None,
         optimizer=scenario.optimizer if trains else None,
         whatifs=tuple(w for w in scenario.whatifs if w.name not in ("network", "size")),
-    )  # fmt: skip
+    )
 
 
 def with_trace(scenario: Scenario, path: str) -> Scenario:

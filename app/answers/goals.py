@@ -44,16 +44,28 @@ class Search:
 
 
 def searches_of(
-    scenario: Scenario, fits: bool, out_of_overhead: bool, latency: str | None,
-    throughput: str | None, flip: list[str] | None, down: bool,
+    scenario: Scenario,
+    fits: bool,
+    out_of_overhead: bool,
+    latency: str | None,
+    throughput: str | None,
+    flip: list[str] | None,
+    down: bool,
     fusion: str | None = None,
-) -> list[Search]:  # fmt: skip
+) -> list[Search]:
     """The goals of a command line; without one, those that need no figure."""
     found: list[Search] = []
     asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
-    def add(kind: str, question: str, wanted: float | None, run: Callable[..., Sought],
-            *goal: float, axis: str = "batch", **more: Any) -> None:  # fmt: skip
+    def add(
+        kind: str,
+        question: str,
+        wanted: float | None,
+        run: Callable[..., Sought],
+        *goal: float,
+        axis: str = "batch",
+        **more: Any,
+    ) -> None:
         seek = partial(run, scenario, *goal, **more)
         found.append(Search(kind, question, axis, wanted, lambda watch: seek(watch=watch)))
 
@@ -142,8 +154,11 @@ def shown_value(search: Search) -> str:
     value = search.sought.value
     if search.kind == "fusion":
         return LEVELS[int(value)]
-    return plain(value) if float(value).is_integer() and search.axis in ("batch", "seq") else (
-        plain(value) if float(value).is_integer() else f"{number(value)}×")  # fmt: skip
+    return (
+        plain(value)
+        if float(value).is_integer() and search.axis in ("batch", "seq")
+        else (plain(value) if float(value).is_integer() else f"{number(value)}×")
+    )
 
 
 def run(search: Search, step: Step) -> None:

@@ -66,11 +66,17 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
         total = sum(k.duration_s for k in kernels)
         found.append(
             KernelGroup(
-                op.removesuffix(".default"), family, shape, short_dtype(dtype), len(kernels),
-                total, total / p.gpu_busy_s if p.gpu_busy_s else 0.0, _shares(kernels),
+                op.removesuffix(".default"),
+                family,
+                shape,
+                short_dtype(dtype),
+                len(kernels),
+                total,
+                total / p.gpu_busy_s if p.gpu_busy_s else 0.0,
+                _shares(kernels),
                 *_of_roof(p, kernels, total),
             )
-        )  # fmt: skip
+        )
     return sorted(found, key=lambda g: -g.total_s)
 
 
@@ -132,11 +138,16 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
 
     return [
         ModuleGroup(
-            key[-1], len(key) - 1, len(members[key]), len(kernels[key]), spent[key],
-            spent[key] / p.gpu_busy_s if p.gpu_busy_s else 0.0, _shares(kernels[key]),
+            key[-1],
+            len(key) - 1,
+            len(members[key]),
+            len(kernels[key]),
+            spent[key],
+            spent[key] / p.gpu_busy_s if p.gpu_busy_s else 0.0,
+            _shares(kernels[key]),
         )
         for key in sorted(kernels, key=place)
-    ]  # fmt: skip
+    ]
 
 
 def owner(module: str, phase: Phase) -> str:

@@ -44,9 +44,13 @@ def power_summary(p: Prediction) -> dict[str, object] | None:
         return None
     tokens = p.trace.tokens
     return {
-        "watts": power.watts, "limit_w": power.limit_w, "limited": power.limited,
-        "clock_hz": power.clock_hz, "highest_clock_hz": power.highest_hz, "joules": power.joules,
+        "watts": power.watts,
+        "limit_w": power.limit_w,
+        "limited": power.limited,
+        "clock_hz": power.clock_hz,
+        "highest_clock_hz": power.highest_hz,
+        "joules": power.joules,
         "joules_interval": list(power.joules_interval),
         "joules_per_sample": power.joules / max(p.trace.samples, 1),
         "joules_per_token": power.joules / tokens if tokens else None,
-    }  # fmt: skip
+    }

@@ -30,8 +30,14 @@ __all__ = [
 ]  # fmt: skip
 
 DATA_SIZES = (
-    "bincount", "index", "item", "masked_select", "nonzero", "repeat_interleave", "unique",
-)  # fmt: skip
+    "bincount",
+    "index",
+    "item",
+    "masked_select",
+    "nonzero",
+    "repeat_interleave",
+    "unique",
+)
 """The data-dependent ops whose answer can be given (simulator/tracing/sizes.py)."""
 
 NO_EXACT_ANSWER = "the real compiler gave no answer, the rules do"
@@ -89,8 +95,13 @@ def worded(applied: Applied) -> str:
     if "=" in text or not known or known[0].default in (None, ALL):
         return text
     value = known[0].default
-    word = str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(
-        value, float) else str(value)  # fmt: skip
+    word = (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
     return f"{text}={word}"
 
 
@@ -155,10 +166,14 @@ def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[S
 
 def _refuse_fixed(scenario: Scenario, path: Path) -> None:
     fixed = {
-        "--batch": scenario.batch, "--seq": scenario.seq, "--dtype": scenario.dtype,
-        "--train/--no-train": scenario.training, "--optimizer": scenario.optimizer,
-        "--size": scenario.sizes or None, "--data-size": scenario.data_sizes or None,
-    }  # fmt: skip
+        "--batch": scenario.batch,
+        "--seq": scenario.seq,
+        "--dtype": scenario.dtype,
+        "--train/--no-train": scenario.training,
+        "--optimizer": scenario.optimizer,
+        "--size": scenario.sizes or None,
+        "--data-size": scenario.data_sizes or None,
+    }
     given = [option for option, value in fixed.items() if value is not None]
     if given:
         raise InputError(
@@ -204,9 +219,11 @@ def _named_place(name: str) -> bool:
 
 
 def _pairs(
-    option: str, example: str, options: list[str],
+    option: str,
+    example: str,
+    options: list[str],
     well_named: Callable[[str], bool] = str.isidentifier,
-) -> list[tuple[str, str]]:  # fmt: skip
+) -> list[tuple[str, str]]:
     found: dict[str, str] = {}
     for text in options:
         name, equals, value = (part.strip() for part in text.partition("="))

@@ -47,9 +47,10 @@ def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: N
     def all_of(number: int, scenario: Scenario) -> Sweep:
         before = number * len(axis.values)
         return run(
-            scenario, {axis.name: axis.values},
+            scenario,
+            {axis.name: axis.values},
             counted=lambda done: step(f"predicting {before + done:,} of {total:,} points"),
-        )  # fmt: skip
+        )
 
     found = tuple(all_of(number, s) for number, s in enumerate(variants.values()))
     for each in found:

@@ -28,10 +28,11 @@ class By(StrEnum):
 Prices = Annotated[
     list[str] | None,
     typer.Option(
-        "--price", metavar="[GPU=]USD",
+        "--price",
+        metavar="[GPU=]USD",
         help="USD an hour of a GPU; without a name, of the one that is asked for.",
     ),
-]  # fmt: skip
+]
 
 
 @expanded
@@ -117,10 +118,13 @@ def entry(advice: Advice) -> dict[str, Any]:
 def document(advised: Advised) -> dict[str, Any]:
     """The advice as data."""
     return {
-        "format": FORMAT, "version": VERSION, "by": advised.by,
+        "format": FORMAT,
+        "version": VERSION,
+        "by": advised.by,
         "advice": [entry(a) for a in advised.advice],
-        "hidden": [entry(a) for a in advised.hidden], "refused": dict(advised.refused),
-    }  # fmt: skip
+        "hidden": [entry(a) for a in advised.hidden],
+        "refused": dict(advised.refused),
+    }
 
 
 def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
@@ -135,8 +139,9 @@ def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
     width = min(console.width, 120)
     verdict = Text(
         f"{heading}: {seconds(base.period_s)} a step (80%: "
-        f"{between(*base.interval_s, base.period_s)}), {base.regime}-bound", "bold",
-    )  # fmt: skip
+        f"{between(*base.interval_s, base.period_s)}), {base.regime}-bound",
+        "bold",
+    )
     verdict.highlight_words([f"{base.regime}-bound"], COLOURS[base.regime])
     console.print()
     console.print(verdict, width=width)
@@ -164,8 +169,9 @@ def _show(advised: Advised, heading: str, top: int, refused: bool) -> None:
     elif advised.refused:
         console.print(f"{len(advised.refused)} do not apply (--refused says why)", style="dim")
     if advised.advice:
-        console.print(Text("Apply one: ", "dim").append(advised.advice[0].command, "default"),
-                      soft_wrap=True)  # fmt: skip
+        console.print(
+            Text("Apply one: ", "dim").append(advised.advice[0].command, "default"), soft_wrap=True
+        )
 
 
 _TITLES = {
@@ -197,8 +203,10 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
         low, high = advice.interval_s
         million = advice.usd_per_million
         shown.add_row(
-            why, saves, f"${number(million)}" if usd and million else seconds(advice.sample_s),
+            why,
+            saves,
+            f"${number(million)}" if usd and million else seconds(advice.sample_s),
             seconds(advice.period_s),
             between(low, high, advice.period_s),
-        )  # fmt: skip
+        )
     return shown

@@ -56,11 +56,21 @@ class Side:
 
 @expanded
 def compare(
-    written: Written, scenarios: Sides = None, variant: With = None, gpu: Gpu = None,
-    host: Host = None, batch: Batch = None, seq: Seq = None, dtype: Precision = None,
-    train: Train = None, optimizer: OptimizerName = None, mode: Driven = None, size: Sizes = None,
-    data_size: DataSizes = None, top: Top = 8,
-) -> None:  # fmt: skip
+    written: Written,
+    scenarios: Sides = None,
+    variant: With = None,
+    gpu: Gpu = None,
+    host: Host = None,
+    batch: Batch = None,
+    seq: Seq = None,
+    dtype: Precision = None,
+    train: Train = None,
+    optimizer: OptimizerName = None,
+    mode: Driven = None,
+    size: Sizes = None,
+    data_size: DataSizes = None,
+    top: Top = 8,
+) -> None:
     """Up to four scenarios: what each change does, what moved, which regimes flipped."""
     from app import outputs, progress
     from app.answers.subject import relabelled, subject
@@ -134,7 +144,8 @@ def document(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject]
     from app.report.sides import LETTERS, fall_document
 
     return {
-        "format": FORMAT, "version": VERSION,
+        "format": FORMAT,
+        "version": VERSION,
         "scenarios": [
             {"letter": letter, "name": side.name, **summary(p, subject), "retraced": why or None}
             for letter, side, p, subject, why in zip(
@@ -145,7 +156,7 @@ def document(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject]
             {"from": "A", "to": letter, **fall_document(fall)}
             for letter, fall in zip(LETTERS[1:], found.waterfalls, strict=False)
         ],
-    }  # fmt: skip
+    }
 
 
 def rows_of(found: Comparison) -> list[dict[str, Any]]:

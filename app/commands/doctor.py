@@ -94,8 +94,12 @@ def _trials() -> dict[str, tuple[bool, str]]:
     found: dict[str, tuple[bool, str]] = {}
     with progress.shown() as step:
         step("trying out the parts")
-        for name, trial in {"GPUs": _gpus, "profile": _profile, "hosts": _hosts,
-                            "a prediction": _prediction}.items():  # fmt: skip
+        for name, trial in {
+            "GPUs": _gpus,
+            "profile": _profile,
+            "hosts": _hosts,
+            "a prediction": _prediction,
+        }.items():
             try:
                 found[name] = (True, trial())
             except (RidgepointError, ImportError, OSError) as error:

@@ -19,8 +19,14 @@ TRUST = {"interpolated": "measured", "transferred": "transferred", "datasheet": 
 
 
 def _table(*columns: str, **options: Any) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False,
-                  padding=(0, 1, 0, 0), **options)  # fmt: skip
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        header_style="dim",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        **options,
+    )
     for column in columns:
         table.add_column(column, no_wrap=True)
     return table
@@ -48,18 +54,23 @@ def all_gpus() -> None:
         tensor, vector = gpu.tensor_flops_per_s, gpu.vector_flops_per_s
         name = gpu.name if len(gpu.name) <= 25 else f"{gpu.name[:23]}…"
         table.add_row(
-            gpu.id, *[name] * named, _figure(gpu.memory_bytes, 2**30),
-            _figure(gpu.bandwidth_bytes_per_s, 1e12), _figure(tensor.get("bf16"), 1e12),
-            _figure(tensor.get("fp16"), 1e12), _figure(vector.get("fp32"), 1e12),
-            _figure(gpu.tdp_w, 1), TRUST[tier(gpu, learned(gpu.id))],
-        )  # fmt: skip
+            gpu.id,
+            *[name] * named,
+            _figure(gpu.memory_bytes, 2**30),
+            _figure(gpu.bandwidth_bytes_per_s, 1e12),
+            _figure(tensor.get("bf16"), 1e12),
+            _figure(tensor.get("fp16"), 1e12),
+            _figure(vector.get("fp32"), 1e12),
+            _figure(gpu.tdp_w, 1),
+            TRUST[tier(gpu, learned(gpu.id))],
+        )
     console.print(table)
     console.print(
         "bf16 and fp16: dense TFLOP/s of tensor cores; fp32: of vector units. –: none, or not "
         "known.\nTimes: measured on it; transferred, another GPU's shares of the peaks; or by the "
         "data sheet alone.\n`ridgepoint gpus NAME` shows all figures with their sources.",
         style="dim",
-    )  # fmt: skip
+    )
 
 
 def _figure(value: float | None, scale: float) -> str:
@@ -184,10 +195,13 @@ def all_hosts() -> None:
         found = host(name)
         low, high = found.spread
         table.add_row(
-            found.id, seconds(found.seconds["op"] + found.launch_s),
-            number(found.seconds["op"] / known.seconds["op"], 2), f"{low:g}–{high:g}",
-            "measured" if found.measured else "derived", found.cpu,
-        )  # fmt: skip
+            found.id,
+            seconds(found.seconds["op"] + found.launch_s),
+            number(found.seconds["op"] / known.seconds["op"], 2),
+            f"{low:g}–{high:g}",
+            "measured" if found.measured else "derived",
+            found.cpu,
+        )
     console = _console()
     console.print(table)
     console.print(
@@ -196,7 +210,7 @@ def all_hosts() -> None:
         "PassMark's single thread rating, quoted in its source.\nYour own: `ridgepoint calibrate "
         "measure --host-only FOLDER`, `calibrate fit FOLDER`, `--host FOLDER/host.json`.\n",
         style="dim",
-    )  # fmt: skip
+    )
     console.print(Text(known.id, "bold"), Text(known.cpu))
     console.print(Text(known.source, "dim"))
     each = _table("each")

@@ -72,9 +72,13 @@ WhatIfs = Annotated[
     typer.Argument(metavar="+WHAT-IF", help="Changes, in order (`ridgepoint whatifs`)."),
 ]
 ScenarioFile = Annotated[
-    str | None, typer.Option("--scenario", metavar="FILE", help="A saved scenario; options given "
-                             "beside it take the place of its own.")
-]  # fmt: skip
+    str | None,
+    typer.Option(
+        "--scenario",
+        metavar="FILE",
+        help="A saved scenario; options given beside it take the place of its own.",
+    ),
+]
 SaveScenario = Annotated[
     str | None, typer.Option("--save-scenario", metavar="FILE|-", help="Keep the question (TOML).")
 ]
@@ -100,16 +104,18 @@ Precision = Annotated[
     typer.Option("--dtype", parser=dtype_of, metavar=f"[{'|'.join(Dtype)}]", show_default="fp32"),
 ]
 Train = Annotated[
-    bool | None, typer.Option("--train/--no-train", help="Training or inference.",
-                              show_default="no-train"),
-]  # fmt: skip
+    bool | None,
+    typer.Option("--train/--no-train", help="Training or inference.", show_default="no-train"),
+]
 OptimizerName = Annotated[Optimizer | None, typer.Option("--optimizer", show_default="adamw")]
 Driven = Annotated[
     Mode | None,
-    typer.Option("--mode", help="How the host drives the GPU; compiled is torch.compile, the last "
-                 "three its modes.",
-                 show_default="eager"),
-]  # fmt: skip
+    typer.Option(
+        "--mode",
+        help="How the host drives the GPU; compiled is torch.compile, the last three its modes.",
+        show_default="eager",
+    ),
+]
 Sizes = Annotated[
     list[str] | None,
     typer.Option("--size", metavar="NAME=VALUE", help="A size of the network: 512, 2,2,6,2, true."),
@@ -167,12 +173,21 @@ def whatif_words(text: str) -> tuple[str, ...]:
 
 
 def question(
-    network: Network = None, whatifs: WhatIfs = None, scenario: ScenarioFile = None,
-    gpu: Gpu = None, host: Host = None, batch: Batch = None, seq: Seq = None,
-    dtype: Precision = None, train: Train = None, optimizer: OptimizerName = None,
-    mode: Driven = None, size: Sizes = None, data_size: DataSizes = None,
+    network: Network = None,
+    whatifs: WhatIfs = None,
+    scenario: ScenarioFile = None,
+    gpu: Gpu = None,
+    host: Host = None,
+    batch: Batch = None,
+    seq: Seq = None,
+    dtype: Precision = None,
+    train: Train = None,
+    optimizer: OptimizerName = None,
+    mode: Driven = None,
+    size: Sizes = None,
+    data_size: DataSizes = None,
     time_limit: TimeLimit = DEFAULT_LIMIT_S,
-) -> Question:  # fmt: skip
+) -> Question:
     """What the shared options ask."""
     WATCH.set(Watch(time_limit))
     words = [word for word in (network, *(whatifs or [])) if word is not None]
@@ -246,18 +261,32 @@ class Options:
 
 
 def options(
-    gpu: str | None, host: str | None, batch: int | None, seq: int | None, dtype: Dtype | None,
-    train: bool | None, optimizer: Optimizer | None, mode: Mode | None, size: list[str] | None,
+    gpu: str | None,
+    host: str | None,
+    batch: int | None,
+    seq: int | None,
+    dtype: Dtype | None,
+    train: bool | None,
+    optimizer: Optimizer | None,
+    mode: Mode | None,
+    size: list[str] | None,
     data_size: list[str] | None,
-) -> Options:  # fmt: skip
+) -> Options:
     """The options that were given, as fields of a scenario."""
     from app.answers.subject import data_sizes, sizes
 
     fields = {
-        "gpu": gpu, "host": host, "batch": batch, "seq": seq, "dtype": dtype and dtype.value,
-        "training": train, "optimizer": optimizer and optimizer.value, "mode": mode and mode.value,
-        "sizes": sizes(size or []) or None, "data_sizes": data_sizes(data_size or []) or None,
-    }  # fmt: skip
+        "gpu": gpu,
+        "host": host,
+        "batch": batch,
+        "seq": seq,
+        "dtype": dtype and dtype.value,
+        "training": train,
+        "optimizer": optimizer and optimizer.value,
+        "mode": mode and mode.value,
+        "sizes": sizes(size or []) or None,
+        "data_sizes": data_sizes(data_size or []) or None,
+    }
     return Options({name: value for name, value in fields.items() if value is not None})
 
 
@@ -302,8 +331,10 @@ def written(
 
 
 _GROUPS: dict[str, Callable[..., Any]] = {
-    "Question": question, "Opening": opening, "Written": written,
-}  # fmt: skip
+    "Question": question,
+    "Opening": opening,
+    "Written": written,
+}
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -322,8 +353,10 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        made = {name: build(**{option: given.pop(option) for option in options})
-                for name, (build, options) in groups.items()}  # fmt: skip
+        made = {
+            name: build(**{option: given.pop(option) for option in options})
+            for name, (build, options) in groups.items()
+        }
         command(**made, **given)
 
     plain = inspect.Parameter.KEYWORD_ONLY

@@ -36,9 +36,14 @@ def predict_parallel(asked: Scenario, cluster: str, parallel: str) -> ParallelPr
     training = bool(asked.training)
     optimizer = asked.optimizer or "adamw"
     question = Question(
-        asked.network, asked.batch, asked.seq, asked.dtype or "fp32", training,
-        None if optimizer == "none" else optimizer, asked.sizes,
-    )  # fmt: skip
+        asked.network,
+        asked.batch,
+        asked.seq,
+        asked.dtype or "fp32",
+        training,
+        None if optimizer == "none" else optimizer,
+        asked.sizes,
+    )
     return predict_step(program(question, spread), machine, asked.host, asked.mode)
 
 
@@ -96,11 +101,19 @@ def all_clusters() -> None:
             if c.network is None
             else (f"{c.network.kind} {number(c.network.bandwidth_bytes_per_s * 8e-9)} Gb/s")
         )
-        table.add_row(c.id, c.name, str(c.nodes), str(c.gpus), c.link.fabric,
-                      number(c.link.bandwidth_bytes_per_s / 1e9), network)  # fmt: skip
+        table.add_row(
+            c.id,
+            c.name,
+            str(c.nodes),
+            str(c.gpus),
+            c.link.fabric,
+            number(c.link.bandwidth_bytes_per_s / 1e9),
+            network,
+        )
     console = Terminal(highlight=False)
     console.print(table)
     console.print(
         "GB/s: all links of one GPU in one direction. '4xh200' names one node of any GPU; a TOML "
-        "file describes others.", style="dim",
-    )  # fmt: skip
+        "file describes others.",
+        style="dim",
+    )

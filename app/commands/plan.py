@@ -11,14 +11,19 @@ Target = "FILE|-"
 
 
 def plan(
-    spec: Annotated[str, typer.Argument(metavar="SPEC.toml", help="Workload, load, limits, "
-                                        "candidates, prices (docs/planning.md).")],
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPEC.toml",
+            help="Workload, load, limits, candidates, prices (docs/planning.md).",
+        ),
+    ],
     json: Annotated[str | None, typer.Option(metavar=Target, help="Everything, in SI.")] = None,
     csv: Annotated[str | None, typer.Option(metavar=Target, help="A row a candidate.")] = None,
     html: Annotated[str | None, typer.Option(metavar=Target, help="A page of its own.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 15,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one a core.")] = 0,
-) -> None:  # fmt: skip
+) -> None:
     """Which GPU, how many, at what cost: a verdict, a ranked table and what it rests on."""
     from app import examples, outputs, progress
     from app.report import plan as report
@@ -30,8 +35,11 @@ def plan(
     with progress.shown() as step:
         step("reading the plan")
         answer = run(spec, families=examples.load, workers=workers or cores, progress=step)
-    texts = {"--json": answer.to_json, "--csv": lambda: report.csv_text(answer),
-             "--html": lambda: report.html_text(answer)}  # fmt: skip
+    texts = {
+        "--json": answer.to_json,
+        "--csv": lambda: report.csv_text(answer),
+        "--html": lambda: report.html_text(answer),
+    }
     for option, target in targets.items():
         if target:
             outputs.write(option, target, texts[option]())

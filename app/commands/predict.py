@@ -62,9 +62,14 @@ def predict(
     from simulator.measured.overlay import overlay
     from simulator.measured.profiler_trace import read
 
-    texts = {"--json": json, "--csv": csv, "--chrome-trace": chrome_trace,
-             "--save-trace": save_trace, "--save-scenario": save_scenario,
-             "--html": html}  # fmt: skip
+    texts = {
+        "--json": json,
+        "--csv": csv,
+        "--chrome-trace": chrome_trace,
+        "--save-trace": save_trace,
+        "--save-scenario": save_scenario,
+        "--html": html,
+    }
     outputs.check_all(texts, {})
     check_trace_name("--save-trace", save_trace)
     wanted = asked.scenario

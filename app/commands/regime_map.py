@@ -25,10 +25,10 @@ def regime_map(
     written: Written,
     x: Annotated[str, typer.Option(metavar="AXIS[=VALUES]", help=_AXIS)] = "batch",
     y: Annotated[
-        str | None, typer.Option(metavar="AXIS[=VALUES]", help=_AXIS,
-                                 show_default="seq, else host_speed"),
+        str | None,
+        typer.Option(metavar="AXIS[=VALUES]", help=_AXIS, show_default="seq, else host_speed"),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Which regime rules over two axes, with the boundaries between them."""
     from app import outputs, progress
     from app.answers.axes import line
@@ -89,18 +89,25 @@ def document(mapped: Mapped, heading: str) -> dict[str, Any]:
     found = mapped.map
     names = [[None if r < 0 else REGIMES[r] for r in row] for row in found.regime.tolist()]
     return {
-        "format": FORMAT, "version": VERSION, "title": heading, "x": found.x, "y": found.y,
-        "xs": list(found.xs), "ys": list(found.ys), "regime": names,
+        "format": FORMAT,
+        "version": VERSION,
+        "title": heading,
+        "x": found.x,
+        "y": found.y,
+        "xs": list(found.xs),
+        "ys": list(found.ys),
+        "regime": names,
         "period_s": found.period_s.tolist(),
         "shares": {r: found.shares[:, :, i].tolist() for i, r in enumerate(REGIMES)},
-        "fits": [[None if v != v else bool(v) for v in row]
-                 for row in mapped.column("fits").tolist()],
+        "fits": [
+            [None if v != v else bool(v) for v in row] for row in mapped.column("fits").tolist()
+        ],
         "boundaries": [
             {"between": list(b.between), "lines": [line.tolist() for line in b.lines]}
             for b in found.boundaries
         ],
         "refused": sorted(set(found.refused)),
-    }  # fmt: skip
+    }
 
 
 def _show(mapped: Mapped, heading: str) -> None:
@@ -165,8 +172,9 @@ def _show(mapped: Mapped, heading: str) -> None:
         console.print(Text(said, "dim"), width=width)
     for boundary in found.boundaries:
         one, other = boundary.between
-        console.print(Text(f"{one} and {other} are equal along {_ends(mapped, boundary.lines)}"),
-                      width=width)  # fmt: skip
+        console.print(
+            Text(f"{one} and {other} are equal along {_ends(mapped, boundary.lines)}"), width=width
+        )
 
 
 def _ends(mapped: Mapped, lines: tuple[NDArray[np.float64], ...]) -> str:

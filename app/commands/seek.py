@@ -31,17 +31,22 @@ def seek(
     ] = None,
     fusion: Annotated[
         str | None,
-        typer.Option(metavar="TIME|FACTORx", help="The least fusion for a step within it (5ms), or "
-                     "that many times as fast as none (1.5x)."),
+        typer.Option(
+            metavar="TIME|FACTORx",
+            help="The least fusion for a step within it (5ms), or "
+            "that many times as fast as none (1.5x).",
+        ),
     ] = None,
     flip: Annotated[
         list[str] | None,
-        typer.Option(metavar="AXIS", help="Where the regime flips along bandwidth, tensor_peak, "
-                     "host_speed, batch …"),
+        typer.Option(
+            metavar="AXIS",
+            help="Where the regime flips along bandwidth, tensor_peak, host_speed, batch …",
+        ),
     ] = None,
     down: Annotated[bool, typer.Option("--down", help="Seek flips below, not above.")] = False,
     save_scenario: SaveScenario = None,
-) -> None:  # fmt: skip
+) -> None:
     """The batch that fits, leaves overhead or meets a goal; the rate that flips the regime."""
     from app import outputs, progress
     from app.answers.figures import title
@@ -98,16 +103,24 @@ def entry(search: Search) -> dict[str, Any]:
     p = sought.prediction if sought else None
     low, high = p.interval_s if p else (None, None)
     return {
-        "goal": search.kind, "question": search.question, "axis": search.axis,
-        "wanted": search.wanted, "value": sought and sought.value,
-        "beyond": sought and sought.beyond, "sentence": sought.sentence if sought else None,
-        "period_s": p and p.period_s, "low_s": low, "high_s": high,
-        "latency_s": p and p.latency_s, "regime": p and p.regime,
+        "goal": search.kind,
+        "question": search.question,
+        "axis": search.axis,
+        "wanted": search.wanted,
+        "value": sought and sought.value,
+        "beyond": sought and sought.beyond,
+        "sentence": sought.sentence if sought else None,
+        "period_s": p and p.period_s,
+        "low_s": low,
+        "high_s": high,
+        "latency_s": p and p.latency_s,
+        "regime": p and p.regime,
         "memory_bytes": p and p.peak_memory_bytes + p.workspace_bytes,
-        "fits": p and p.fits, "reason": search.reason or None,
+        "fits": p and p.fits,
+        "reason": search.reason or None,
         "retraced": search.retraced or None,
         "retraced_at": sorted(sought.traced) if sought else [],
-    }  # fmt: skip
+    }
 
 
 def document(searches: list[Search], heading: str) -> dict[str, Any]:
@@ -144,9 +157,12 @@ def _show(searches: list[Search], heading: str) -> None:
             continue
         p = search.sought.prediction
         shown.add_row(
-            search.question, Text(shown_value(search), "bold"), seconds(p.period_s),
-            between(*p.interval_s, p.period_s), regime_text(p.regime),
-        )  # fmt: skip
+            search.question,
+            Text(shown_value(search), "bold"),
+            seconds(p.period_s),
+            between(*p.interval_s, p.period_s),
+            regime_text(p.regime),
+        )
     console.print(shown, width=width)
     console.print()
     for search in searches:

@@ -83,15 +83,25 @@ def document(found: Swept, heading: str) -> dict[str, Any]:
     from app.answers.swept import retraced_at
 
     return {
-        "format": FORMAT, "version": VERSION, "title": heading, "axis": found.line.name,
-        "unit": found.line.unit, "values": list(found.line.values),
+        "format": FORMAT,
+        "version": VERSION,
+        "title": heading,
+        "axis": found.line.name,
+        "unit": found.line.unit,
+        "values": list(found.line.values),
         "variants": {name: rows_of(found, i) for i, name in enumerate(found.names)},
         "shifts": [
-            {"last": s.last, "before": s.before, "first": s.first, "after": s.after,
-             "sentence": s.sentence, "retraced": retraced_at(s.axis, s.retraced) or None}
+            {
+                "last": s.last,
+                "before": s.before,
+                "first": s.first,
+                "after": s.after,
+                "sentence": s.sentence,
+                "retraced": retraced_at(s.axis, s.retraced) or None,
+            }
             for s in found.shifts
         ],
-    }  # fmt: skip
+    }
 
 
 def _show(found: Swept, heading: str) -> None:
@@ -149,11 +159,14 @@ def _table(found: Swept, index: int) -> Any:
             memory = Text(f"{memory}, does not fit", "bold red")
         shares: Shares = {regime: row[regime] for regime in REGIMES}
         shown.add_row(
-            label, seconds(row["period_s"]),
+            label,
+            seconds(row["period_s"]),
             between(row["low_s"], row["high_s"], row["period_s"]),
-            count_of(row["samples_per_s"], ""), memory, regime_text(row["regime"]),
+            count_of(row["samples_per_s"], ""),
+            memory,
+            regime_text(row["regime"]),
             shares_bar(shares, bar),
-        )  # fmt: skip
+        )
     over = [i for i, row in enumerate(each.rows()) if not row["refused"] and not row["fits"]]
     said = ["what does not fit in the GPU's memory is an estimate of its time"] if over else []
     said += list(dict.fromkeys(f"no answer: {reason}" for reason in each.refused.values()))[:3]

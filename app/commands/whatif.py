@@ -87,10 +87,13 @@ def document(fall: Waterfall, subjects: tuple[Subject, Subject]) -> dict[str, An
     from app.report.trade import trade_document
 
     return {
-        "format": FORMAT, "version": VERSION, "before": summary(fall.a, subjects[0]),
-        "after": summary(fall.b, subjects[1]), **fall_document(fall),
+        "format": FORMAT,
+        "version": VERSION,
+        "before": summary(fall.a, subjects[0]),
+        "after": summary(fall.b, subjects[1]),
+        **fall_document(fall),
         "trade": trade_document(fall),
-    }  # fmt: skip
+    }
 
 
 def _show(

@@ -35,15 +35,24 @@ def whatifs(
 def entry(found: WhatIf) -> dict[str, Any]:
     """A what-if as data: name, group, help, usage, and its controls."""
     return {
-        "name": found.name, "group": found.group, "help": found.help, "usage": found.usage,
+        "name": found.name,
+        "group": found.group,
+        "help": found.help,
+        "usage": found.usage,
         "controls": [
             {
-                "name": p.name, "kind": p.kind, "default": p.default, "low": p.low,
-                "high": p.high, "log": p.log, "unit": p.unit, "choices": list(p.choices),
+                "name": p.name,
+                "kind": p.kind,
+                "default": p.default,
+                "low": p.low,
+                "high": p.high,
+                "log": p.log,
+                "unit": p.unit,
+                "choices": list(p.choices),
             }
             for p in found.parameters
         ],
-    }  # fmt: skip
+    }
 
 
 def control(p: Parameter) -> str:
@@ -95,6 +104,8 @@ def _show(found: list[WhatIf]) -> None:
             console.print(Padding(line, (0, 0, 0, 6)), width=width)
     console.print()
     console.print(
-        'Apply them in order: ridgepoint whatif bert-base +cuda_graph +precision=fp16\n'
-        'Further arguments by name: +precision=fp16,modules=layers.*', style="dim", markup=False,
-    )  # fmt: skip
+        "Apply them in order: ridgepoint whatif bert-base +cuda_graph +precision=fp16\n"
+        "Further arguments by name: +precision=fp16,modules=layers.*",
+        style="dim",
+        markup=False,
+    )

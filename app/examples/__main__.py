@@ -22,8 +22,10 @@ def main(names: list[str]) -> None:
             began = time.perf_counter()
             make(ask, gpu, line(ask))
             path.write_bytes(stored_families(ask, gpu, line(ask)).read_bytes())
-            print(f"{path.name}: {path.stat().st_size:,} bytes, "
-                  f"{time.perf_counter() - began:.0f} s", flush=True)  # fmt: skip
+            print(
+                f"{path.name}: {path.stat().st_size:,} bytes, {time.perf_counter() - began:.0f} s",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -12,35 +12,46 @@ def from_a_to_b(fall: Waterfall) -> Formula:
     steps = " ".join(_signed(step.change_s) for step in fall.steps)
     ratio = fall.a.period_s / fall.b.period_s if fall.b.period_s else 1.0
     return Formula(
-        "From A to B", "time of A + what each change adds after those before it",
+        "From A to B",
+        "time of A + what each change adds after those before it",
         f"{seconds(fall.a.period_s)} {steps} = {seconds(fall.b.period_s)}".replace("  ", " "),
-        f"A / B = {number(ratio)}.", "07-faster-gpu",
-    )  # fmt: skip
+        f"A / B = {number(ratio)}.",
+        "07-faster-gpu",
+    )
 
 
 def one_step(step: Step) -> Formula:
     """One change, after the others and by itself."""
     before = step.period_s - step.change_s
-    alone = "" if step.alone_s is None else (
-        f"Alone it adds {signed_seconds(step.alone_s)} to A (the ring): where the two differ, the "
-        "changes act on each other."
-    )  # fmt: skip
+    alone = (
+        ""
+        if step.alone_s is None
+        else (
+            f"Alone it adds {signed_seconds(step.alone_s)} to A (the ring): where the two differ, the "
+            "changes act on each other."
+        )
+    )
     return Formula(
-        step.label, "the step with it − the step before it",
+        step.label,
+        "the step with it − the step before it",
         f"{seconds(step.period_s)} − {seconds(before)} = {signed_seconds(step.change_s)} "
-        f"({change(before, step.period_s)})", alone, "07-faster-gpu",
-    )  # fmt: skip
+        f"({change(before, step.period_s)})",
+        alone,
+        "07-faster-gpu",
+    )
 
 
 def moved_bytes(name: str, apart: int, saved: int, launches: int) -> Formula:
     """What a part of the network moves through DRAM, with what is joined in it."""
     return Formula(
-        f"DRAM bytes of {name}", "what each kernel reads and writes − what stays on the chip",
+        f"DRAM bytes of {name}",
+        "what each kernel reads and writes − what stays on the chip",
         f"{data(apart)} − {data(saved)} = {data(apart - saved)}",
-        f"{launches:,} launch{'es' * (launches != 1)} fewer." if launches else
-        "Nothing is joined: every intermediate is written, and read again.",
+        f"{launches:,} launch{'es' * (launches != 1)} fewer."
+        if launches
+        else "Nothing is joined: every intermediate is written, and read again.",
         "02-one-cosine-and-two",
-    )  # fmt: skip
+    )
 
 
 def of_step(name: str, part_s: float, step_s: float, launches: int) -> Formula:
@@ -48,19 +59,23 @@ def of_step(name: str, part_s: float, step_s: float, launches: int) -> Formula:
     share = percent(part_s / step_s) if step_s else "0%"
     means = f"{launches:,} launches, each with its own start and end." if launches else ""
     return Formula(
-        f"Share of {name}", "its time / time of the step",
-        f"{seconds(part_s)} / {seconds(step_s)} = {share}", means, "01-three-regimes",
-    )  # fmt: skip
+        f"Share of {name}",
+        "its time / time of the step",
+        f"{seconds(part_s)} / {seconds(step_s)} = {share}",
+        means,
+        "01-three-regimes",
+    )
 
 
 def against_measured(name: str, predicted_s: float, measured_s: float) -> Formula:
     """How far a prediction is from a measurement."""
     over = predicted_s / measured_s if measured_s else float("inf")
     return Formula(
-        f"{name}, predicted over measured", "predicted time / measured time",
+        f"{name}, predicted over measured",
+        "predicted time / measured time",
         f"{seconds(predicted_s)} / {seconds(measured_s)} = {number(over)}",
         "On the diagonal it is 1.",
-    )  # fmt: skip
+    )
 
 
 def _signed(value: float) -> str:

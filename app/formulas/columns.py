@@ -13,69 +13,100 @@ Row = Callable[[Groups, int], Formula]
 
 
 def _calls(g: Groups, row: int) -> Formula:
-    return Formula("Calls", "launches of a step that are alike",
-                   f"{int(g.calls[row]):,} of {int(g.calls.sum()):,}", "",
-                   "06-cuda-graph")  # fmt: skip
+    return Formula(
+        "Calls",
+        "launches of a step that are alike",
+        f"{int(g.calls[row]):,} of {int(g.calls.sum()):,}",
+        "",
+        "06-cuda-graph",
+    )
 
 
 def _time(g: Groups, row: int) -> Formula:
     calls = int(g.calls[row])
     each = float(g.total_s[row]) / max(1, calls)
-    return Formula("Time", "calls × time of each",
-                   f"{calls:,} × {seconds(each)} = {seconds(float(g.total_s[row]))}",
-                   "Of each: the longer of computing and moving, and a start and an end.",
-                   "01-three-regimes")  # fmt: skip
+    return Formula(
+        "Time",
+        "calls × time of each",
+        f"{calls:,} × {seconds(each)} = {seconds(float(g.total_s[row]))}",
+        "Of each: the longer of computing and moving, and a start and an end.",
+        "01-three-regimes",
+    )
 
 
 def _each(g: Groups, row: int) -> Formula:
     calls, total = int(g.calls[row]), float(g.total_s[row])
-    return Formula("Each", "time / calls",
-                   f"{seconds(total)} / {calls:,} = {seconds(total / max(1, calls))}")  # fmt: skip
+    return Formula(
+        "Each", "time / calls", f"{seconds(total)} / {calls:,} = {seconds(total / max(1, calls))}"
+    )
 
 
 def _share(g: Groups, row: int) -> Formula:
     whole = float(g.total_s.sum())
-    return Formula("Share", "time / time in which a kernel runs",
-                   f"{seconds(float(g.total_s[row]))} / {seconds(whole)} = "
-                   f"{percent(float(g.share[row]))}", "",
-                   "04-two-tenths-of-a-percent")  # fmt: skip
+    return Formula(
+        "Share",
+        "time / time in which a kernel runs",
+        f"{seconds(float(g.total_s[row]))} / {seconds(whole)} = {percent(float(g.share[row]))}",
+        "",
+        "04-two-tenths-of-a-percent",
+    )
 
 
 def _flops(g: Groups, row: int) -> Formula:
-    return Formula("FLOPs", "additions and multiplications of all calls",
-                   f"{scaled(float(g.flops[row]), 'FLOP')} of "
-                   f"{scaled(float(g.flops.sum()), 'FLOP')}",
-                   "A multiply-add is two.", "04-two-tenths-of-a-percent")  # fmt: skip
+    return Formula(
+        "FLOPs",
+        "additions and multiplications of all calls",
+        f"{scaled(float(g.flops[row]), 'FLOP')} of {scaled(float(g.flops.sum()), 'FLOP')}",
+        "A multiply-add is two.",
+        "04-two-tenths-of-a-percent",
+    )
 
 
 def _bytes(g: Groups, row: int) -> Formula:
-    return Formula("Bytes", "distinct bytes read and written by each launch, in DRAM",
-                   f"{data(float(g.bytes[row]))} of {data(float(g.bytes.sum()))}", "",
-                   "02-one-cosine-and-two")  # fmt: skip
+    return Formula(
+        "Bytes",
+        "distinct bytes read and written by each launch, in DRAM",
+        f"{data(float(g.bytes[row]))} of {data(float(g.bytes.sum()))}",
+        "",
+        "02-one-cosine-and-two",
+    )
 
 
 def _flop_rate(g: Groups, row: int) -> Formula:
     flops, total = float(g.flops[row]), float(g.total_s[row])
     rate = flops / total if total else 0.0
-    return Formula("FLOP/s", "FLOPs / time", f"{scaled(flops, 'FLOP')} / {seconds(total)} = "
-                   f"{scaled(rate, 'FLOP/s')}", "", "03-intensity")  # fmt: skip
+    return Formula(
+        "FLOP/s",
+        "FLOPs / time",
+        f"{scaled(flops, 'FLOP')} / {seconds(total)} = {scaled(rate, 'FLOP/s')}",
+        "",
+        "03-intensity",
+    )
 
 
 def _byte_rate(g: Groups, row: int) -> Formula:
     moved, total = float(g.bytes[row]), float(g.total_s[row])
     rate = moved / total if total else 0.0
-    return Formula("Byte/s", "bytes / time",
-                   f"{data(moved)} / {seconds(total)} = {scaled(rate, 'B/s')}",
-                   "It can be above DRAM's where the L2 still holds what is read.",
-                   "10-readers")  # fmt: skip
+    return Formula(
+        "Byte/s",
+        "bytes / time",
+        f"{data(moved)} / {seconds(total)} = {scaled(rate, 'B/s')}",
+        "It can be above DRAM's where the L2 still holds what is read.",
+        "10-readers",
+    )
 
 
 def _regime(g: Groups, row: int) -> Formula:
     parts = [float(part) for part in g.parts_s[row]]
     whole = sum(parts) or 1.0
     said = " + ".join(f"{percent(s / whole)} {r}" for r, s in zip(REGIMES, parts, strict=True))
-    return Formula("Regime", "what most of its own time goes to", f"{said}: {g.regime_of(row)}", "",
-                   "01-three-regimes")  # fmt: skip
+    return Formula(
+        "Regime",
+        "what most of its own time goes to",
+        f"{said}: {g.regime_of(row)}",
+        "",
+        "01-three-regimes",
+    )
 
 
 COLUMN_FORMULAS: dict[str, Row] = {

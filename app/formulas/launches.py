@@ -19,10 +19,12 @@ def intensity(a: Alike, p: Prediction) -> Formula:
     at = ridge(a, p)
     way = "right of it the arithmetic" if a.intensity > at else "left of it the memory"
     return Formula(
-        "Intensity", "FLOPs / DRAM bytes", intensity_sum(a),
+        "Intensity",
+        "FLOPs / DRAM bytes",
+        intensity_sum(a),
         f"Ridge = peak / bandwidth = {peak} = {number(at)} FLOP/byte: {way} is the limit at best.",
         "03-intensity",
-    )  # fmt: skip
+    )
 
 
 def intensity_sum(a: Alike) -> str:
@@ -41,6 +43,9 @@ def achieved(a: Alike) -> Formula:
         amount = f"{data(a.bytes)} / {seconds(a.each_s)}"
         rate = scaled(a.achieved_bytes_per_s, "B/s")
     return Formula(
-        "Achieved", "FLOPs / time (bytes / time where there is no FLOP)", f"{amount} = {rate}",
-        f"{percent(a.of_roof)} of the {a.roof} roof, the nearer of the two.", "03-intensity",
-    )  # fmt: skip
+        "Achieved",
+        "FLOPs / time (bytes / time where there is no FLOP)",
+        f"{amount} = {rate}",
+        f"{percent(a.of_roof)} of the {a.roof} roof, the nearer of the two.",
+        "03-intensity",
+    )

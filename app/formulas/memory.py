@@ -14,8 +14,10 @@ def peak(p: Prediction) -> Formula:
     parts = " + ".join(f"{data(size)} {name}" for name, size in memory_parts(p))
     fits = f"{data(need)} of {data(room)}, {percent(need / room)}"
     return Formula(
-        "Memory", "what is held at the fullest op + workspace of the libraries",
+        "Memory",
+        "what is held at the fullest op + workspace of the libraries",
         f"{parts or '0 B'} = {data(need)}",
         f"It {'fits' if p.fits else 'does not fit'}: {fits}. Op {p.memory.peak_op + 1:,} of "
-        f"{len(p.trace.ops):,} is the fullest.", "08-recompute",
-    )  # fmt: skip
+        f"{len(p.trace.ops):,} is the fullest.",
+        "08-recompute",
+    )

@@ -23,10 +23,13 @@ def regime(answer: Answer) -> Formula:
     p = answer.prediction
     parts = " + ".join(f"{percent(p.shares[r])} {r}" for r in REGIMES)
     return Formula(
-        "Regime", "the largest of the three shares", f"{parts}: {p.regime}-bound",
+        "Regime",
+        "the largest of the three shares",
+        f"{parts}: {p.regime}-bound",
         f"A share says what a rate buys: 1% more {_RATES[p.regime]} makes the step "
-        f"{number(p.shares[p.regime], 2)}% faster.", "01-three-regimes",
-    )  # fmt: skip
+        f"{number(p.shares[p.regime], 2)}% faster.",
+        "01-three-regimes",
+    )
 
 
 _RATES = {
@@ -42,11 +45,13 @@ def time(answer: Answer) -> Formula:
     waits = [f"{seconds(value)} {name}" for name, value in causes(p) if value > 0]
     low, high = (end / p.period_s if p.period_s else 1.0 for end in p.interval_s)
     return Formula(
-        "Time of a step", "time in which a kernel runs + waiting",
+        "Time of a step",
+        "time in which a kernel runs + waiting",
         f"{' + '.join([f'{seconds(p.gpu_busy_s)} busy', *waits])} = {seconds(p.period_s)}",
         f"80% interval, of steps never fitted: {number(low, 2)} to {number(high, 2)} times that, "
-        f"{between(*p.interval_s, p.period_s)}.", "06-cuda-graph",
-    )  # fmt: skip
+        f"{between(*p.interval_s, p.period_s)}.",
+        "06-cuda-graph",
+    )
 
 
 def throughput(answer: Answer) -> Formula:
@@ -57,10 +62,12 @@ def throughput(answer: Answer) -> Formula:
     if tokens and rate and tokens != samples:
         means = f"{tokens:,} tokens / {seconds(p.period_s)} = {scaled(rate, '')} tokens/s"
     return Formula(
-        "Throughput", "samples of a step / its time",
+        "Throughput",
+        "samples of a step / its time",
         f"{samples:,} / {seconds(p.period_s)} = {number(t.samples_per_s)} samples/s",
-        means, "05-one-sentence-or-sixty",
-    )  # fmt: skip
+        means,
+        "05-one-sentence-or-sixty",
+    )
 
 
 def utilisation(answer: Answer) -> Formula:
@@ -69,12 +76,13 @@ def utilisation(answer: Answer) -> Formula:
     at_peak_s = t.utilisation * p.period_s
     of = f" at {scaled(t.peak_flops_per_s, 'FLOP/s')} ({t.engine})" if t.engine else ""
     return Formula(
-        "Utilisation", "FLOPs of the matrix products / their engines' peak / time of a step",
+        "Utilisation",
+        "FLOPs of the matrix products / their engines' peak / time of a step",
         f"{scaled(t.product_flops, 'FLOP')}{of}, {seconds(at_peak_s)} / {seconds(p.period_s)} = "
         f"{percent(t.utilisation)}",
         f"The GPU is busy {percent(t.busy_share)} of the time, and need not compute while it is.",
         "04-two-tenths-of-a-percent",
-    )  # fmt: skip
+    )
 
 
 def shift(answer: Answer, along: Along | None) -> Formula:
@@ -86,11 +94,12 @@ def shift(answer: Answer, along: Along | None) -> Formula:
                 found.append(f"{side.after}-bound {word} {side.first:,.0f}")
     here = f"{answer.prediction.regime}-bound at {answer.subject.batch:,}"
     return Formula(
-        "Next regime shift", "the batch from which another share is the largest",
+        "Next regime shift",
+        "the batch from which another share is the largest",
         ", ".join([here, *found]) if found else f"{here}, and no other within the range",
         "It is found by predicting batch after batch, and bisecting between them.",
         "05-one-sentence-or-sixty",
-    )  # fmt: skip
+    )
 
 
 def power(answer: Answer) -> Formula:
@@ -103,8 +112,9 @@ def power(answer: Answer) -> Formula:
     means = (
         f"{limit[0].upper()}{limit[1:]} holds the clock at {clocks(drawn)}, at which the mean power"
         " is the limit: what computes is slower, what waits for memory hardly."
-        if drawn.limited else f"Within {limit} at {clocks(drawn)}: it slows nothing."
-    )  # fmt: skip
+        if drawn.limited
+        else f"Within {limit} at {clocks(drawn)}: it slows nothing."
+    )
     return Formula(
         "Power",
         "(idle power · time + V² · energy of arithmetic, L2 and launches + energy of DRAM) / time",
@@ -121,13 +131,23 @@ def trust(answer: Answer) -> Formula:
     missing = sum(p.unmodelled.values())
     said = f" {missing:,} ops are not modelled." if missing else ""
     tiers = "; ".join(_TIERS[name] for name in p.tiers if name in _TIERS)
-    return Formula("Trust", "share of the busy time by where it comes from",
-                   parts or "nothing runs", f"{tiers}.{said}")  # fmt: skip
+    return Formula(
+        "Trust",
+        "share of the busy time by where it comes from",
+        parts or "nothing runs",
+        f"{tiers}.{said}",
+    )
 
 
 def metrics(answer: Answer, along: Along | None) -> tuple[Formula, ...]:
     """Every figure of the verdict, from the left."""
     return (
-        regime(answer), time(answer), throughput(answer), utilisation(answer),
-        peak(answer.prediction), shift(answer, along), power(answer), trust(answer),
-    )  # fmt: skip
+        regime(answer),
+        time(answer),
+        throughput(answer),
+        utilisation(answer),
+        peak(answer.prediction),
+        shift(answer, along),
+        power(answer),
+        trust(answer),
+    )

@@ -16,10 +16,12 @@ def idle(p: Prediction) -> Formula:
     """What of a step no kernel runs in."""
     waits = [f"{seconds(value)} {name}" for name, value in causes(p) if value > 1e-12]
     return Formula(
-        "GPU idle", "time of a step − time in which a kernel runs",
+        "GPU idle",
+        "time of a step − time in which a kernel runs",
         f"{seconds(p.period_s)} − {seconds(p.gpu_busy_s)} = {seconds(p.period_s - p.gpu_busy_s)}",
-        f"Of it: {', '.join(waits)}." if waits else "", "06-cuda-graph",
-    )  # fmt: skip
+        f"Of it: {', '.join(waits)}." if waits else "",
+        "06-cuda-graph",
+    )
 
 
 def kernel(p: Prediction, k: int) -> Formula:
@@ -28,11 +30,13 @@ def kernel(p: Prediction, k: int) -> Formula:
     computing, moving, fixed = (float(x[k]) for x in (c.compute_s, c.memory_s, c.fixed_s))
     amounts = f"{scaled(work.flops, 'FLOP')} in {seconds(computing)}, {data(work.bytes)} in "
     return Formula(
-        "Time of a kernel", "the longer of computing and moving + its start and end",
+        "Time of a kernel",
+        "the longer of computing and moving + its start and end",
         f"max({seconds(computing)}, {seconds(moving)}) + {seconds(fixed)} = "
         f"{seconds(float(c.duration_s[k]))}",
-        f"{amounts}{seconds(moving)}, at the rates that kernels like it reach.", "03-intensity",
-    )  # fmt: skip
+        f"{amounts}{seconds(moving)}, at the rates that kernels like it reach.",
+        "03-intensity",
+    )
 
 
 def before(p: Prediction, k: int) -> Formula:
@@ -41,12 +45,13 @@ def before(p: Prediction, k: int) -> Formula:
     start, idle_s = float(s.start_s[k]), float(s.idle_s[k])
     ready = float(s.issue_s[k]) + p.host.latency_s
     return Formula(
-        "GPU idle before", "start of this kernel − when the GPU was free for it",
+        "GPU idle before",
+        "start of this kernel − when the GPU was free for it",
         f"{seconds(start, 4)} − {seconds(start - idle_s, 4)} = {seconds(idle_s)}",
         f"The host had launched it at {seconds(float(s.issue_s[k]), 4)}; with "
         f"{seconds(p.host.latency_s)} on its way it could start at {seconds(ready, 4)}.",
         "06-cuda-graph",
-    )  # fmt: skip
+    )
 
 
 def host_op(p: Prediction, op: int) -> Formula | None:
@@ -63,8 +68,9 @@ def host_op(p: Prediction, op: int) -> Formula | None:
     rest = sum(n * each for _, n, each in parts[_MOST:])
     more = [f"{seconds(rest)} for others"] if rest else []
     return Formula(
-        "Host time of an op", "how often it does each thing × the time of each on this host",
+        "Host time of an op",
+        "how often it does each thing × the time of each on this host",
         f"{' + '.join(said[:_MOST] + more) or '0'} = {seconds(whole)}",
         f"{percent(whole / p.host_s)} of the host's work of a step." if p.host_s else "",
         "05-one-sentence-or-sixty",
-    )  # fmt: skip
+    )

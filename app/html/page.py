@@ -36,9 +36,12 @@ def as_html(p: Prediction, subject: Subject, command: str) -> str:
     `command` is what repeats it on a terminal.
     """
     page = Environment(
-        loader=PackageLoader("app.html", "."), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("app.html", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     page.filters |= {"seconds": q.seconds, "data": q.data, "percent": q.percent}
     return page.get_template("page.jinja").render(_contents(p, subject, command))
 
@@ -47,18 +50,29 @@ def _contents(p: Prediction, subject: Subject, command: str) -> dict[str, Any]:
     kernels, modules = kernel_groups(p), module_groups(p)
     capacity, used = p.gpu.memory_bytes, p.peak_memory_bytes + p.workspace_bytes
     return {
-        "title": title(p, subject), "verdict": verdict(p, subject), "command": command, "p": p,
-        "facts": _facts(p, subject), "regimes": REGIMES,
-        "interval": _whisker(p), "roofline": roofline.drawing(p), "timeline": timeline.drawing(p),
+        "title": title(p, subject),
+        "verdict": verdict(p, subject),
+        "command": command,
+        "p": p,
+        "facts": _facts(p, subject),
+        "regimes": REGIMES,
+        "interval": _whisker(p),
+        "roofline": roofline.drawing(p),
+        "timeline": timeline.drawing(p),
         "causes": [(name, s) for name, s in causes(p) if s > 0],
-        "kernels": kernels[:_MOST_ROWS], "more_kernels": len(kernels[_MOST_ROWS:]),
+        "kernels": kernels[:_MOST_ROWS],
+        "more_kernels": len(kernels[_MOST_ROWS:]),
         "modules": [m for m in modules if m.share >= 0.005][:_MOST_ROWS],
-        "memory": memory_parts(p), "used": used, "capacity": capacity,
-        "missing": unmodelled(p), "assumed": assumed(p), "notes": notes(p),
+        "memory": memory_parts(p),
+        "used": used,
+        "capacity": capacity,
+        "missing": unmodelled(p),
+        "assumed": assumed(p),
+        "notes": notes(p),
         "provenance": provenance(p),
         "scenario": summary(p, subject)["scenario"],
         "themes": [(name, _tokens(theme)) for name, theme in THEMES.items()],
-    }  # fmt: skip
+    }
 
 
 def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
@@ -67,8 +81,9 @@ def _facts(p: Prediction, subject: Subject) -> list[tuple[str, str, str]]:
     tokens = q.count_of(t.tokens_per_s, "tokens/s") if t.tokens_per_s else ""
     utilisation, of = (
         (q.percent(t.utilisation), f"of {q.scaled(t.peak_flops_per_s, 'FLOP/s')} in {t.engine}")
-        if t.engine else ("none", "no matrix products")
-    )  # fmt: skip
+        if t.engine
+        else ("none", "no matrix products")
+    )
     return [
         ("one step alone", q.seconds(p.latency_s), f"host work {q.seconds(p.host_s)}"),
         ("throughput", q.count_of(t.samples_per_s, "samples/s"), tokens),

@@ -69,8 +69,10 @@ def drawing(p: Prediction) -> Drawing | None:
     return Drawing(
         lines,
         tuple(reversed(marks)),  # the heaviest above all
-        _decades(x, False), _decades(y, True), (*at, f"ridge {number(roofs.ridge)}"),
-    )  # fmt: skip
+        _decades(x, False),
+        _decades(y, True),
+        (*at, f"ridge {number(roofs.ridge)}"),
+    )
 
 
 _Box = tuple[float, float, float, float]
@@ -131,8 +133,10 @@ def _memories(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
         turn = degrees(atan2(points[3] - points[1], points[2] - points[0]))
         dram = level.level == "DRAM"
         share = 0.62 if dram else 0.3
-        at = (points[0] + share * (points[2] - points[0]),
-              points[1] + share * (points[3] - points[1]))  # fmt: skip
+        at = (
+            points[0] + share * (points[2] - points[0]),
+            points[1] + share * (points[3] - points[1]),
+        )
         kind = "memory" if dram else "memory second"
         lines.append(Line(kind, points, roofs.label(level), at, turn))
     return lines

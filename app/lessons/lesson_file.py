@@ -132,9 +132,24 @@ def _lesson(name: str, file: _File) -> Lesson:
             raise InputError(f"regime is {card.regime!r}: expected one of {', '.join(letters)}")
     _check_texts(file, letters, line)
     return Lesson(
-        name, file.title, file.topic, file.question, file.explain, sides, line, guess, asked,
-        file.low, file.high, file.choose, file.choice, file.of, cards, points, file.opens,
-    )  # fmt: skip
+        name,
+        file.title,
+        file.topic,
+        file.question,
+        file.explain,
+        sides,
+        line,
+        guess,
+        asked,
+        file.low,
+        file.high,
+        file.choose,
+        file.choice,
+        file.of,
+        cards,
+        points,
+        file.opens,
+    )
 
 
 def _sides(file: _File) -> tuple[Shown, ...]:
@@ -215,8 +230,13 @@ def _cards(key: str, listed: list[_Card]) -> tuple[Card, ...]:
 
 def _check_texts(file: _File, letters: tuple[str, ...], line: Line | None) -> None:
     """Every placeholder is a word of a side that there is; the question asks for no answer."""
-    texts = {"title": file.title, "topic": file.topic, "question": file.question,
-             "explain": file.explain, "choice": file.choice}  # fmt: skip
+    texts = {
+        "title": file.title,
+        "topic": file.topic,
+        "question": file.question,
+        "explain": file.explain,
+        "choice": file.choice,
+    }
     for key, listed in (("card", file.card), ("point", file.point)):
         for index, card in enumerate(listed, 1):
             for name in ("name", "figure", "note"):

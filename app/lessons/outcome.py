@@ -21,9 +21,15 @@ from simulator.scenario.scenario import Scenario, predict
 
 Cancelled = Callable[[], bool]
 Floats = NDArray[np.float64]
-_SWEPT = {"period": "period_s", "throughput": "samples_per_s", "host": "host_s",
-          "gpu_busy": "gpu_busy_s", "compute": "compute", "bytes_share": "memory",
-          "overhead": "overhead"}  # fmt: skip
+_SWEPT = {
+    "period": "period_s",
+    "throughput": "samples_per_s",
+    "host": "host_s",
+    "gpu_busy": "gpu_busy_s",
+    "compute": "compute",
+    "bytes_share": "memory",
+    "overhead": "overhead",
+}
 """Words that a sweep has as a column; the others take a prediction at each value."""
 
 
@@ -107,8 +113,11 @@ class Outcome:
 
     def regime(self, said: str) -> Regime | None:
         """A card's regime: that of a side where it is a letter."""
-        return self.sides[said].regime if said in self.sides else next(
-            (r for r in REGIMES if r == said), None)  # fmt: skip
+        return (
+            self.sides[said].regime
+            if said in self.sides
+            else next((r for r in REGIMES if r == said), None)
+        )
 
     def filled(self, text: str) -> str:
         """A text with its placeholders filled in; those not known yet are a dash."""

@@ -266,6 +266,9 @@ def _interval(p: Prediction) -> str:
 
 
 NAMES: dict[str, Callable[[Prediction], str]] = {
-    "gpu": _gpu, "regime": _regime, "dtype": _dtype, "interval": _interval,
-}  # fmt: skip
+    "gpu": _gpu,
+    "regime": _regime,
+    "dtype": _dtype,
+    "interval": _interval,
+}
 """Words that are no figures."""

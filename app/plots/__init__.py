@@ -14,8 +14,9 @@ PICTURES = (*QT, "pyqtgraph")
 """What windows need, and what pictures do."""
 
 
-def need_qt(what: str = "pictures need", instead: str = "",
-            modules: tuple[str, ...] = PICTURES) -> None:  # fmt: skip
+def need_qt(
+    what: str = "pictures need", instead: str = "", modules: tuple[str, ...] = PICTURES
+) -> None:
     """InputError where one of these is not installed, or does not run here: `what` needs it, and
     `instead` is what can be done without."""
     try:

@@ -83,5 +83,13 @@ class AccuracyPicture(Picture):
         for x, y in shown:
             kind: Regime = "memory" if x < ridge else "compute"
             plot.addItem(Mark(self.theme, kind, place(x), place(y), 2.2))
-        self.pill(plot, "roof of the data sheet", place(ridge), place(peak * 1.5),
-                  self.theme.ink2, (0.5, 0.5), 400, LABEL_PX)  # fmt: skip
+        self.pill(
+            plot,
+            "roof of the data sheet",
+            place(ridge),
+            place(peak * 1.5),
+            self.theme.ink2,
+            (0.5, 0.5),
+            400,
+            LABEL_PX,
+        )

@@ -34,10 +34,11 @@ class AdvicePicture(Picture):
         base = advised.baseline
         saved = {"time": "time a sample", "memory": "memory", "money": "money a sample"}[advised.by]
         super().__init__(
-            theme, heading,
+            theme,
+            heading,
             f"{seconds(base.period_s)} a step, {base.regime}-bound. Share of {saved} saved, end to "
             "end, each what-if alone. Line: 80% interval of the new step",
-        )  # fmt: skip
+        )
         self.chart = self.plot()
         self.chart.getAxis("left").setWidth(8)
         self.chart.setXRange(0, _TO, padding=0)
@@ -61,8 +62,17 @@ class AdvicePicture(Picture):
             self._interval(y, advice, advised)
         name = worded(advice.scenario.whatifs[-1])
         self.pill(self.chart, name, 0, y + 0.06, theme.ink, (0.0, 0.5), 600, SUPPORT_PX, False)
-        self.pill(self.chart, _WHAT[advice.changes], 1, y + 0.06, theme.ink3, (1.0, 0.5), 400,
-                  LABEL_PX, False)  # fmt: skip
+        self.pill(
+            self.chart,
+            _WHAT[advice.changes],
+            1,
+            y + 0.06,
+            theme.ink3,
+            (1.0, 0.5),
+            400,
+            LABEL_PX,
+            False,
+        )
         figures = f"−{percent(advice.gain)}   {seconds(advice.period_s)} a step"
         at = (1.02, y - 0.31)
         self.pill(self.chart, figures, *at, theme.ink, (0.0, 0.5), 600, SUPPORT_PX, False)

@@ -16,13 +16,15 @@ class Stroke(pg.GraphicsObject):
     """A path in the plot's coordinates, drawn with a pen of pixels; `casing` is a colour for a
     wider line beneath it."""
 
-    def __init__(self, path: QPainterPath, colour: str, width: float, dashed: bool = False,
-                 casing: str = "") -> None:  # fmt: skip
+    def __init__(
+        self, path: QPainterPath, colour: str, width: float, dashed: bool = False, casing: str = ""
+    ) -> None:
         super().__init__()
         self.path, self.casing = path, casing
         style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
-        self.pen = QPen(QColor(colour), width, style, Qt.PenCapStyle.FlatCap,
-                        Qt.PenJoinStyle.RoundJoin)  # fmt: skip
+        self.pen = QPen(
+            QColor(colour), width, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin
+        )
         if dashed:
             self.pen.setDashPattern([3.0, 2.0])
 
@@ -36,8 +38,15 @@ class Stroke(pg.GraphicsObject):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         if self.casing:
-            painter.setPen(QPen(QColor(self.casing), CASING_WIDTH, Qt.PenStyle.SolidLine,
-                                Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))  # fmt: skip
+            painter.setPen(
+                QPen(
+                    QColor(self.casing),
+                    CASING_WIDTH,
+                    Qt.PenStyle.SolidLine,
+                    Qt.PenCapStyle.RoundCap,
+                    Qt.PenJoinStyle.RoundJoin,
+                )
+            )
             painter.drawPath(outline)
         painter.setPen(self.pen)
         painter.drawPath(outline)
@@ -47,8 +56,9 @@ class Stroke(pg.GraphicsObject):
 class Rule(pg.GraphicsObject):
     """A straight line through the whole plot: at an x (`upright`) or at a y."""
 
-    def __init__(self, at: float, upright: bool, colour: str, width: float,
-                 dashed: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, at: float, upright: bool, colour: str, width: float, dashed: bool = False
+    ) -> None:
         super().__init__()
         self.at, self.upright = at, upright
         self.stroke = Stroke(QPainterPath(), colour, width, dashed)

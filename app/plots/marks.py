@@ -31,8 +31,9 @@ class Area(pg.GraphicsObject):
     """A filled path in the plot's coordinates: "compute" solid, "memory" dotted, "overhead"
     hatched, "refused" hatched thinly. `edge` is a colour for its outline, "" for none."""
 
-    def __init__(self, theme: Theme, kind: str, path: QPainterPath, edge: str = "",
-                 strength: float = 1.0) -> None:  # fmt: skip
+    def __init__(
+        self, theme: Theme, kind: str, path: QPainterPath, edge: str = "", strength: float = 1.0
+    ) -> None:
         super().__init__()
         self.theme, self.kind, self.path, self.edge = theme, kind, path, edge
         self.strength = strength
@@ -56,8 +57,16 @@ class Area(pg.GraphicsObject):
 class Mark(pg.GraphicsObject):
     """A regime's mark at a point of the plot, `radius` in pixels."""
 
-    def __init__(self, theme: Theme, regime: Regime | None, x: float, y: float,
-                 radius: float = 6.0, edge: str = "", hollow: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        theme: Theme,
+        regime: Regime | None,
+        x: float,
+        y: float,
+        radius: float = 6.0,
+        edge: str = "",
+        hollow: bool = False,
+    ) -> None:
         super().__init__()
         self.theme, self.radius = theme, radius
         self.regime: Regime | None = regime

@@ -51,8 +51,9 @@ class Picture(pg.GraphicsLayoutWidget):
         if subtitle:
             self.heading(subtitle, SUPPORT_PX, 400, theme.ink3)
 
-    def heading(self, text: str, px: int, weight: int, colour: str, column: int = 0,
-                columns: int = 12) -> None:  # fmt: skip
+    def heading(
+        self, text: str, px: int, weight: int, colour: str, column: int = 0, columns: int = 12
+    ) -> None:
         """A line of text across the grid, in a row of its own."""
         label = Line(text, font(px, weight), colour, self.SIZE[0] - 60)
         self.ci.addItem(label, row=self.row, col=column, colspan=columns)
@@ -72,8 +73,13 @@ class Picture(pg.GraphicsLayoutWidget):
             axis = found.getAxis(side)
             axis.setPen(QPen(QColor(self.theme.line2), GRID_WIDTH))
             axis.setTextPen(QColor(self.theme.ink3))
-            axis.setStyle(tickFont=font(LABEL_PX), tickLength=0, tickTextOffset=6,
-                          hideOverlappingLabels=False, tickAlpha=0)  # fmt: skip
+            axis.setStyle(
+                tickFont=font(LABEL_PX),
+                tickLength=0,
+                tickTextOffset=6,
+                hideOverlappingLabels=False,
+                tickAlpha=0,
+            )
         found.getAxis("left").setPen(QPen(Qt.PenStyle.NoPen))
         found.getAxis("left").setWidth(LEFT_PX)
         return found
@@ -92,18 +98,33 @@ class Picture(pg.GraphicsLayoutWidget):
         axis.setLabel(text, color=self.theme.ink3)
         axis.label.setFont(font(LABEL_PX))
 
-    def pill(self, plot: Any, text: str, x: float, y: float, colour: str = "",
-             anchor: tuple[float, float] = (0.5, 0.5), weight: int = 500,
-             px: int = LABEL_PX, ground: bool = True) -> Pill:  # fmt: skip
+    def pill(
+        self,
+        plot: Any,
+        text: str,
+        x: float,
+        y: float,
+        colour: str = "",
+        anchor: tuple[float, float] = (0.5, 0.5),
+        weight: int = 500,
+        px: int = LABEL_PX,
+        ground: bool = True,
+    ) -> Pill:
         """A label at a point of a plot, on the panel's colour so that lines do not cross it."""
-        label = Pill(text, font(px, weight), colour or self.theme.ink, anchor,
-                     self.theme.bg1 if ground else "")  # fmt: skip
+        label = Pill(
+            text,
+            font(px, weight),
+            colour or self.theme.ink,
+            anchor,
+            self.theme.bg1 if ground else "",
+        )
         label.setPos(x, y)
         plot.addItem(label, ignoreBounds=True)
         return label
 
-    def line(self, points: Sequence[tuple[float, float]], colour: str, width: float,
-             dashed: bool = False) -> Stroke:  # fmt: skip
+    def line(
+        self, points: Sequence[tuple[float, float]], colour: str, width: float, dashed: bool = False
+    ) -> Stroke:
         """A curve."""
         return Stroke(polyline(points), colour, width, dashed)
 
@@ -173,8 +194,9 @@ class Pill(pg.GraphicsObject):
     """Lines of text on a rounded ground, in pixels, at a point of a plot. `anchor` is the part of
     the pill that stands at the point: (0, 0) its top left, (1, 1) its bottom right."""
 
-    def __init__(self, text: str, face: QFont, colour: str, anchor: tuple[float, float],
-                 ground: str) -> None:  # fmt: skip
+    def __init__(
+        self, text: str, face: QFont, colour: str, anchor: tuple[float, float], ground: str
+    ) -> None:
         super().__init__()
         self.lines, self.face, self.colour, self.ground = text.split("\n"), face, colour, ground
         metrics = QFontMetricsF(face)

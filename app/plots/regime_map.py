@@ -76,10 +76,15 @@ class MapPicture(Picture):
 
     def _ground(self) -> None:
         """Each cell in its regime's colour, the deeper the further it leads; patterns above."""
-        item = pg.ImageItem(self.field.colours(self.theme), axisOrder="row-major",
-                            levels=(0, 255))  # fmt: skip
-        item.setRect(QRectF(self.along.low, self.up.low, self.along.high - self.along.low,
-                            self.up.high - self.up.low))  # fmt: skip
+        item = pg.ImageItem(self.field.colours(self.theme), axisOrder="row-major", levels=(0, 255))
+        item.setRect(
+            QRectF(
+                self.along.low,
+                self.up.low,
+                self.along.high - self.along.low,
+                self.up.high - self.up.low,
+            )
+        )
         self.chart.addItem(item)
         for regime in REGIMES:
             inside = self.field.inside(regime)
@@ -114,8 +119,9 @@ class MapPicture(Picture):
     def _boundaries(self) -> None:
         for boundary in self.mapped.map.boundaries:
             for line in boundary.lines:
-                stroke = Stroke(self._placed(line), self.theme.ink, CEILING_WIDTH,
-                                casing=self.theme.bg0)  # fmt: skip
+                stroke = Stroke(
+                    self._placed(line), self.theme.ink, CEILING_WIDTH, casing=self.theme.bg0
+                )
                 stroke.setZValue(10)
                 self.chart.addItem(stroke)
 
@@ -151,8 +157,11 @@ class MapPicture(Picture):
             self.chart.addItem(Area(self.theme, "refused", self._region(over)))
             self._limit()
             cards = {setting(s).gpu.memory_bytes for s in self.mapped.sweep.scenarios[:1]}
-            why = f"more than {data(next(iter(cards)))}" if "gpu" not in (
-                self.mapped.x.name, self.mapped.y.name) else "more than the GPU has"  # fmt: skip
+            why = (
+                f"more than {data(next(iter(cards)))}"
+                if "gpu" not in (self.mapped.x.name, self.mapped.y.name)
+                else "more than the GPU has"
+            )
             self._name_area(over, "Does not fit", why)
 
     def _limit(self) -> None:

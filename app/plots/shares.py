@@ -13,9 +13,12 @@ from simulator.prediction import REGIMES
 
 
 def stacked(
-    picture: Picture, plot: object, xs: Sequence[float], shares: Sequence[Sequence[float]],
+    picture: Picture,
+    plot: object,
+    xs: Sequence[float],
+    shares: Sequence[Sequence[float]],
     bars: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Areas over positions; `shares` gives for each position those of REGIMES. With `bars`, one
     bar a position."""
     order = [REGIMES.index(name) for name in STACK]  # pyright: ignore[reportArgumentType]
@@ -38,9 +41,14 @@ def stacked(
 
 
 def _label(
-    picture: Picture, plot: object, name: str, xs: Sequence[float],
-    shares: Sequence[Sequence[float]], index: int, order: Sequence[int],
-) -> None:  # fmt: skip
+    picture: Picture,
+    plot: object,
+    name: str,
+    xs: Sequence[float],
+    shares: Sequence[Sequence[float]],
+    index: int,
+    order: Sequence[int],
+) -> None:
     """The regime's name in the middle of its band, if that is wide enough there."""
     across = np.array(xs)
     band = np.array([each[index] for each in shares])

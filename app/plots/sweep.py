@@ -84,8 +84,11 @@ class SweepPicture(Picture):
     def _points(self, sweep: Sweep, name: str, refined: bool = False) -> list[tuple[float, float]]:
         """A column as points; `refined` with what was predicted on the way to the shifts."""
         column = sweep.columns[name]
-        known = [(self.places[i], place(float(column[i]) / self.unit_s))
-                for i in range(len(sweep)) if i not in sweep.refused and column[i] > 0]  # fmt: skip
+        known = [
+            (self.places[i], place(float(column[i]) / self.unit_s))
+            for i in range(len(sweep))
+            if i not in sweep.refused and column[i] > 0
+        ]
         if refined and sweep is self.found.sweeps[0]:
             more = [(place(v), place(f[name] / self.unit_s)) for v, f in self.found.tried]
             known = sorted(dict([*known, *more]).items())
@@ -93,8 +96,9 @@ class SweepPicture(Picture):
 
     def _curves(self) -> None:
         theme, line = self.theme, self.found.line
-        for index, (name, sweep) in enumerate(zip(self.found.names, self.found.sweeps,
-                                                  strict=True)):  # fmt: skip
+        for index, (name, sweep) in enumerate(
+            zip(self.found.names, self.found.sweeps, strict=True)
+        ):
             colour = theme.ink if index == 0 else theme.sides[index]
             points = self._points(sweep, "period_s")
             if line.numeric and len(points) > 1:
@@ -114,11 +118,21 @@ class SweepPicture(Picture):
         """A mark of its regime at each point; hollow where it does not fit."""
         if len(sweep) > 24:
             return
-        for row, (x, y) in zip([i for i in range(len(sweep)) if i not in sweep.refused],
-                               self._points(sweep, "period_s"), strict=True):  # fmt: skip
+        for row, (x, y) in zip(
+            [i for i in range(len(sweep)) if i not in sweep.refused],
+            self._points(sweep, "period_s"),
+            strict=True,
+        ):
             fits = bool(sweep.columns["fits"][row])
-            mark = Mark(self.theme, sweep.regime(row), x, y, 4.6 if index == 0 else 3.6,
-                        "" if index == 0 else colour, not fits)  # fmt: skip
+            mark = Mark(
+                self.theme,
+                sweep.regime(row),
+                x,
+                y,
+                4.6 if index == 0 else 3.6,
+                "" if index == 0 else colour,
+                not fits,
+            )
             self.top.addItem(mark)
 
     def _legend(self) -> None:

@@ -25,8 +25,14 @@ class Falls:
     """A waterfall on a plot: the first scenario's bar by shares, a bar a change, the last's bar.
     `letters` and `names` are written below the ends."""
 
-    def __init__(self, picture: Picture, plot: Any, fall: Waterfall, names: tuple[str, str],
-                 colours: tuple[str, str]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        picture: Picture,
+        plot: Any,
+        fall: Waterfall,
+        names: tuple[str, str],
+        colours: tuple[str, str],
+    ) -> None:
         self.picture, self.plot, self.fall = picture, plot, fall
         self.theme = picture.theme
         top_s = highest_s(fall)
@@ -65,8 +71,9 @@ class Falls:
         text = seconds(p.period_s)
         if before is not None:
             text += f"  ({change(before.period_s, p.period_s)})"
-        self.picture.pill(self.plot, text, x, high, anchor=(0.5, 1.3), weight=600, px=BODY_PX,
-                          ground=False)  # fmt: skip
+        self.picture.pill(
+            self.plot, text, x, high, anchor=(0.5, 1.3), weight=600, px=BODY_PX, ground=False
+        )
 
     def _whisker(self, x: float, low: float, high: float) -> None:
         path = polyline([(x, low), (x, high)])
@@ -85,14 +92,16 @@ class Falls:
         low, high = min(before, after), max(before, after, min(before, after) + least)
         bar = rectangle(x - WIDE, low, x + WIDE, high)
         self.plot.addItem(Area(self.theme, colour, bar, colour, 0.55))
-        joint = Stroke(polyline([(x - 1 + WIDE, before), (x - WIDE, before)]), self.theme.ink3, 1.0,
-                       True)  # fmt: skip
+        joint = Stroke(
+            polyline([(x - 1 + WIDE, before), (x - WIDE, before)]), self.theme.ink3, 1.0, True
+        )
         self.plot.addItem(joint)
         if x == len(self.fall.steps):
             self.plot.addItem(
-                Stroke(polyline([(x + WIDE, after), (x + 1 - WIDE, after)]), self.theme.ink3, 1.0,
-                       True)
-            )  # fmt: skip
+                Stroke(
+                    polyline([(x + WIDE, after), (x + 1 - WIDE, after)]), self.theme.ink3, 1.0, True
+                )
+            )
         sign = "+" if worse else ""
         text = f"{sign}{number(step.change_s / self.scale_s, 2)} {self.unit}"
         ink = self.theme.danger if worse else self.theme.ink

@@ -57,18 +57,32 @@ def _slice(
     process: int, name: str, begin: int, end: int, category: str, details: dict[str, Any]
 ) -> dict[str, Any]:
     return {
-        "ph": "X", "name": name, "cat": category, "pid": process, "tid": _THREAD,
-        "ts": begin / 1000, "dur": (end - begin) / 1000, "args": details,
-    }  # fmt: skip
+        "ph": "X",
+        "name": name,
+        "cat": category,
+        "pid": process,
+        "tid": _THREAD,
+        "ts": begin / 1000,
+        "dur": (end - begin) / 1000,
+        "args": details,
+    }
 
 
 def _details(k: Kernel) -> dict[str, Any]:
     return {
-        "module": k.module, "phase": k.phase, "bound by": k.regime, "tier": k.tier,
-        "flops": k.flops, "read_bytes": k.read_bytes, "write_bytes": k.write_bytes,
-        "compute_s": k.compute_s, "memory_s": k.memory_s, "fixed_s": k.fixed_s,
-        "idle_before_s": k.idle_s, "engine": f"{k.engine} {k.dtype}",
-    }  # fmt: skip
+        "module": k.module,
+        "phase": k.phase,
+        "bound by": k.regime,
+        "tier": k.tier,
+        "flops": k.flops,
+        "read_bytes": k.read_bytes,
+        "write_bytes": k.write_bytes,
+        "compute_s": k.compute_s,
+        "memory_s": k.memory_s,
+        "fixed_s": k.fixed_s,
+        "idle_before_s": k.idle_s,
+        "engine": f"{k.engine} {k.dtype}",
+    }
 
 
 def _names(p: Prediction) -> list[dict[str, Any]]:

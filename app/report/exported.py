@@ -106,8 +106,9 @@ def show(console: Console, found: list[Candidate], top: int) -> None:
         others.add_column("why", min_width=24)
         for each in left:
             why = cut((each.reason or "").partition(": expected")[0], 90)
-            others.add_row(str(each.number), cut(each.name, 28), f"{each.count:,}",
-                           seconds(each.seconds), why)  # fmt: skip
+            others.add_row(
+                str(each.number), cut(each.name, 28), f"{each.count:,}", seconds(each.seconds), why
+            )
         console.print()
         console.print(others, width=width)
 

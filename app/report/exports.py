@@ -31,9 +31,16 @@ def summary(p: Prediction, subject: Subject) -> dict[str, Any]:
     t = totals(p, subject)
     return {
         "scenario": {
-            "network": subject.name, "batch": subject.batch, "seq": subject.seq,
-            "dtype": subject.dtype, "phase": p.trace.phase, "optimizer": p.trace.optimizer,
-            "mode": p.mode, "gpu": p.gpu.id, "gpu_name": p.gpu.name, "host": p.host.id,
+            "network": subject.name,
+            "batch": subject.batch,
+            "seq": subject.seq,
+            "dtype": subject.dtype,
+            "phase": p.trace.phase,
+            "optimizer": p.trace.optimizer,
+            "mode": p.mode,
+            "gpu": p.gpu.id,
+            "gpu_name": p.gpu.name,
+            "host": p.host.id,
             "whatifs": list(subject.whatifs),
         },
         "period_s": p.period_s,
@@ -51,9 +58,12 @@ def summary(p: Prediction, subject: Subject) -> dict[str, Any]:
         "product_peak_flops_per_s": t.peak_flops_per_s,
         "flop_utilisation": t.utilisation,
         "memory": {
-            "fits": p.fits, "peak_bytes": p.peak_memory_bytes,
-            "workspace_bytes": p.workspace_bytes, "capacity_bytes": p.gpu.memory_bytes,
-            "weight_bytes": p.weight_bytes, "at_peak_bytes": dict(p.memory.at_peak),
+            "fits": p.fits,
+            "peak_bytes": p.peak_memory_bytes,
+            "workspace_bytes": p.workspace_bytes,
+            "capacity_bytes": p.gpu.memory_bytes,
+            "weight_bytes": p.weight_bytes,
+            "at_peak_bytes": dict(p.memory.at_peak),
         },
         "power": power_summary(p),
         "parameters": p.trace.parameters,
@@ -65,24 +75,43 @@ def summary(p: Prediction, subject: Subject) -> dict[str, Any]:
         ],
         "notes": list(p.notes),
         "provenance": {
-            "profile": p.profile, "tiers": dict(p.tiers), "host_cpu": p.host.cpu,
-            "host_source": p.host.source, "torch_version": p.trace.torch_version,
-            "traced_for": p.trace.gpu, "gpu_unsourced": list(p.gpu.unsourced),
+            "profile": p.profile,
+            "tiers": dict(p.tiers),
+            "host_cpu": p.host.cpu,
+            "host_source": p.host.source,
+            "torch_version": p.trace.torch_version,
+            "traced_for": p.trace.gpu,
+            "gpu_unsourced": list(p.gpu.unsourced),
         },
-    }  # fmt: skip
+    }
 
 
 def row(k: Kernel) -> dict[str, Any]:
     """One kernel, flat."""
     shares = {f"{regime}_share": k.shares[regime] for regime in REGIMES}
     return {
-        "index": k.index, "op": k.op, "name": k.name, "family": k.family, "module": k.module,
-        "phase": k.phase, "engine": k.engine, "dtype": k.dtype, "flops": k.flops,
-        "read_bytes": k.read_bytes, "write_bytes": k.write_bytes, "issue_s": k.issue_s,
-        "start_s": k.start_s, "duration_s": k.duration_s, "idle_s": k.idle_s,
-        "compute_s": k.compute_s, "memory_s": k.memory_s, "fixed_s": k.fixed_s, "tier": k.tier,
-        "regime": k.regime, **shares,
-    }  # fmt: skip
+        "index": k.index,
+        "op": k.op,
+        "name": k.name,
+        "family": k.family,
+        "module": k.module,
+        "phase": k.phase,
+        "engine": k.engine,
+        "dtype": k.dtype,
+        "flops": k.flops,
+        "read_bytes": k.read_bytes,
+        "write_bytes": k.write_bytes,
+        "issue_s": k.issue_s,
+        "start_s": k.start_s,
+        "duration_s": k.duration_s,
+        "idle_s": k.idle_s,
+        "compute_s": k.compute_s,
+        "memory_s": k.memory_s,
+        "fixed_s": k.fixed_s,
+        "tier": k.tier,
+        "regime": k.regime,
+        **shares,
+    }
 
 
 COLUMNS = (

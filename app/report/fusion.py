@@ -45,18 +45,31 @@ def _generated(found: Explanation, top: int, wide: bool) -> Table:
     for each in found.merged[:top]:
         place = (_place(each.modules),) if wide else ()
         shown.add_row(
-            cut(f"{each.kind}: {', '.join(each.ops)}", 40 if wide else 20), *place,
-            f"{each.count:,}", _count(each.launches_removed), data(each.bytes_saved),
-            seconds(each.before_s), seconds(each.after_s),
-        )  # fmt: skip
+            cut(f"{each.kind}: {', '.join(each.ops)}", 40 if wide else 20),
+            *place,
+            f"{each.count:,}",
+            _count(each.launches_removed),
+            data(each.bytes_saved),
+            seconds(each.before_s),
+            seconds(each.after_s),
+        )
     if rest := found.merged[top:]:
-        sums = (sum(getattr(each, name) for each in rest)
-                for name in ("launches_removed", "bytes_saved", "before_s", "after_s"))  # fmt: skip
+        sums = (
+            sum(getattr(each, name) for each in rest)
+            for name in ("launches_removed", "bytes_saved", "before_s", "after_s")
+        )
         launches, saved, before_s, after_s = sums
         blank = ("",) if wide else ()
-        shown.add_row(f"{len(rest)} more", *blank, f"{sum(each.count for each in rest):,}",
-                      _count(launches), data(saved), seconds(before_s), seconds(after_s),
-                      style="dim")  # fmt: skip
+        shown.add_row(
+            f"{len(rest)} more",
+            *blank,
+            f"{sum(each.count for each in rest):,}",
+            _count(launches),
+            data(saved),
+            seconds(before_s),
+            seconds(after_s),
+            style="dim",
+        )
     return shown
 
 
@@ -83,9 +96,14 @@ def _left(found: Explanation, top: int) -> Table:
         took = seconds(each.seconds)
         shown.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)
     if rest := found.left[top:]:
-        shown.add_row(f"{len(rest)} more", f"{sum(each.count for each in rest):,}",
-                      f"{sum(each.launches for each in rest):,}",
-                      seconds(sum(each.seconds for each in rest)), "", style="dim")  # fmt: skip
+        shown.add_row(
+            f"{len(rest)} more",
+            f"{sum(each.count for each in rest):,}",
+            f"{sum(each.launches for each in rest):,}",
+            seconds(sum(each.seconds for each in rest)),
+            "",
+            style="dim",
+        )
     return shown
 
 

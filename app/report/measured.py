@@ -38,13 +38,16 @@ def groups(found: Overlay) -> list[Alike]:
         pairs.setdefault((name, shape), []).append(pair)
     made = [
         Alike(
-            op, shape, len(each), sum(pair.predicted_s for pair in each),
+            op,
+            shape,
+            len(each),
+            sum(pair.predicted_s for pair in each),
             sum(pair.measured.seconds for pair in each),
             p.kernels[first[max(each, key=lambda pair: pair.predicted_s).op]].regime,
             frozenset(pair.op for pair in each),
         )
         for (op, shape), each in pairs.items()
-    ]  # fmt: skip
+    ]
     return sorted(made, key=lambda g: -abs(g.predicted_s - g.measured_s))
 
 
@@ -63,13 +66,24 @@ def show(console: Console, found: Overlay, top: int) -> None:
     every = groups(found)
     for g in every[:top]:
         shown.add_row(
-            cut(g.op, 24), cut(g.shape, 18), f"{g.count:,}", seconds(g.predicted_s),
-            seconds(g.measured_s), ratio(g.predicted_s, g.measured_s),
-        )  # fmt: skip
+            cut(g.op, 24),
+            cut(g.shape, 18),
+            f"{g.count:,}",
+            seconds(g.predicted_s),
+            seconds(g.measured_s),
+            ratio(g.predicted_s, g.measured_s),
+        )
     if rest := every[top:]:
         mine, theirs = sum(g.predicted_s for g in rest), sum(g.measured_s for g in rest)
-        shown.add_row(f"{len(rest)} more", "", f"{sum(g.count for g in rest):,}", seconds(mine),
-                      seconds(theirs), ratio(mine, theirs), style="dim")  # fmt: skip
+        shown.add_row(
+            f"{len(rest)} more",
+            "",
+            f"{sum(g.count for g in rest):,}",
+            seconds(mine),
+            seconds(theirs),
+            ratio(mine, theirs),
+            style="dim",
+        )
     console.print(shown, width=width)
     for line in unmatched(found):
         console.print(Text(line, style="yellow"), width=width)
@@ -97,18 +111,24 @@ def unmatched(found: Overlay) -> list[str]:
     mine = [p.trace.ops[op].name.removeprefix("aten.") for op in found.only_predicted]
     theirs = [each.name for each in found.only_measured]
     return [
-        f"only {which}: " + ", ".join(f"{cut(name, 40)} ×{names.count(name)}"
-                                      for name in dict.fromkeys(names))
-        for which, names in (("predicted", mine), ("measured", theirs)) if names
-    ]  # fmt: skip
+        f"only {which}: "
+        + ", ".join(f"{cut(name, 40)} ×{names.count(name)}" for name in dict.fromkeys(names))
+        for which, names in (("predicted", mine), ("measured", theirs))
+        if names
+    ]
 
 
 def rows(found: Overlay) -> list[dict[str, Any]]:
     """One row an op, for `--json`."""
     ops = found.prediction.trace.ops
     return [
-        {"op": pair.op, "name": ops[pair.op].name, "module": ops[pair.op].module,
-         "predicted_s": pair.predicted_s, "measured_s": pair.measured.seconds,
-         "measured_kernels": list(pair.measured.kernels)}
+        {
+            "op": pair.op,
+            "name": ops[pair.op].name,
+            "module": ops[pair.op].module,
+            "predicted_s": pair.predicted_s,
+            "measured_s": pair.measured.seconds,
+            "measured_kernels": list(pair.measured.kernels),
+        }
         for pair in found.pairs
-    ]  # fmt: skip
+    ]

@@ -32,16 +32,17 @@ def cells(plan: Plan, row: Row) -> list[str]:
     """What is shown of a row, under `headings`."""
     parts = [row.configuration, _money(row)]
     if plan.kind == "serving":
-        parts += [_ms(row.per_token_s, row.per_token_interval_s),
-                  _ms(row.first_token_s, row.first_token_interval_s),
-                  _rate(row)]  # fmt: skip
+        parts += [
+            _ms(row.per_token_s, row.per_token_interval_s),
+            _ms(row.first_token_s, row.first_token_interval_s),
+            _rate(row),
+        ]
     elif plan.kind == "training":
         span = row.duration_interval_s
         known = "" if row.duration_s is None else duration(row.duration_s)
         parts += [known + (f" ({duration(span[0])} to {duration(span[1])})" if span else "")]
     else:
-        parts += [_ms(row.latency_s, row.latency_interval_s),
-                  _rate(row)]  # fmt: skip
+        parts += [_ms(row.latency_s, row.latency_interval_s), _rate(row)]
     joules = row.joules_per_unit
     parts += ["" if joules is None else f"{joules:.3g}", row.binds, row.status, row.reason]
     return parts
@@ -51,8 +52,9 @@ def headings(plan: Plan) -> list[str]:
     """The names of the columns of `cells`."""
     figures = {
         "serving": ["token, 80%", "first token, 80%", "carries"],
-        "training": ["takes, 80%"], "inference": ["batch takes, 80%", "carries"],
-    }[plan.kind]  # fmt: skip
+        "training": ["takes, 80%"],
+        "inference": ["batch takes, 80%", "carries"],
+    }[plan.kind]
     unit = plan.unit.removesuffix("s")
     return ["configuration", "USD", *figures, f"J/{unit}", "bound by", "limits", "why"]
 
@@ -91,17 +93,20 @@ def show(plan: Plan, top: int) -> None:
     console.print(rests, width=wide)
     console.print()
     if plan.pruned:
-        console.print(Text(f"{len(plan.pruned)} not tried, such as {_some(plan.pruned.items())}",
-                           "dim"), width=min(wide, 120))  # fmt: skip
+        console.print(
+            Text(f"{len(plan.pruned)} not tried, such as {_some(plan.pruned.items())}", "dim"),
+            width=min(wide, 120),
+        )
 
 
 def html_text(plan: Plan) -> str:
     """One page without scripts: verdict, table, assumptions, what was not tried."""
     rows = "".join(
         f"<tr class='{row.status.replace(' ', '-')}'>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells(plan, row)) + "</tr>\n"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells(plan, row))
+        + "</tr>\n"
         for row in plan.rows
-    )  # fmt: skip
+    )
     head = "".join(f"<th>{escape(name)}</th>" for name in headings(plan))
     rests = "".join(
         f"<tr><td>{escape(a.name)}</td><td>{escape(a.value)}</td><td>{escape(a.source)}</td>"
@@ -131,10 +136,14 @@ b{{font-size:1.2em}}</style>
 def front_svg(plan: Plan) -> str:
     """Cost against time of the candidates that hold every limit, the front filled; "" of none."""
     points = [
-        (row.per_token_s or row.duration_s or row.latency_s or 0.0,
-         row.usd_total or row.usd_per_h, row)
-        for row in plan.rows if row.status in ("fits", "uncertain")
-    ]  # fmt: skip
+        (
+            row.per_token_s or row.duration_s or row.latency_s or 0.0,
+            row.usd_total or row.usd_per_h,
+            row,
+        )
+        for row in plan.rows
+        if row.status in ("fits", "uncertain")
+    ]
     known = [(time, cost, row) for time, cost, row in points if cost]
     if not known:
         return ""

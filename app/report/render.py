@@ -125,16 +125,22 @@ def _kernels(p: Prediction, top: int, wide: bool) -> RenderableType:
     for g in groups[:top]:
         middle = (g.family, g.dtype) if wide else ()
         shown.add_row(
-            cut(g.op, op_width), cut(g.shape, shape_width), *middle, f"{g.count:,}",
-            seconds(g.total_s), percent(g.share), Text(g.regime, COLOURS[g.regime]),
+            cut(g.op, op_width),
+            cut(g.shape, shape_width),
+            *middle,
+            f"{g.count:,}",
+            seconds(g.total_s),
+            percent(g.share),
+            Text(g.regime, COLOURS[g.regime]),
             f"{percent(g.of_roof)} {g.roof}",
-        )  # fmt: skip
+        )
     if rest := groups[top:]:
         count, total = sum(g.count for g in rest), sum(g.total_s for g in rest)
         blank = ("",) * (3 if wide else 1)
         share = percent(total / p.gpu_busy_s) if p.gpu_busy_s else ""
-        shown.add_row(f"{len(rest)} more", *blank, f"{count:,}", seconds(total), share,
-                      "", "", style="dim")  # fmt: skip
+        shown.add_row(
+            f"{len(rest)} more", *blank, f"{count:,}", seconds(total), share, "", "", style="dim"
+        )
     if any(round(100 * g.of_roof) > 100 and g.roof == "DRAM" for g in groups[:top]):
         shown.caption = "over 100% of DRAM's roof: served by L2"
     return Group(shown, Text())
@@ -151,9 +157,13 @@ def _modules(p: Prediction, top: int) -> RenderableType:
         if g.total_s >= least[0] and g.share >= 0.01:
             name = Text("  " * g.depth + g.path, "bold" if g.depth == 0 else "")
             shown.add_row(
-                name, f"{g.count:,}", f"{g.kernels:,}", seconds(g.total_s), percent(g.share),
+                name,
+                f"{g.count:,}",
+                f"{g.kernels:,}",
+                seconds(g.total_s),
+                percent(g.share),
                 Text(g.regime, COLOURS[g.regime]),
-            )  # fmt: skip
+            )
     return Group(shown, Text())
 
 

@@ -115,13 +115,21 @@ def steps_table(fall: Waterfall, before: str, after: str) -> Table:
             alone_share = moved_text(total, total + step.alone_s)
         then = step.period_s - step.change_s
         shown.add_row(
-            cut(step.label, 34), alone, alone_share, signed_seconds(step.change_s),
-            moved_text(then, step.period_s), seconds(step.period_s),
-        )  # fmt: skip
+            cut(step.label, 34),
+            alone,
+            alone_share,
+            signed_seconds(step.change_s),
+            moved_text(then, step.period_s),
+            seconds(step.period_s),
+        )
     shown.add_row(
-        Text(after, "bold"), "", "", Text(signed_seconds(fall.total_s), "bold"),
-        moved_text(total, fall.b.period_s), Text(seconds(fall.b.period_s), "bold"),
-    )  # fmt: skip
+        Text(after, "bold"),
+        "",
+        "",
+        Text(signed_seconds(fall.total_s), "bold"),
+        moved_text(total, fall.b.period_s),
+        Text(seconds(fall.b.period_s), "bold"),
+    )
     alone = [s.alone_s for s in fall.steps]
     if len(alone) > 1 and None not in alone:
         apart = fall.a.period_s + sum(a for a in alone if a is not None) - fall.b.period_s
@@ -144,10 +152,13 @@ def moved_table(rows: Sequence[Moved], names: tuple[str, str], top: int) -> Tabl
         count = f"{was:,}" if was == now else f"{was:,} → {now:,}"
         style = BETTER if each.change_s < 0 else WORSE
         shown.add_row(
-            cut(each.op.removesuffix(".default"), 30), each.family, count,
-            seconds(each.seconds[0]) if was else "–", seconds(each.seconds[1]) if now else "–",
+            cut(each.op.removesuffix(".default"), 30),
+            each.family,
+            count,
+            seconds(each.seconds[0]) if was else "–",
+            seconds(each.seconds[1]) if now else "–",
             Text(signed_seconds(each.change_s), style),
-        )  # fmt: skip
+        )
     if len(rows) > top:
         rest = sum(m.change_s for m in rows[top:])
         shown.add_row(f"{len(rows) - top} more", "", "", "", "", signed_seconds(rest), style="dim")
@@ -172,27 +183,39 @@ def fall_document(fall: Waterfall) -> dict[str, Any]:
         "steps": [step_row(fall, i) for i in range(len(fall.steps))],
         "moved": [
             {
-                "op": m.op, "family": m.family, "count_before": m.count[0],
-                "count_after": m.count[1], "before_s": m.seconds[0], "after_s": m.seconds[1],
+                "op": m.op,
+                "family": m.family,
+                "count_before": m.count[0],
+                "count_after": m.count[1],
+                "before_s": m.seconds[0],
+                "after_s": m.seconds[1],
             }
             for m in fall.moved
         ],
-        "flipped": [
-            {"part": f.part, "before": f.before, "after": f.after} for f in fall.flipped
-        ],
-    }  # fmt: skip
+        "flipped": [{"part": f.part, "before": f.before, "after": f.after} for f in fall.flipped],
+    }
 
 
 STEP_COLUMNS = (
-    "change", "period_before_s", "period_s", "change_s", "alone_s", "low_s", "high_s",
-)  # fmt: skip
+    "change",
+    "period_before_s",
+    "period_s",
+    "change_s",
+    "alone_s",
+    "low_s",
+    "high_s",
+)
 
 
 def step_row(fall: Waterfall, index: int) -> dict[str, Any]:
     """One step of a waterfall, flat."""
     step = fall.steps[index]
     return {
-        "change": step.label, "period_before_s": step.period_s - step.change_s,
-        "period_s": step.period_s, "change_s": step.change_s, "alone_s": step.alone_s,
-        "low_s": step.interval_s[0], "high_s": step.interval_s[1],
-    }  # fmt: skip
+        "change": step.label,
+        "period_before_s": step.period_s - step.change_s,
+        "period_s": step.period_s,
+        "change_s": step.change_s,
+        "alone_s": step.alone_s,
+        "low_s": step.interval_s[0],
+        "high_s": step.interval_s[1],
+    }

@@ -17,10 +17,16 @@ BLOCKS: dict[Regime, str] = {"compute": "█", "memory": "▓", "overhead": "░
 def table(title: str | None = None) -> Table:
     """An empty table in the style of the report."""
     return Table(
-        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold",
-        header_style="dim", show_edge=False, pad_edge=False, caption_justify="left",
+        title=title,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        header_style="dim",
+        show_edge=False,
+        pad_edge=False,
+        caption_justify="left",
         padding=(0, 1, 0, 0),
-    )  # fmt: skip
+    )
 
 
 def numbers(shown: Table, *names: str) -> None:

@@ -30,9 +30,11 @@ def trade_document(fall: Waterfall) -> dict[str, Any] | None:
     """The same as data."""
     found = trade(fall.a, fall.b)
     return found and {
-        "flops_added": found.flops, "seconds_added": found.seconds,
+        "flops_added": found.flops,
+        "seconds_added": found.seconds,
         "carried_before_bytes": found.carried_bytes[0],
         "carried_after_bytes": found.carried_bytes[1],
         "flops_per_byte": found.flops_per_byte,
-        "peak_before_bytes": found.peak_bytes[0], "peak_after_bytes": found.peak_bytes[1],
-    }  # fmt: skip
+        "peak_before_bytes": found.peak_bytes[0],
+        "peak_after_bytes": found.peak_bytes[1],
+    }

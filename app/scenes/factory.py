@@ -15,8 +15,10 @@ from simulator.timing.rates import roof_flops_per_s, units_of
 
 Who = Literal["Machines", "Trucks", "Managers", "Both"]
 MARKS: dict[str, Regime] = {
-    "Machines": "compute", "Trucks": "memory", "Managers": "overhead",
-}  # fmt: skip
+    "Machines": "compute",
+    "Trucks": "memory",
+    "Managers": "overhead",
+}
 _DESKS: dict[str, tuple[str, ...]] = {
     "Python": ("instruction", "cold_instruction", "attribute", "c_call", "python_call"),
     "modules": ("module_call",),
@@ -103,13 +105,25 @@ def factory(p: Prediction) -> Factory:
     orders = int((np.diff(s.issue_s, prepend=0.0) > 0).sum())
     ends = [p.host_s, *s.end_s[-1:].tolist(), 1e-9]
     return Factory(
-        p, orders, p.host_s / max(1, orders), _desks(p), float(moved.sum()),
-        float(moved.sum()) * per_s / p.gpu.bandwidth_bytes_per_s, float(done.sum()) * per_s,
-        float(at_peak.sum()) * per_s, units_of(p.gpu), int(queue.max(initial=0)),
-        float(queue.mean()) if queue.size else 0.0, _waits(p), max(ends), s.issue_s, s.start_s,
-        s.end_s, np.minimum(1.0, moved / duration / p.gpu.bandwidth_bytes_per_s),
+        p,
+        orders,
+        p.host_s / max(1, orders),
+        _desks(p),
+        float(moved.sum()),
+        float(moved.sum()) * per_s / p.gpu.bandwidth_bytes_per_s,
+        float(done.sum()) * per_s,
+        float(at_peak.sum()) * per_s,
+        units_of(p.gpu),
+        int(queue.max(initial=0)),
+        float(queue.mean()) if queue.size else 0.0,
+        _waits(p),
+        max(ends),
+        s.issue_s,
+        s.start_s,
+        s.end_s,
+        np.minimum(1.0, moved / duration / p.gpu.bandwidth_bytes_per_s),
         np.minimum(1.0, at_peak / duration),
-    )  # fmt: skip
+    )
 
 
 def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
@@ -140,7 +154,7 @@ def _waits(p: Prediction) -> tuple[Wait, ...]:
         Wait("Trucks", "machines", float(np.maximum(0, c.compute_s - c.memory_s).sum()), "compute"),
         Wait("Both", "starts and ends", float(c.fixed_s.sum()) + gaps, "overhead"),
         Wait("Managers", "the floor", max(0.0, p.period_s - p.host_s), "overhead"),
-    ]  # fmt: skip
+    ]
     if p.idle.sync_s > 0:
         found.insert(1, Wait("Machines", "a sync", p.idle.sync_s, "overhead"))
     return tuple(found)

@@ -114,15 +114,19 @@ def scene(joining: Joining, name: str, ops: list[int]) -> Scene:
         stacked.setdefault(at, []).append(op)
     place = {
         op: (at, row - (len(each) - 1) / 2)
-        for at, each in stacked.items() for row, op in enumerate(each)
-    }  # fmt: skip
+        for at, each in stacked.items()
+        for row, op in enumerate(each)
+    }
     inside = set(ops)
     widest = max((flow.bytes for flow in flows), default=0)
     return Scene(
-        name, {op: joining.blocks[op] for op in ops}, place, tuple(flows),
+        name,
+        {op: joining.blocks[op] for op in ops},
+        place,
+        tuple(flows),
         tuple(each for each in joining.sets if inside.intersection(each.members)),
         _WIDEST_PX / widest if widest else 0.0,
-    )  # fmt: skip
+    )
 
 
 def stays(scene: Scene, flow: Flow) -> bool:

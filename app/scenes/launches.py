@@ -84,16 +84,21 @@ def alike(p: Prediction) -> list[Alike]:
     return sorted(found, key=lambda a: -a.total_s)
 
 
-def _alike(p: Prediction, key: tuple[str, str, str, str], rows: NDArray[np.int64],
-           duration: NDArray[np.float64]) -> Alike:  # fmt: skip
+def _alike(
+    p: Prediction,
+    key: tuple[str, str, str, str],
+    rows: NDArray[np.int64],
+    duration: NDArray[np.float64],
+) -> Alike:
     c = p.columns
     work = p.works[int(c.work_of[rows[0]])]
     compute, held = c.compute_s[rows], c.memory_s[rows]
     bound, computing = np.maximum(compute, held), compute >= held
     sums: dict[Regime, float] = {
-        "compute": float(bound[computing].sum()), "memory": float(bound[~computing].sum()),
+        "compute": float(bound[computing].sum()),
+        "memory": float(bound[~computing].sum()),
         "overhead": float(c.fixed_s[rows].sum()),
-    }  # fmt: skip
+    }
     total = float(duration[rows].sum())
     ops = sorted(set(c.op_of[rows].tolist()))
     modules = tuple(dict.fromkeys(starred(p.trace.ops[op].module) for op in ops))
@@ -103,11 +108,24 @@ def _alike(p: Prediction, key: tuple[str, str, str, str], rows: NDArray[np.int64
     roof = f"{short_dtype(work.dtype)} {work.engine}" if at_peak > moving else "DRAM"
     name, family, shape, _ = key
     return Alike(
-        name, family, _label(name, family, modules), shape, short_dtype(work.dtype), modules,
-        frozenset(ops), rows.size, total, total / p.gpu_busy_s if p.gpu_busy_s else 0.0,
-        round(work.computed_flops), work.bytes, max(sums, key=lambda r: sums[r]), work.engine, peak,
-        max(at_peak, moving) * rows.size / total if total else 0.0, roof,
-    )  # fmt: skip
+        name,
+        family,
+        _label(name, family, modules),
+        shape,
+        short_dtype(work.dtype),
+        modules,
+        frozenset(ops),
+        rows.size,
+        total,
+        total / p.gpu_busy_s if p.gpu_busy_s else 0.0,
+        round(work.computed_flops),
+        work.bytes,
+        max(sums, key=lambda r: sums[r]),
+        work.engine,
+        peak,
+        max(at_peak, moving) * rows.size / total if total else 0.0,
+        roof,
+    )
 
 
 @lru_cache(1 << 14)

@@ -14,8 +14,11 @@ Key = int | str
 """Of a guess: a value of the line, a side's letter, or "shift"."""
 Step = Literal["predict", "reveal", "explain", "try"]
 STEPS: dict[Step, str] = {
-    "predict": "Predict", "reveal": "Reveal", "explain": "Explain", "try": "Try it",
-}  # fmt: skip
+    "predict": "Predict",
+    "reveal": "Reveal",
+    "explain": "Explain",
+    "try": "Try it",
+}
 NEAR = 2.0
 NEAR_SHARE = 0.1
 """A guess is good within a factor of two, that of a share within ten points."""
@@ -149,8 +152,11 @@ class Attempt:
         if key == "shift" and found.change and found.change.last <= guess <= found.change.first:
             return "as you predicted"
         ratio = answer / guess if guess else 1.0
-        more, less = ("slower", "faster") if key != "shift" and found.word.follows == 1 else (
-            ("later", "earlier") if key == "shift" else ("more", "less"))  # fmt: skip
+        more, less = (
+            ("slower", "faster")
+            if key != "shift" and found.word.follows == 1
+            else (("later", "earlier") if key == "shift" else ("more", "less"))
+        )
         if abs(ratio - 1) < 0.03:
             return "as you predicted"
         if 1 / 1.5 < ratio < 1.5:

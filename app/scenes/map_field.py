@@ -66,8 +66,10 @@ class MapField:
 
     def is_over(self, x: float, y: float) -> bool:
         """Does what stands at a position not fit?"""
-        column, row = (int(np.clip(np.searchsorted(axis.edges, v) - 1, 0, len(axis.edges) - 2))
-                       for axis, v in ((self.along, x), (self.up, y)))  # fmt: skip
+        column, row = (
+            int(np.clip(np.searchsorted(axis.edges, v) - 1, 0, len(axis.edges) - 2))
+            for axis, v in ((self.along, x), (self.up, y))
+        )
         return bool(self.over[row, column])
 
     def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:

@@ -137,14 +137,18 @@ def groups(p: Prediction, by: By) -> Groups:
     order = np.argsort(group_of, kind="stable")
     calls = np.bincount(group_of, minlength=count).astype(np.int64)
     return Groups(
-        by, {name: words.taken(first) for name, words in columns.items()}, calls, total,
+        by,
+        {name: words.taken(first) for name, words in columns.items()},
+        calls,
+        total,
         total / p.gpu_busy_s if p.gpu_busy_s else total,
         summed(each_flops[c.work_of]) if count else total,
         summed(each_bytes[c.work_of]) if count else total,
         np.stack([summed(own[:, n]) for n in range(len(REGIMES))], axis=1),
         next(iter(p.tiers), "datasheet"),
-        c.op_of[order].astype(np.int64), np.concatenate([[0], np.cumsum(calls)]).astype(np.int64),
-    )  # fmt: skip
+        c.op_of[order].astype(np.int64),
+        np.concatenate([[0], np.cumsum(calls)]).astype(np.int64),
+    )
 
 
 def _words(p: Prediction, name: str, by: By) -> Words:

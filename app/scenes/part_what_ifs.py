@@ -51,8 +51,11 @@ def dropped(key: str, part: Part | None, scenario: Scenario, p: Prediction) -> C
             return Change(card.title, str(error), None)
     whatif = registered(card.name) if card.kind == "whatif" else None
     if whatif is None or _patterned(whatif) is None:
-        return Change(card.title, f"{card.title} is of the whole step, not of a module: drop it on "
-                      "the step", None)  # fmt: skip
+        return Change(
+            card.title,
+            f"{card.title} is of the whole step, not of a module: drop it on the step",
+            None,
+        )
     return on_part(whatif, part, scenario, p)
 
 
@@ -69,8 +72,9 @@ def choices(part: Part, scenario: Scenario, p: Prediction) -> list[Change]:
     return found
 
 
-def on_part(whatif: WhatIf, part: Part, scenario: Scenario, p: Prediction,
-            value: str | None = None) -> Change:  # fmt: skip
+def on_part(
+    whatif: WhatIf, part: Part, scenario: Scenario, p: Prediction, value: str | None = None
+) -> Change:
     """A what-if on a part, its first choice with this value, else the one that says something."""
     dtype = value or _first_dtype(whatif, part, p)
     title = f"{plainly(whatif.name)} {dtype or ''}".strip()
@@ -113,8 +117,10 @@ def _arguments(whatif: WhatIf, part: Part, dtype: str | None) -> Mapping[str, An
     elif "ops" in names:
         found["ops"] = "*"
     elif not part.modules:
-        raise InputError(f"{part.name} is one op: {plainly(whatif.name)} is of a module; choose "
-                         f"{pattern(part)}, which it is in")  # fmt: skip
+        raise InputError(
+            f"{part.name} is one op: {plainly(whatif.name)} is of a module; choose "
+            f"{pattern(part)}, which it is in"
+        )
     if dtype:
         found[whatif.parameters[0].name] = dtype
     return found
@@ -142,8 +148,10 @@ def _dtypes(part: Part, p: Prediction) -> set[str]:
 def _can_be(part: Part, dtype: str, p: Prediction) -> None:
     have = _dtypes(part, p)
     if not have:
-        raise InputError(f"{part.name} has no weights: expected a module with weights, which it "
-                         "computes in; choose what contains it")  # fmt: skip
+        raise InputError(
+            f"{part.name} has no weights: expected a module with weights, which it "
+            "computes in; choose what contains it"
+        )
     if have == {dtype}:
         raise InputError(f"the weights of {part.name} are {dtype} already: choose another dtype")
 

@@ -52,9 +52,10 @@ class Scale:
         value = self.value(pixel)
         if self.log:
             return replace(
-                self, low=value * (self.low / value) ** (1 / times),
+                self,
+                low=value * (self.low / value) ** (1 / times),
                 high=value * (self.high / value) ** (1 / times),
-            )  # fmt: skip
+            )
         return replace(
             self, low=value + (self.low - value) / times, high=value + (self.high - value) / times
         )

@@ -71,15 +71,19 @@ class Chart:
         """The row through a point, or the column, as a sweep of its own."""
         assert self.field is not None
         whole, wide = self.field.mapped.sweep, len(self.x.values)
-        rows = [spot[0] + wide * i for i in range(len(self.y.values))] if upright else [
-            spot[1] * wide + i for i in range(wide)]  # fmt: skip
+        rows = (
+            [spot[0] + wide * i for i in range(len(self.y.values))]
+            if upright
+            else [spot[1] * wide + i for i in range(wide)]
+        )
         return replace(
-            whole, scenarios=tuple(whole.scenarios[r] for r in rows),
+            whole,
+            scenarios=tuple(whole.scenarios[r] for r in rows),
             points=tuple(whole.points[r] for r in rows),
             columns={name: column[rows] for name, column in whole.columns.items()},
             refused={i: whole.refused[r] for i, r in enumerate(rows) if r in whole.refused},
             retraced={},
-        )  # fmt: skip
+        )
 
     def choices(self, spot: Spot, upright: bool) -> list[Choice]:
         """The points of an axis without numbers, through a point."""
@@ -120,9 +124,12 @@ def crossings(line: Line, curve: Curve) -> tuple[Shift, ...]:
 
 
 def charted(
-    side: Side, names: tuple[str, str], level: int, cancelled: Callable[[], bool],
+    side: Side,
+    names: tuple[str, str],
+    level: int,
+    cancelled: Callable[[], bool],
     within: dict[str, tuple[float, float]],
-) -> Chart:  # fmt: skip
+) -> Chart:
     """The map of a side over two axes. CancelledError where nobody waits any more."""
 
     def counted(done: int) -> None:
@@ -139,9 +146,16 @@ def charted(
     retraced = bool(field.mapped.sweep.retraced)  # more points would each be traced
     counted(0)
     return Chart(
-        base, x, y, level, field, tuple(field.equal_times()), field.limit(),
-        tuple(field.places().items()), done=retraced or level >= last_level(names),
-    )  # fmt: skip
+        base,
+        x,
+        y,
+        level,
+        field,
+        tuple(field.equal_times()),
+        field.limit(),
+        tuple(field.places().items()),
+        done=retraced or level >= last_level(names),
+    )
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,11 @@ def values(side: Side, name: str, level: int, within: tuple[float, float] | None
     found = line_of(side.scenario, name)
     here = place_on(side, name)
     if not found.numeric:
-        return found if here is None or here in found.values else (
-            replace(found, values=(here, *found.values)))  # fmt: skip
+        return (
+            found
+            if here is None or here in found.values
+            else (replace(found, values=(here, *found.values)))
+        )
     ends = float(found.values[0]), float(found.values[-1])  # pyright: ignore[reportArgumentType]
     low, high = within or ends
     place = float(here) if isinstance(here, int | float) else None
@@ -90,8 +93,11 @@ def values(side: Side, name: str, level: int, within: tuple[float, float] | None
         low, high = min(ends[0], place), max(ends[1], place)
     points = _POINTS.get(name, _SCALE)[level]
     doubled = between(low, high, True) if found.whole else []  # what people ask for
-    each = {float(v) for v in (*doubled, *between(low, high, found.whole, points))
-            if isinstance(v, int | float)}  # fmt: skip
+    each = {
+        float(v)
+        for v in (*doubled, *between(low, high, found.whole, points))
+        if isinstance(v, int | float)
+    }
     each |= {place} if place is not None else set()
     ordered = sorted(each)
     return replace(found, values=tuple(int(v) if found.whole else v for v in ordered))

@@ -11,9 +11,15 @@ from simulator.prediction import REGIMES
 def table(chart: Chart) -> list[list[str]]:
     """Heads, then the points, x fastest; a point without an answer says why."""
     heads = [
-        axis_name(chart.x.name), axis_name(chart.y.name), "Time", "80% interval",
-        *(r.capitalize() for r in REGIMES), "Bound by", "Memory at the peak", "Fits",
-    ]  # fmt: skip
+        axis_name(chart.x.name),
+        axis_name(chart.y.name),
+        "Time",
+        "80% interval",
+        *(r.capitalize() for r in REGIMES),
+        "Bound by",
+        "Memory at the peak",
+        "Fits",
+    ]
     rows = [heads]
     for row, y in enumerate(chart.y.values):
         for column, x in enumerate(chart.x.values):
@@ -22,10 +28,15 @@ def table(chart: Chart) -> list[list[str]]:
                 rows.append([*own, f"no answer: {why}"])
                 continue
             at = chart.figures(spot)
-            rows.append([
-                *own, seconds(at["period_s"]),
-                between(at["low_s"], at["high_s"], at["period_s"]),
-                *(percent(at[r]) for r in REGIMES), REGIMES[int(at["regime"])],
-                data(at["memory_bytes"]), "yes" if at["fits"] else "no",
-            ])  # fmt: skip
+            rows.append(
+                [
+                    *own,
+                    seconds(at["period_s"]),
+                    between(at["low_s"], at["high_s"], at["period_s"]),
+                    *(percent(at[r]) for r in REGIMES),
+                    REGIMES[int(at["regime"])],
+                    data(at["memory_bytes"]),
+                    "yes" if at["fits"] else "no",
+                ]
+            )
     return rows

@@ -114,6 +114,8 @@ def overhead_parts(p: Prediction) -> list[tuple[str, float]]:
     """A step's overhead in seconds: waiting for the host, launch gaps, fixed parts, syncs."""
     waits = dict(causes(p))
     return [
-        ("host wait", waits["waiting for the host"]), ("launch gaps", waits["between kernels"]),
-        ("fixed parts", float(np.sum(p.columns.fixed_s))), ("sync", waits["waiting for a sync"]),
-    ]  # fmt: skip
+        ("host wait", waits["waiting for the host"]),
+        ("launch gaps", waits["between kernels"]),
+        ("fixed parts", float(np.sum(p.columns.fixed_s))),
+        ("sync", waits["waiting for a sync"]),
+    ]

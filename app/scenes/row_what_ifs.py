@@ -83,8 +83,12 @@ def row_choices(parts: list[Part], scenario: Scenario, p: Prediction) -> list[Ch
     return [_one_by_one(parts, scenario, of(title), title) for title in titles]
 
 
-def _one_by_one(parts: list[Part], scenario: Scenario,
-                change: Callable[[Part, Scenario], Change], title: str = "") -> Change:  # fmt: skip
+def _one_by_one(
+    parts: list[Part],
+    scenario: Scenario,
+    change: Callable[[Part, Scenario], Change],
+    title: str = "",
+) -> Change:
     """The change on part after part; those that refuse it stay as they are."""
     if len(parts) > _MOST:
         words = (

@@ -153,8 +153,9 @@ def finer(line: Line, here: float) -> Line:
     parts = _PARTS.get(line.name, 1)
     between = {
         int(low + (high - low) * part / parts)
-        for low, high in pairwise(values) for part in range(parts)
-    }  # fmt: skip
+        for low, high in pairwise(values)
+        for part in range(parts)
+    }
     return replace(line, values=tuple(sorted({int(here), int(values[-1]), *between})))
 
 
@@ -191,8 +192,9 @@ def curves(
     return Curves(axis, line, tuple(found), shifts, "", tuple(notes))
 
 
-def _curve(side: Side, here: float, line: Line, sweep: object,
-           tried: tuple[tuple[float, Figures], ...]) -> Curve:  # fmt: skip
+def _curve(
+    side: Side, here: float, line: Line, sweep: object, tried: tuple[tuple[float, Figures], ...]
+) -> Curve:
 
     assert isinstance(sweep, Sweep)
     known = {

@@ -160,9 +160,9 @@ def regimes(p: Prediction) -> Ints:
     """What each kernel spends most of its own time on, as a place in REGIMES."""
     c = p.columns
     computing = c.compute_s >= c.memory_s
-    parts = np.stack([
-        np.where(computing, c.compute_s, 0.0), np.where(computing, 0.0, c.memory_s), c.fixed_s
-    ])  # fmt: skip
+    parts = np.stack(
+        [np.where(computing, c.compute_s, 0.0), np.where(computing, 0.0, c.memory_s), c.fixed_s]
+    )
     return parts.argmax(axis=0).astype(np.int64)
 
 
@@ -253,6 +253,10 @@ def _runs(host: Slices, keys: list[str] | list[tuple[str, str]]) -> Slices:
     shown = np.array([bool(name) for name in names], np.bool_)
     none = np.zeros(int(shown.sum()), np.int64)
     return Slices(
-        host.begin_s[first[shown]], host.end_s[last[shown]], none,
-        np.flatnonzero(shown).astype(np.int64), ("module",), names,
-    )  # fmt: skip
+        host.begin_s[first[shown]],
+        host.end_s[last[shown]],
+        none,
+        np.flatnonzero(shown).astype(np.int64),
+        ("module",),
+        names,
+    )

@@ -10,8 +10,13 @@ if TYPE_CHECKING:
 
 def highest_s(fall: Waterfall) -> float:
     """The longest time that is drawn."""
-    tops = [fall.a.period_s, fall.b.period_s, fall.a.interval_s[1], fall.b.interval_s[1],
-            *(s.period_s for s in fall.steps)]  # fmt: skip
+    tops = [
+        fall.a.period_s,
+        fall.b.period_s,
+        fall.a.interval_s[1],
+        fall.b.interval_s[1],
+        *(s.period_s for s in fall.steps),
+    ]
     tops += [fall.a.period_s + s.alone_s for s in fall.steps if s.alone_s is not None]
     return max(tops)
 

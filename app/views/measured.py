@@ -63,9 +63,13 @@ class MeasuredCanvas(Canvas):
         if self.over is None or self.over >= len(self.found):
             return None
         g = self.found[self.over]
-        rows = (("Shape", g.shape), ("Calls", f"{g.count:,}"),
-                ("Predicted", seconds(g.predicted_s)), ("Measured", seconds(g.measured_s)),
-                ("Predicted over measured", ratio(g.predicted_s, g.measured_s)))  # fmt: skip
+        rows = (
+            ("Shape", g.shape),
+            ("Calls", f"{g.count:,}"),
+            ("Predicted", seconds(g.predicted_s)),
+            ("Measured", seconds(g.measured_s)),
+            ("Predicted over measured", ratio(g.predicted_s, g.measured_s)),
+        )
         return Card(g.op, rows, f"{g.regime}-bound", g.regime)
 
     def draw(self, paint: Paint) -> None:
@@ -179,18 +183,26 @@ class MeasuredView(View):
         if self.laid is None:
             return ""
         p, step = self.laid.prediction, self.laid.step
-        return (f"GPU busy {seconds(p.gpu_busy_s)} predicted, {seconds(step.gpu_busy_s)} measured "
-                f"in {len(step.kernels):,} kernels")  # fmt: skip
+        return (
+            f"GPU busy {seconds(p.gpu_busy_s)} predicted, {seconds(step.gpu_busy_s)} measured "
+            f"in {len(step.kernels):,} kernels"
+        )
 
     def rows(self) -> list[list[str]]:
         if self.laid is None:
             return []
         rows = [["Op", "Shape", "Calls", "Predicted", "Measured", "Predicted over measured"]]
         rows += [
-            [g.op, g.shape, str(g.count), seconds(g.predicted_s), seconds(g.measured_s),
-             ratio(g.predicted_s, g.measured_s)]
+            [
+                g.op,
+                g.shape,
+                str(g.count),
+                seconds(g.predicted_s),
+                seconds(g.measured_s),
+                ratio(g.predicted_s, g.measured_s),
+            ]
             for g in self.canvas.found
-        ]  # fmt: skip
+        ]
         return rows + [[line, "", "", "", "", ""] for line in unmatched(self.laid)]
 
     def _show(self, empty: str) -> None:

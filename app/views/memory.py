@@ -87,8 +87,13 @@ class MemoryCanvas(Canvas):
         words = f"peak {data(need)}"
         paint.pill(top.x() + (-9 if right else 9), top.y() - 2, words, align=float(right))
         self._limit(paint, p, y)
-        paint.text(area.center().x(), area.bottom() + 17, f"Op of the step, 1 to {held.size:,}",
-                   theme.ink3, align=0.5)  # fmt: skip
+        paint.text(
+            area.center().x(),
+            area.bottom() + 17,
+            f"Op of the step, 1 to {held.size:,}",
+            theme.ink3,
+            align=0.5,
+        )
 
     def _workspace(self, paint: Paint, p: Prediction, y: Scale) -> None:
         """What the libraries hold throughout, below the curve."""
@@ -141,9 +146,12 @@ class MemoryCanvas(Canvas):
         if p is None or self.over is None or self.over >= len(p.trace.ops):
             return None
         op = p.trace.ops[self.over]
-        rows = [("Module", op.module or "the network itself"), ("Phase", op.phase),
-                ("Allocated", data(int(p.memory.bytes_at[self.over]))),
-                ("With workspace", data(self.held(p, self.over)))]  # fmt: skip
+        rows = [
+            ("Module", op.module or "the network itself"),
+            ("Phase", op.phase),
+            ("Allocated", data(int(p.memory.bytes_at[self.over]))),
+            ("With workspace", data(self.held(p, self.over))),
+        ]
         return Card(op.name.removeprefix("aten."), tuple(rows), f"op {self.over + 1:,}")
 
     @staticmethod

@@ -105,11 +105,15 @@ class LogSlider(QSlider):
         key, value = Qt.Key(event.key()), self.value()
         step = self.step()
         to = {
-            Qt.Key.Key_Left: value - step, Qt.Key.Key_Down: value - step,
-            Qt.Key.Key_Right: value + step, Qt.Key.Key_Up: value + step,
-            Qt.Key.Key_PageUp: 2 * value, Qt.Key.Key_PageDown: value // 2,
-            Qt.Key.Key_Home: self.minimum(), Qt.Key.Key_End: self.maximum(),
-        }.get(key)  # fmt: skip
+            Qt.Key.Key_Left: value - step,
+            Qt.Key.Key_Down: value - step,
+            Qt.Key.Key_Right: value + step,
+            Qt.Key.Key_Up: value + step,
+            Qt.Key.Key_PageUp: 2 * value,
+            Qt.Key.Key_PageDown: value // 2,
+            Qt.Key.Key_Home: self.minimum(),
+            Qt.Key.Key_End: self.maximum(),
+        }.get(key)
         if to is None:
             super().keyPressEvent(event)
         else:

@@ -39,10 +39,14 @@ class Target(QObject):
     is outlined meanwhile."""
 
     def __init__(
-        self, widget: QWidget, theme: Theme, offered: Offered,
-        files: Callable[[list[Path]], None] | None = None, low: bool = False,
+        self,
+        widget: QWidget,
+        theme: Theme,
+        offered: Offered,
+        files: Callable[[list[Path]], None] | None = None,
+        low: bool = False,
         outline: Outline | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(widget)
         self.offered, self.files = offered, files
         self.outline = outline or Outline(widget, theme, low)
@@ -116,8 +120,13 @@ class PlaceTarget(Target):
     """A target on which it matters where a card is: `at` says what would happen at a place,
     `leave` that it is gone."""
 
-    def __init__(self, widget: QWidget, theme: Theme, at: Callable[[str, QPointF], Offer],
-                 leave: Callable[[], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        widget: QWidget,
+        theme: Theme,
+        at: Callable[[str, QPointF], Offer],
+        leave: Callable[[], None],
+    ) -> None:
         super().__init__(widget, theme, lambda _: Offer("", None), low=True)
         self._at, self._leave = at, leave
 
@@ -208,8 +217,9 @@ class Beside(Outline):
         around = QRectF(self.widget.geometry())
         self.dash(Paint(painter, self.theme), around.adjusted(1, 1, -1, -1))
         left = min(_WIDEST + 56, around.left() - 8)
-        self.sentence(painter, QRectF(around.left() - 8 - left, around.top(), left,
-                                      around.height()))  # fmt: skip
+        self.sentence(
+            painter, QRectF(around.left() - 8 - left, around.top(), left, around.height())
+        )
         painter.end()
 
 

@@ -47,8 +47,9 @@ def width(words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False)
     return face(px, weight, mono)[1].horizontalAdvance(words)
 
 
-def elided(words: str, room: float, px: int = LABEL_PX, weight: int = 400,
-           mono: bool = False) -> str:  # fmt: skip
+def elided(
+    words: str, room: float, px: int = LABEL_PX, weight: int = 400, mono: bool = False
+) -> str:
     """A text shortened in its middle to so many pixels."""
     return face(px, weight, mono)[1].elidedText(words, Qt.TextElideMode.ElideMiddle, room)
 
@@ -63,9 +64,18 @@ class Paint:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing, True)
 
-    def text(self, x: float, y: float, words: str, colour: str = "", px: int = LABEL_PX,
-             weight: int = 400, align: float = 0.0, mono: bool = False,
-             room: float | None = None) -> QRectF:  # fmt: skip
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        colour: str = "",
+        px: int = LABEL_PX,
+        weight: int = 400,
+        align: float = 0.0,
+        mono: bool = False,
+        room: float | None = None,
+    ) -> QRectF:
         """Write with the middle of the line at `y`, and `x` at its left (0) to right (1) end.
         Shortened in its middle where it does not fit `room`. Returns where it stands."""
         letters, metrics = face(px, weight, mono)
@@ -78,9 +88,19 @@ class Paint:
         self.painter.drawText(QPointF(left, y + (metrics.ascent() - metrics.descent()) / 2), words)
         return QRectF(left, y - metrics.height() / 2, wide, metrics.height())
 
-    def pill(self, x: float, y: float, words: str, colour: str = "", px: int = LABEL_PX,
-             weight: int = 500, align: float = 0.5, ground: str = "", edge: str = "",
-             mono: bool = False) -> QRectF:  # fmt: skip
+    def pill(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        colour: str = "",
+        px: int = LABEL_PX,
+        weight: int = 500,
+        align: float = 0.5,
+        ground: str = "",
+        edge: str = "",
+        mono: bool = False,
+    ) -> QRectF:
         """A label on a rounded ground, so that lines do not cross it."""
         box = pill_box(x, y, words, px, weight, align, mono)
         colour_of = QColor(ground or self.theme.bg1)
@@ -91,8 +111,16 @@ class Paint:
         self.text(box.left() + 5, y, words, colour, px, weight, mono=mono)
         return box
 
-    def line(self, points: Points, colour: str, wide: float = 1.0, dashed: bool = False,
-             casing: str = "", dotted: bool = False, opacity: float = 1.0) -> None:  # fmt: skip
+    def line(
+        self,
+        points: Points,
+        colour: str,
+        wide: float = 1.0,
+        dashed: bool = False,
+        casing: str = "",
+        dotted: bool = False,
+        opacity: float = 1.0,
+    ) -> None:
         """A line through points; `casing` is a wider one beneath it."""
         if len(points) < 2:
             return
@@ -100,18 +128,37 @@ class Paint:
         painter = self.painter
         painter.setBrush(Qt.BrushStyle.NoBrush)
         if casing:
-            painter.setPen(QPen(QColor(casing), wide + 3, Qt.PenStyle.SolidLine,
-                                Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))  # fmt: skip
+            painter.setPen(
+                QPen(
+                    QColor(casing),
+                    wide + 3,
+                    Qt.PenStyle.SolidLine,
+                    Qt.PenCapStyle.RoundCap,
+                    Qt.PenJoinStyle.RoundJoin,
+                )
+            )
             painter.drawPolyline(shape)
-        pen = QPen(faint(colour, opacity), wide, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap,
-                   Qt.PenJoinStyle.RoundJoin)  # fmt: skip
+        pen = QPen(
+            faint(colour, opacity),
+            wide,
+            Qt.PenStyle.SolidLine,
+            Qt.PenCapStyle.FlatCap,
+            Qt.PenJoinStyle.RoundJoin,
+        )
         if dashed or dotted:
             pen.setDashPattern([3.4, 2.4] if dashed else [1.4, 1.8])
         painter.setPen(pen)
         painter.drawPolyline(shape)
 
-    def area(self, shape: QPainterPath | QRectF, kind: str, strength: float = 1.0,
-             edge: str = "", radius: float = 0.0, edge_px: float = 1.4) -> None:  # fmt: skip
+    def area(
+        self,
+        shape: QPainterPath | QRectF,
+        kind: str,
+        strength: float = 1.0,
+        edge: str = "",
+        radius: float = 0.0,
+        edge_px: float = 1.4,
+    ) -> None:
         """Fill in the manner of a kind; `strength` mixes it with the ground."""
         painter, theme = self.painter, self.theme
         painter.setPen(Qt.PenStyle.NoPen)
@@ -134,21 +181,30 @@ class Paint:
         else:
             self.painter.drawRect(shape)
 
-    def _vector(self, shape: QPainterPath | QRectF, kind: str, strength: float,
-                radius: float) -> None:  # fmt: skip
+    def _vector(
+        self, shape: QPainterPath | QRectF, kind: str, strength: float, radius: float
+    ) -> None:
         if isinstance(shape, QPainterPath):
             path = shape
         else:
             path = QPainterPath()
             path.addRoundedRect(shape, radius, radius)
         if kind == "idle":
-            self.painter.fillPath(path, QColor(mixed(self.theme.overhead.fill, self.theme.bg1,
-                                                     0.12 * strength)))  # fmt: skip
+            self.painter.fillPath(
+                path, QColor(mixed(self.theme.overhead.fill, self.theme.bg1, 0.12 * strength))
+            )
             kind, strength = "overhead", 0.55 * strength
         fill_pattern(self.painter, path, self.theme, kind, strength, ground=strength == 1.0)
 
-    def box(self, area: QRectF, ground: str, edge: str = "", radius: float = 8.0,
-            dashed: bool = False, wide: float = 1.0) -> None:  # fmt: skip
+    def box(
+        self,
+        area: QRectF,
+        ground: str,
+        edge: str = "",
+        radius: float = 8.0,
+        dashed: bool = False,
+        wide: float = 1.0,
+    ) -> None:
         """A panel."""
         self.painter.setBrush(QColor(ground) if ground else Qt.BrushStyle.NoBrush)
         pen = QPen(QColor(edge), wide) if edge else QPen(Qt.PenStyle.NoPen)
@@ -157,8 +213,17 @@ class Paint:
         self.painter.setPen(pen)
         self.painter.drawRoundedRect(area, radius, radius)
 
-    def mark(self, regime: Regime | None, x: float, y: float, radius: float = 5.0, edge: str = "",
-             hollow: bool = False, opacity: float = 1.0, wide: float = 1.4) -> None:  # fmt: skip
+    def mark(
+        self,
+        regime: Regime | None,
+        x: float,
+        y: float,
+        radius: float = 5.0,
+        edge: str = "",
+        hollow: bool = False,
+        opacity: float = 1.0,
+        wide: float = 1.4,
+    ) -> None:
         """A regime's mark; equal radii give equal areas."""
         theme, painter = self.theme, self.painter
         colour = theme.regime(regime).fill if regime else theme.ink
@@ -173,8 +238,15 @@ class Paint:
         self.painter.drawRoundedRect(area, radius, radius)
 
 
-def pill_box(x: float, y: float, words: str, px: int = LABEL_PX, weight: int = 500,
-             align: float = 0.5, mono: bool = False) -> QRectF:  # fmt: skip
+def pill_box(
+    x: float,
+    y: float,
+    words: str,
+    px: int = LABEL_PX,
+    weight: int = 500,
+    align: float = 0.5,
+    mono: bool = False,
+) -> QRectF:
     """Where a pill stands."""
     metrics = face(px, weight, mono)[1]
     wide, high = metrics.horizontalAdvance(words) + 10, metrics.height() + 3
@@ -214,8 +286,9 @@ def _brushes(theme: Theme, kind: str, strength: float, ratio: float) -> tuple[QB
     if kind == "memory":
         return QBrush(QColor(mixed(fill, ground, 0.45 * strength))), _dots(strong, ratio)
     return (
-        QBrush(QColor(mixed(fill, ground, 0.34 * strength))), _hatch(strong, HATCH_PX, 2.0, ratio)
-    )  # fmt: skip
+        QBrush(QColor(mixed(fill, ground, 0.34 * strength))),
+        _hatch(strong, HATCH_PX, 2.0, ratio),
+    )
 
 
 def _tile(pitch: float, ratio: float) -> tuple[QImage, QPainter]:

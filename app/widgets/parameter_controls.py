@@ -48,15 +48,21 @@ class RangeSlider(LogSlider):
     def number(self, step: int) -> float:
         """The number of a step, to three digits."""
         part = step / _STEPS
-        exact = self.low * (self.high / self.low) ** part if self.log else (
-            self.low + part * (self.high - self.low))  # fmt: skip
+        exact = (
+            self.low * (self.high / self.low) ** part
+            if self.log
+            else (self.low + part * (self.high - self.low))
+        )
         return round(exact) if self.whole else float(f"{exact:.3g}")
 
     def step_of(self, number: float) -> int:
         """The step nearest to a number."""
         number = min(self.high, max(self.low, number))
-        part = log(number / self.low) / log(self.high / self.low) if self.log else (
-            (number - self.low) / (self.high - self.low))  # fmt: skip
+        part = (
+            log(number / self.low) / log(self.high / self.low)
+            if self.log
+            else ((number - self.low) / (self.high - self.low))
+        )
         return round(part * _STEPS)
 
 
@@ -66,8 +72,13 @@ class Controls(QWidget):
     changed = Signal(object, bool)
     drag_ended = Signal()
 
-    def __init__(self, theme: Theme, whatif: str, parameters: tuple[Parameter, ...],
-                 values: Mapping[str, Any]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        theme: Theme,
+        whatif: str,
+        parameters: tuple[Parameter, ...],
+        values: Mapping[str, Any],
+    ) -> None:
         super().__init__()
         self.theme, self.whatif, self.parameters = theme, whatif, parameters
         self.values: dict[str, Any] = dict(values)

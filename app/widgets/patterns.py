@@ -24,9 +24,13 @@ ROUND, SIDE, TRIANGLE = 1.0, 1.77, 2.69
 
 
 def fill_pattern(
-    painter: QPainter, outline: QPainterPath, theme: Theme, kind: str, strength: float = 1.0,
+    painter: QPainter,
+    outline: QPainterPath,
+    theme: Theme,
+    kind: str,
+    strength: float = 1.0,
     ground: bool = True,
-) -> None:  # fmt: skip
+) -> None:
     """Fill a path of pixels in the manner of a regime (or "refused", or a colour "#…"); without
     `ground` its pattern alone."""
     if kind.startswith("#"):
@@ -65,8 +69,12 @@ def _hatch(
     first, last = floor((box.left() + top) / pitch), ceil((box.right() + bottom) / pitch)
     strips = QPainterPath()
     for place in (i * pitch for i in range(first, last + 1)):
-        corners = [(place - top, top), (place - top + wide, top),
-                   (place - bottom + wide, bottom), (place - bottom, bottom)]  # fmt: skip
+        corners = [
+            (place - top, top),
+            (place - top + wide, top),
+            (place - bottom + wide, bottom),
+            (place - bottom, bottom),
+        ]
         strips.addPath(polygon(corners))
     if outline.elementCount() < _SIMPLE:
         painter.fillPath(strips.intersected(outline), colour)

@@ -88,8 +88,9 @@ class Strip(QWidget):
         self.row.addWidget(found)
         return found
 
-    def segments(self, name: str, words: Sequence[str],
-                 chosen: Callable[[int], None]) -> QButtonGroup:  # fmt: skip
+    def segments(
+        self, name: str, words: Sequence[str], chosen: Callable[[int], None]
+    ) -> QButtonGroup:
         """One of a few, side by side."""
         group = QButtonGroup(self)
         frame = QWidget()

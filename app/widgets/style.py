@@ -50,12 +50,20 @@ def palette(theme: Theme) -> QPalette:
     """Qt's own colours, for what no rule of the sheet reaches."""
     found, role = QPalette(), QPalette.ColorRole
     for name, colour in {
-        role.Window: theme.bg0, role.WindowText: theme.ink, role.Base: theme.bg0,
-        role.AlternateBase: theme.bg1, role.Text: theme.ink, role.Button: theme.bg3,
-        role.ButtonText: theme.ink, role.ToolTipBase: theme.bg2, role.ToolTipText: theme.ink,
-        role.Highlight: theme.b, role.HighlightedText: theme.on_accent,
-        role.PlaceholderText: theme.ink3, role.Link: theme.b,
-    }.items():  # fmt: skip
+        role.Window: theme.bg0,
+        role.WindowText: theme.ink,
+        role.Base: theme.bg0,
+        role.AlternateBase: theme.bg1,
+        role.Text: theme.ink,
+        role.Button: theme.bg3,
+        role.ButtonText: theme.ink,
+        role.ToolTipBase: theme.bg2,
+        role.ToolTipText: theme.ink,
+        role.Highlight: theme.b,
+        role.HighlightedText: theme.on_accent,
+        role.PlaceholderText: theme.ink3,
+        role.Link: theme.b,
+    }.items():
         found.setColor(name, QColor(colour))
     return found
 

@@ -44,8 +44,9 @@ class Titled(Canvas):
 class Listed(Titled):
     """Rows below heads. `items` are as many as there are; those that do not fit are counted."""
 
-    def __init__(self, theme: Theme, title: str, about: str = "", heads: bool = True,
-                 least_px: float = 22.0) -> None:  # fmt: skip
+    def __init__(
+        self, theme: Theme, title: str, about: str = "", heads: bool = True, least_px: float = 22.0
+    ) -> None:
         super().__init__(theme, title, about)
         self.least_px = least_px
         self.items: list[Any] = []
@@ -63,13 +64,16 @@ class Listed(Titled):
         fit = int((body.height() - self.heads_px + 0.5) // high)
         fit = len(self.items) if fit >= len(self.items) else max(0, fit - 1)
         top = body.top() + self.heads_px
-        return [(item, QRectF(body.left(), top + high * i, body.width(), high))
-                for i, item in enumerate(self.items[:fit])]  # fmt: skip
+        return [
+            (item, QRectF(body.left(), top + high * i, body.width(), high))
+            for i, item in enumerate(self.items[:fit])
+        ]
 
     def draw_body(self, paint: Paint) -> None:
         theme, rows = self.theme, self.shown()
-        self.draw_heads(paint, QRectF(self.body.left(), self.body.top(), self.body.width(),
-                                      self.heads_px))  # fmt: skip
+        self.draw_heads(
+            paint, QRectF(self.body.left(), self.body.top(), self.body.width(), self.heads_px)
+        )
         for item, box in rows:
             if item is self.over:
                 paint.box(box.adjusted(-6, 1, 6, -1), theme.bg3, radius=4)
@@ -99,8 +103,12 @@ class Listed(Titled):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, items = Qt.Key(event.key()), [item for item, _ in self.shown()]
         at = next((i for i, item in enumerate(items) if item is self.over), -1)
-        steps = {Qt.Key.Key_Down: at + 1, Qt.Key.Key_Up: at - 1, Qt.Key.Key_Home: 0,
-                 Qt.Key.Key_End: len(items) - 1}  # fmt: skip
+        steps = {
+            Qt.Key.Key_Down: at + 1,
+            Qt.Key.Key_Up: at - 1,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: len(items) - 1,
+        }
         if items and key in steps:
             self.at = QPointF(-1, -1)
             self.show_over(items[min(max(steps[key], 0), len(items) - 1)])

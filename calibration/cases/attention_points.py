@@ -72,8 +72,9 @@ def operands(point: Point, device: str, training: bool) -> Operands:
     mask = _mask(point, (point.batch, heads, queries, keys), dtype, device)
     causal = point.mask == "causal"
     options = {"is_causal": causal, "enable_gqa": grouped}
-    return Operands((q, k, v, mask, 0.0, causal), {"enable_gqa": grouped},
-                    {"attn_mask": mask, **options})  # fmt: skip
+    return Operands(
+        (q, k, v, mask, 0.0, causal), {"enable_gqa": grouped}, {"attn_mask": mask, **options}
+    )
 
 
 def _mask(
@@ -115,9 +116,10 @@ def _timed() -> list[tuple[Point, bool]]:
         for mask in ("none", "causal", "bool_rows"):
             found.append((Point(dtype, mask, width, "square", "equal", 4, 4), False))
     for dtype, lengths, mask in product(
-        ("bf16", "fp32"), ("fewer", "odd", "decode"),
+        ("bf16", "fp32"),
+        ("fewer", "odd", "decode"),
         ("none", "causal", "bool_rows", "bool_stride0", "float_rows"),
-    ):  # fmt: skip
+    ):
         found.append((Point(dtype, mask, 64, lengths, "equal", 8, 4), False))
     for dtype, lengths, mask in product(
         ("bf16", "fp32"), ("square", "decode"), ("none", "causal", "bool_rows")

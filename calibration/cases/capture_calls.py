@@ -48,8 +48,10 @@ def calls(device: str) -> list[tuple[str, Callable[[], Any]]]:
         ("one_hot", lambda: F.one_hot(numbers)),
         ("one_hot_classes", lambda: F.one_hot(numbers, 8)),
         ("repeat_interleave_tensor", lambda: x.repeat_interleave(counts, dim=0)),
-        ("repeat_interleave_output_size",
-         lambda: x.repeat_interleave(counts, dim=0, output_size=64)),
+        (
+            "repeat_interleave_output_size",
+            lambda: x.repeat_interleave(counts, dim=0, output_size=64),
+        ),
         ("repeat_interleave_number", lambda: x.repeat_interleave(2, dim=0)),
         ("tensor_from_list", lambda: torch.tensor([1.0, 2.0], **on)),
         ("tensor_from_number", lambda: torch.tensor(1.0, **on)),
@@ -93,23 +95,37 @@ def calls(device: str) -> list[tuple[str, Callable[[], Any]]]:
         ("einsum", lambda: torch.einsum("ij,kj->ik", x, x)),
         ("conv", lambda: F.conv2d(image, torch.randn(8, 8, 3, 3, **on))),
         ("interpolate", lambda: F.interpolate(image, scale_factor=2.0, mode="bicubic")),
-        ("grid_sample", lambda: F.grid_sample(image, torch.rand(2, 4, 4, 2, **on),
-                                              align_corners=False)),
+        (
+            "grid_sample",
+            lambda: F.grid_sample(image, torch.rand(2, 4, 4, 2, **on), align_corners=False),
+        ),
         ("adaptive_pool", lambda: F.adaptive_avg_pool2d(image, 3)),
         ("fractional_pool", lambda: F.fractional_max_pool2d(image, 2, output_size=4)),
         ("embedding", lambda: F.embedding(numbers, table)),
         ("embedding_max_norm", lambda: F.embedding(numbers, table.clone(), max_norm=1.0)),
         ("embedding_bag", lambda: F.embedding_bag(numbers.view(8, 8), table)),
-        ("embedding_bag_offsets", lambda: F.embedding_bag(numbers, table,
-                                                          torch.arange(0, 64, 8, **on))),
+        (
+            "embedding_bag_offsets",
+            lambda: F.embedding_bag(numbers, table, torch.arange(0, 64, 8, **on)),
+        ),
         ("cross_entropy", lambda: F.cross_entropy(x, numbers)),
         ("nll_weight", lambda: F.nll_loss(x, numbers, torch.ones(64, **on))),
-        ("ctc_loss", lambda: F.ctc_loss(
-            x.view(16, 4, 64).log_softmax(-1), torch.ones(4, 5, dtype=torch.long, **on),
-            torch.full((4,), 16), torch.full((4,), 5))),
+        (
+            "ctc_loss",
+            lambda: F.ctc_loss(
+                x.view(16, 4, 64).log_softmax(-1),
+                torch.ones(4, 5, dtype=torch.long, **on),
+                torch.full((4,), 16),
+                torch.full((4,), 5),
+            ),
+        ),
         ("lstm", lambda: lstm(x[None])),
-        ("packed", lambda: torch.nn.utils.rnn.pack_padded_sequence(
-            x[None], torch.tensor([64]), batch_first=True)),
+        (
+            "packed",
+            lambda: torch.nn.utils.rnn.pack_padded_sequence(
+                x[None], torch.tensor([64]), batch_first=True
+            ),
+        ),
         ("pad_sequence", lambda: torch.nn.utils.rnn.pad_sequence([x, x[:32]])),
         ("searchsorted", lambda: torch.searchsorted(x.sort()[0], x)),
         ("bucketize", lambda: torch.bucketize(x, torch.linspace(-1, 1, 8, **on))),
@@ -124,10 +140,14 @@ def calls(device: str) -> list[tuple[str, Callable[[], Any]]]:
         ("print_number", lambda: f"{x[0, 0]:.3f}"),
         ("clip_gradients", lambda: _clip(x)),
         ("clamp_tensor", lambda: x.clamp(max=x.amax())),
-        ("nested_mask", lambda: F.scaled_dot_product_attention(
-            image, image, image, attn_mask=whole[:16].expand(16, 16))),
+        (
+            "nested_mask",
+            lambda: F.scaled_dot_product_attention(
+                image, image, image, attn_mask=whole[:16].expand(16, 16)
+            ),
+        ),
         ("transformer_encoder", lambda: _encoder(device)),
-    ]  # fmt: skip
+    ]
 
 
 def _capturing(device: str) -> bool:

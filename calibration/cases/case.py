@@ -55,8 +55,10 @@ def train(
 
 
 TORCH_MODES = {
-    "compiled": None, "compiled_graphs": "reduce-overhead", "compiled_autotuned": "max-autotune",
-}  # fmt: skip
+    "compiled": None,
+    "compiled_graphs": "reduce-overhead",
+    "compiled_autotuned": "max-autotune",
+}
 """What torch.compile calls each of the modes of a case."""
 
 COMPILED_OPTIMIZER = "_compiled"  # at the end of its name

@@ -37,8 +37,13 @@ class EnergyCase:
         return self.step is None and not self.name.endswith("/eager")
 
 
-_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32,
-           "tf32": torch.float32, "fp64": torch.float64}  # fmt: skip
+_DTYPES = {
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "fp32": torch.float32,
+    "tf32": torch.float32,
+    "fp64": torch.float64,
+}
 
 
 def product(dtype: str, m: int, n: int, k: int, data: str = "normal", shrink: int = 1) -> Call:
@@ -171,8 +176,15 @@ def _convolution(device: str, shrink: int) -> Call:
     return lambda: F.conv2d(x, weight, padding=1)
 
 
-def _step(network: str, precision: str, phase: str, batch: int, seq: int = 0,
-          by: str | None = None, **sizes: Any) -> EnergyCase:  # fmt: skip
+def _step(
+    network: str,
+    precision: str,
+    phase: str,
+    batch: int,
+    seq: int = 0,
+    by: str | None = None,
+    **sizes: Any,
+) -> EnergyCase:
     case = Case(network, precision, phase, batch, seq, by, sizes)
 
     def make(device: str, shrink: int) -> Call:

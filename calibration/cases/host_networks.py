@@ -22,8 +22,12 @@ Inputs = dict[str, Tensor]
 class Packaged(nn.Module):
     """A package's network behind positional tensors; its loss, or the mean square of its result."""
 
-    def __init__(self, network: nn.Module, names: tuple[str, ...],
-                 example: Callable[[int, int], tuple[Tensor, ...]]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        network: nn.Module,
+        names: tuple[str, ...],
+        example: Callable[[int, int], tuple[Tensor, ...]],
+    ) -> None:
         super().__init__()
         self.network = network
         self.names = names
@@ -71,8 +75,13 @@ def _captioned(batch: int, seq: int) -> tuple[Tensor, ...]:
 IDS, PIXELS = ("input_ids",), ("pixel_values",)
 IMAGE = dict[str, Any](image_size=64, patch_size=16)
 WIDE = dict[str, Any](hidden_size=128, num_attention_heads=4, intermediate_size=256)
-DECODER = dict[str, Any](**WIDE, num_key_value_heads=2, vocab_size=VOCABULARY,
-                         max_position_embeddings=512, pad_token_id=0)  # fmt: skip
+DECODER = dict[str, Any](
+    **WIDE,
+    num_key_value_heads=2,
+    vocab_size=VOCABULARY,
+    max_position_embeddings=512,
+    pad_token_id=0,
+)
 ENCODER = dict[str, Any](**WIDE, vocab_size=VOCABULARY)
 Spec = tuple[str, str, str, dict[str, Any], tuple[str, ...], Any]
 
@@ -149,8 +158,11 @@ def transformer(name: str, layers: int = 4) -> nn.Module:
     sizes = dict(sizes)
     if name == "clip":
         part = WIDE | dict(num_hidden_layers=layers)
-        sizes |= dict(text_config=part | dict(vocab_size=VOCABULARY, eos_token_id=2),
-                      vision_config=part | IMAGE, projection_dim=64)  # fmt: skip
+        sizes |= dict(
+            text_config=part | dict(vocab_size=VOCABULARY, eos_token_id=2),
+            vision_config=part | IMAGE,
+            projection_dim=64,
+        )
     elif counted:
         sizes[counted] = layers
     if counted == "encoder_layers":

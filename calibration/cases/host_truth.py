@@ -74,8 +74,24 @@ def _packaged(name: str, trained: str | None = "adamw", layers: int = 4) -> list
 
 
 _UNSIZED = ("swin", "convnext", "resnet", "segformer", "mobilevit")
-FIRST = ("bert", "gpt2", "llama", "t5", "vit", "mixtral", "whisper", "clip", "bart", "opt",
-         "distilbert", "qwen2", "swin", "resnet", "gptneox", "deberta")  # fmt: skip
+FIRST = (
+    "bert",
+    "gpt2",
+    "llama",
+    "t5",
+    "vit",
+    "mixtral",
+    "whisper",
+    "clip",
+    "bart",
+    "opt",
+    "distilbert",
+    "qwen2",
+    "swin",
+    "resnet",
+    "gptneox",
+    "deberta",
+)
 REST = (
     "roberta", "electra", "albert", "mistral", "gemma2", "phi3", "beit", "dinov2", "convnext",
     "segformer", "mobilevit", "wav2vec2", "qwen3", "bert-mask", "bert-mlm", "mamba",

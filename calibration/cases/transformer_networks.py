@@ -36,11 +36,12 @@ def configured(name: str) -> tuple[Any, Any]:
         ),
         "t5": lambda: (
             t.T5EncoderModel,
-            t.T5Config(vocab_size=1000, d_model=768, d_kv=64, d_ff=3072, num_layers=2,
-                       num_heads=12),
+            t.T5Config(
+                vocab_size=1000, d_model=768, d_kv=64, d_ff=3072, num_layers=2, num_heads=12
+            ),
         ),
         "vit": lambda: (t.ViTModel, t.ViTConfig(num_hidden_layers=2)),
-    }  # fmt: skip
+    }
     return found[name]()
 
 

@@ -61,13 +61,16 @@ def card(gpu: GPU, name: str, known: Profile, found: Sequence[Sample]) -> Card:
     """The card's figures but its interval, which is that of the profile it is `of`."""
     longer_s = longer_gap_s(recordings(gpu=gpu.id), recordings(gpu=known.gpu))
     return Card(
-        version=VERSION, id=name, gpu=gpu.id, of=known.id,
+        version=VERSION,
+        id=name,
+        gpu=gpu.id,
+        of=known.id,
         source=f"{len(found)} kernels of 3,608 calls, and 20 networks, measured on an NVIDIA "
         f"{gpu.name} with torch 2.11, CUDA 13.0, cuDNN 9.19; all else as of {known.id}",
         kernel_s=kernel_s(found, gpu, known),
         graph_gap_s=float(f"{known.graph_gap_s + longer_s:.3g}"),
         interval=known.interval,
-    )  # fmt: skip
+    )
 
 
 def alone(pairs: Sequence[Pair], found: Sequence[Sample], gpu: GPU) -> Profile:
@@ -75,9 +78,11 @@ def alone(pairs: Sequence[Pair], found: Sequence[Sample], gpu: GPU) -> Profile:
     known = profile()
     start = msgspec.structs.replace(
         base(known.gap_s, known.graph_gap_s, known.graph_launch_s),
-        id=f"{gpu.id} alone", gpu=gpu.id, units=gpu.units or known.units,
+        id=f"{gpu.id} alone",
+        gpu=gpu.id,
+        units=gpu.units or known.units,
         source=f"3,608 calls and {len(pairs)} networks measured on an NVIDIA {gpu.name}",
-    )  # fmt: skip
+    )
     return fit(merged([*recorded(pairs, gpu), *found]), gpu, start)
 
 

@@ -41,10 +41,20 @@ from simulator.records import Trace
 from simulator.schedule.launch_plan import issued
 from simulator.timing.profile import profile
 
-COSTS = ("call_s", "input_s", "weight_s", "triton_s", "library_share", "backward_s", "gradient_s",
-         "tabled_s")  # fmt: skip
-SOURCE = ("non-negative least squares on relative errors over small compiled steps that their host "
-          "rules, beside an H200; torch 2.11, triton 3.6")  # fmt: skip
+COSTS = (
+    "call_s",
+    "input_s",
+    "weight_s",
+    "triton_s",
+    "library_share",
+    "backward_s",
+    "gradient_s",
+    "tabled_s",
+)
+SOURCE = (
+    "non-negative least squares on relative errors over small compiled steps that their host "
+    "rules, beside an H200; torch 2.11, triton 3.6"
+)
 _NETWORKS = ("blocks",)
 
 
@@ -63,8 +73,16 @@ def counted(trace: Trace, triton: int, host: Host) -> tuple[list[float], float]:
     roles = [storage.role for storage in trace.storages]
     weights = roles.count("weight")
     back = float("backward" in phases)
-    each = [1.0, roles.count("input"), weights + roles.count("buffer"), triton,
-            float(own[library].sum()), back, back * weights, float(tabled(made).sum())]  # fmt: skip
+    each = [
+        1.0,
+        roles.count("input"),
+        weights + roles.count("buffer"),
+        triton,
+        float(own[library].sum()),
+        back,
+        back * weights,
+        float(tabled(made).sum()),
+    ]
     rest = own[eager].sum() + launched[~generated].sum() * host.launch_s
     return each, float(rest + tail_s(trace, host))
 
@@ -104,11 +122,16 @@ def main() -> None:
     for row, ratio in zip(steps, (counts @ costs + rest) / seconds, strict=True):
         print(f"{ratio:5.2f}  {row['case']['name']}")
     resumed_s, node_s = further_graph_s()
-    launched = HostCosts(**dict(zip(COSTS, costs.tolist(), strict=True)), resumed_s=resumed_s,
-                         node_s=node_s, reference_op_s=host.seconds["op"])  # fmt: skip
+    launched = HostCosts(
+        **dict(zip(COSTS, costs.tolist(), strict=True)),
+        resumed_s=resumed_s,
+        node_s=node_s,
+        reference_op_s=host.seconds["op"],
+    )
     replayed, again = fitted(host, launched)
-    made = CompiledHost(SOURCE, launched, _error((counts @ costs + rest) / seconds), replayed,
-                        _error(again))  # fmt: skip
+    made = CompiledHost(
+        SOURCE, launched, _error((counts @ costs + rest) / seconds), replayed, _error(again)
+    )
     text = msgspec.json.format(msgspec.json.encode(made), indent=1)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{host.id}.json").write_bytes(text + b"\n")

@@ -52,19 +52,31 @@ class Measured:
         return np.log(total / self.seconds)
 
 
-def _solve(make: Callable[[Floats], Profile], starts: Sequence[Floats | Sequence[float]],
-           low: Sequence[float], high: Sequence[float], found: Measured, gpu: GPU,
-           ) -> Floats:  # fmt: skip
+def _solve(
+    make: Callable[[Floats], Profile],
+    starts: Sequence[Floats | Sequence[float]],
+    low: Sequence[float],
+    high: Sequence[float],
+    found: Measured,
+    gpu: GPU,
+) -> Floats:
     """The best of several starts: a limit that rules nowhere at first has no slope to follow."""
 
     def residuals(log_values: Floats) -> Floats:
         return np.clip(found.errors(gpu, make(np.exp(log_values))), -5, 5)
 
     every = [
-        least_squares(residuals, np.log(start), bounds=(np.log(low), np.log(high)), loss="soft_l1",
-                      f_scale=0.1, diff_step=0.02, max_nfev=40)
+        least_squares(
+            residuals,
+            np.log(start),
+            bounds=(np.log(low), np.log(high)),
+            loss="soft_l1",
+            f_scale=0.1,
+            diff_step=0.02,
+            max_nfev=40,
+        )
         for start in starts
-    ]  # fmt: skip
+    ]
     best = min(every, key=lambda each: each.cost)
     return np.array([float(f"{v:.4g}") for v in np.exp(best.x)])
 

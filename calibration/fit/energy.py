@@ -62,12 +62,19 @@ def measured(card: str) -> tuple[float, list[Measured]]:
     rest_w = next(row["power_w"] for row in rows if row.get("name") == "rest")
     cases = [
         Measured(
-            row["name"], row["sustained_s"], _burst_s(row["chunks"]) or row["sustained_s"],
-            row["power_w"], row["clock_hz"], 4 in row["reasons"], row["work"], row["step"],
+            row["name"],
+            row["sustained_s"],
+            _burst_s(row["chunks"]) or row["sustained_s"],
+            row["power_w"],
+            row["clock_hz"],
+            4 in row["reasons"],
+            row["work"],
+            row["step"],
             row.get("host_reference_s"),
         )
-        for row in rows if "sustained_s" in row
-    ]  # fmt: skip
+        for row in rows
+        if "sustained_s" in row
+    ]
     return rest_w, cases
 
 
@@ -261,18 +268,28 @@ def fit(
         machine = json.loads(file.readline())["machine"]
     by_dtype = {n.removeprefix("tensor_"): j for n, j in each.items() if n.startswith("tensor_")}
     result = Energies(
-        gpu=card, source="calibration/measurements: kernels alone and mixtures, 2 s each",
-        clock_hz=machine["highest_clock_hz"], idle_w=IDLE_W, clocked_w=rest_w - IDLE_W,
+        gpu=card,
+        source="calibration/measurements: kernels alone and mixtures, 2 s each",
+        clock_hz=machine["highest_clock_hz"],
+        idle_w=IDLE_W,
+        clocked_w=rest_w - IDLE_W,
         busy_w=float(np.exp(found[0])),
         tensor_w=each["computing_s"],
         tensor_j_per_flop={
-            **by_dtype, "int8": by_dtype["fp8"], "fp64": 10 * by_dtype["tf32"],
+            **by_dtype,
+            "int8": by_dtype["fp8"],
+            "fp64": 10 * by_dtype["tf32"],
         },
         vector_j_per_flop={"fp32": each["vector_fp32"], "fp64": 2 * each["vector_fp32"]},
-        instruction_j=each["instruction"], l2_j_per_byte=each["l2_byte"],
-        dram_j_per_byte=each["dram_byte"], launch_j=each["launch"], volts=VOLTS, speeds=SPEEDS,
-        held=float(np.median(limited)) / machine["limit_w"], interval=INTERVAL,
-    )  # fmt: skip
+        instruction_j=each["instruction"],
+        l2_j_per_byte=each["l2_byte"],
+        dram_j_per_byte=each["dram_byte"],
+        launch_j=each["launch"],
+        volts=VOLTS,
+        speeds=SPEEDS,
+        held=float(np.median(limited)) / machine["limit_w"],
+        interval=INTERVAL,
+    )
     said = drawn(found).tolist()
     rows = [(c.name, c.watts, w) for c, w in zip(cases, said, strict=True)]
     return result, rows, {name: joules * 1e12 for name, joules in each.items()}

@@ -35,8 +35,15 @@ LAUNCH_S = 2.5e-6
 cuDNN really launch for so few rows is least certain, so it is not fitted."""
 _MICRO_WEIGHT = 0.25
 """Of one op or a piece of Python in a loop, beside a network's 1: there are many, all warm."""
-_UNCOUNTED_LOOPS = ("ops-bytecode", "ops-attributes", "ops-comprehension", "ops-with",
-                    "ops-tosame", "ops-contiguous", "ops-dropout")  # fmt: skip
+_UNCOUNTED_LOOPS = (
+    "ops-bytecode",
+    "ops-attributes",
+    "ops-comprehension",
+    "ops-with",
+    "ops-tosame",
+    "ops-contiguous",
+    "ops-dropout",
+)
 """Loops that call nothing, of which profiling counts one turn."""
 
 
@@ -125,8 +132,10 @@ def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str
 def report(title: str, ratios: Sequence[float]) -> str:
     """Bias, median and 90th percentile of the error, printed."""
     off = np.abs(np.array(ratios) - 1)
-    text = (f"{title}: {len(ratios)} steps, bias {np.median(ratios) - 1:+.1%}, "
-            f"median {np.median(off):.1%}, p90 {np.quantile(off, 0.9):.1%}")  # fmt: skip
+    text = (
+        f"{title}: {len(ratios)} steps, bias {np.median(ratios) - 1:+.1%}, "
+        f"median {np.median(off):.1%}, p90 {np.quantile(off, 0.9):.1%}"
+    )
     print(text)
     return text
 
@@ -185,10 +194,12 @@ def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
         f"{len(rounds)} rounds beside measured steps: "
         + ", ".join(f"{name} {value:.2f}" for name, value in here._asdict().items()),
         seconds={name: float(f"{s:.3e}") for name, s in slower.seconds.items()},
-        spread=(round(float(np.exp(-np.hypot(np.log(low / middle), off))), 2),
-                round(float(np.exp(np.hypot(np.log(high / middle), off))), 2)),
+        spread=(
+            round(float(np.exp(-np.hypot(np.log(low / middle), off))), 2),
+            round(float(np.exp(np.hypot(np.log(high / middle), off))), 2),
+        ),
         reference={name: float(f"{s:.5g}") for name, s in mean.items()},
-    )  # fmt: skip
+    )
 
 
 def _write(host: Host) -> None:

@@ -17,8 +17,16 @@ from simulator.hardware.host import Parts
 from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import parts
 
-_LUCKY = ("samples", "recordings", "validation", "batches", "host.", "compiled.",
-          "compiled_validation", "fused")  # fmt: skip
+_LUCKY = (
+    "samples",
+    "recordings",
+    "validation",
+    "batches",
+    "host.",
+    "compiled.",
+    "compiled_validation",
+    "fused",
+)
 """Files of one machine in one night; together they count as one process. `fused` was measured with
 `generated_3`, in the same process."""
 MODEL = 0.15

@@ -48,22 +48,30 @@ def measured(host: Host) -> Iterator[Measured]:
     """Those that their host rules, of each file beside its own host."""
     for file in FILES:
         rows = _rows(MEASUREMENTS / "h200_sxm" / f"{file}.jsonl.gz")
-        yield from _beside(host, [
-            (row["case"], row["period"]["median_s"], row["eager"]["period"]["median_s"])
-            for row in rows
-            if row.get("case", {}).get("mode") == "compiled_graphs" and "failed" not in row
-            and row["period"]["median_s"] > _RULES * row["gpu_busy_s"]
-        ])  # fmt: skip
+        yield from _beside(
+            host,
+            [
+                (row["case"], row["period"]["median_s"], row["eager"]["period"]["median_s"])
+                for row in rows
+                if row.get("case", {}).get("mode") == "compiled_graphs"
+                and "failed" not in row
+                and row["period"]["median_s"] > _RULES * row["gpu_busy_s"]
+            ],
+        )
 
 
 def further(host: Host) -> Iterator[Measured]:
     """Those of `calibration.measure.compile_modes`, but for those with breaks: of these no eager
     twin says how fast the host was, and each graph behind a break is a call of its own."""
     rows = _rows(FURTHER)
-    yield from _beside(host, [
-        (row["case"], *(row["found"][m]["period_s"] for m in ("compiled_graphs", "eager")))
-        for row in rows if row["what"] == "timed" and row["case"]["mode"] == "compiled_graphs"
-    ])  # fmt: skip
+    yield from _beside(
+        host,
+        [
+            (row["case"], *(row["found"][m]["period_s"] for m in ("compiled_graphs", "eager")))
+            for row in rows
+            if row["what"] == "timed" and row["case"]["mode"] == "compiled_graphs"
+        ],
+    )
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -86,8 +86,12 @@ def _most_likely(points: Floats, values: Floats) -> tuple[Floats, float, float]:
 
     start = -1 - np.log(np.maximum(points.std(axis=0), 0.3))
     best = minimize(
-        cost, np.concatenate([start, np.log([0.2, 0.05])]), jac=True, method="L-BFGS-B",
-        bounds=[(-7, 2)] * dimensions + [(-5, 0.5), (-4.6, 0)], options={"maxiter": 40},
-    )  # fmt: skip
+        cost,
+        np.concatenate([start, np.log([0.2, 0.05])]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-7, 2)] * dimensions + [(-5, 0.5), (-4.6, 0)],
+        options={"maxiter": 40},
+    )
     logs = np.exp(best.x)
     return 1 / logs[:dimensions], float(logs[-2]), float(logs[-1])

@@ -17,9 +17,19 @@ _CORRECTION2 = (1 - BETA2**STEP) ** 0.5
 
 @jit
 def _kernel(
-    parameter, gradient, mean, square, size, keep, rate, beta1, beta2, correction2, epsilon,
+    parameter,
+    gradient,
+    mean,
+    square,
+    size,
+    keep,
+    rate,
+    beta1,
+    beta2,
+    correction2,
+    epsilon,
     BLOCK: tl.constexpr,
-):  # fmt: skip
+):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < size
     p = tl.load(parameter + at, mask=inside).to(tl.float32)
@@ -80,7 +90,17 @@ def fused(
     """Four reads and three writes."""
     size = parameter.numel()
     _kernel[(triton.cdiv(size, BLOCK),)](
-        parameter, gradient, mean, square, size,
-        1 - RATE * DECAY, RATE / _CORRECTION1, BETA1, BETA2, _CORRECTION2, EPSILON, BLOCK=BLOCK,
-    )  # fmt: skip
+        parameter,
+        gradient,
+        mean,
+        square,
+        size,
+        1 - RATE * DECAY,
+        RATE / _CORRECTION1,
+        BETA1,
+        BETA2,
+        _CORRECTION2,
+        EPSILON,
+        BLOCK=BLOCK,
+    )
     return parameter, mean, square

@@ -19,9 +19,18 @@ EPSILON = 1e-5
 
 @jit
 def _kernel(
-    x, residual, weight, bias, total, out, rows, cols, epsilon,
-    ROWS: tl.constexpr, COLS: tl.constexpr,
-):  # fmt: skip
+    x,
+    residual,
+    weight,
+    bias,
+    total,
+    out,
+    rows,
+    cols,
+    epsilon,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
     col = tl.arange(0, COLS)[None, :]
     inside = (row < rows) & (col < cols)
@@ -94,7 +103,17 @@ def fused(
     tile = whole_rows(cols)
     total, out = torch.empty_like(x), torch.empty_like(x)
     _kernel[(triton.cdiv(rows, tile.rows),)](
-        x, residual, weight, bias, total, out, rows, cols, EPSILON,
-        ROWS=tile.rows, COLS=tile.cols, num_warps=tile.warps,
-    )  # fmt: skip
+        x,
+        residual,
+        weight,
+        bias,
+        total,
+        out,
+        rows,
+        cols,
+        EPSILON,
+        ROWS=tile.rows,
+        COLS=tile.cols,
+        num_warps=tile.warps,
+    )
     return total, out

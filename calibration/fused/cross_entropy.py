@@ -55,18 +55,34 @@ def traffic(rows: int, vocabulary: int, dtype: str) -> Traffic:
     points=[
         {"rows": rows, "vocabulary": vocabulary, "dtype": "bf16"}
         for rows, vocabulary in (
-            (128, 1000), (4096, 1000), (32768, 1000), (64, 50257), (512, 50257), (4096, 50257),
-            (512, 32000), (8192, 32000), (64, 128256), (512, 128256), (4096, 128256),
+            (128, 1000),
+            (4096, 1000),
+            (32768, 1000),
+            (64, 50257),
+            (512, 50257),
+            (4096, 50257),
+            (512, 32000),
+            (8192, 32000),
+            (64, 128256),
+            (512, 128256),
+            (4096, 128256),
         )
     ]
     + [{"rows": 2048, "vocabulary": 50304, "dtype": dtype} for dtype in ("fp32", "fp16")]
     + [
         {"rows": rows, "vocabulary": vocabulary, "dtype": dtype}
         for rows, vocabulary, dtype in (
-            (16, 32000, "bf16"), (128, 32000, "bf16"), (2048, 32000, "bf16"),
-            (256, 50257, "bf16"), (1024, 50257, "bf16"), (2048, 50257, "bf16"),
-            (128, 128256, "bf16"), (2048, 128256, "bf16"), (1024, 1000, "bf16"),
-            (8192, 50304, "bf16"), (512, 32000, "fp32"),
+            (16, 32000, "bf16"),
+            (128, 32000, "bf16"),
+            (2048, 32000, "bf16"),
+            (256, 50257, "bf16"),
+            (1024, 50257, "bf16"),
+            (2048, 50257, "bf16"),
+            (128, 128256, "bf16"),
+            (2048, 128256, "bf16"),
+            (1024, 1000, "bf16"),
+            (8192, 50304, "bf16"),
+            (512, 32000, "fp32"),
         )
     ],
     irregular=[
@@ -74,7 +90,7 @@ def traffic(rows: int, vocabulary: int, dtype: str) -> Traffic:
         {"rows": 5, "vocabulary": 1001},
         {"rows": 2, "vocabulary": 9001},
     ],
-)  # fmt: skip
+)
 def fused(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     """One read of the logits; nothing of their size is written."""
     rows, vocabulary = logits.shape

@@ -21,9 +21,22 @@ LOG2_E = 1.4426950408889634
 
 @jit
 def _walk(
-    q, k_at, v_at, sums, total, top, query, first, last, seq, scale,
-    DIM: tl.constexpr, KEYS: tl.constexpr, CAUSAL: tl.constexpr, MASKED: tl.constexpr,
-):  # fmt: skip
+    q,
+    k_at,
+    v_at,
+    sums,
+    total,
+    top,
+    query,
+    first,
+    last,
+    seq,
+    scale,
+    DIM: tl.constexpr,
+    KEYS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    MASKED: tl.constexpr,
+):
     """Add the keys first … last − 1 to the sums; MASKED blocks hold keys that do not count."""
     for start in range(first, last, KEYS):
         key = start + tl.arange(0, KEYS)
@@ -51,9 +64,17 @@ def _walk(
 
 @jit
 def _kernel(
-    q, k, v, out, seq, scale,
-    DIM: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr, CAUSAL: tl.constexpr,
-):  # fmt: skip
+    q,
+    k,
+    v,
+    out,
+    seq,
+    scale,
+    DIM: tl.constexpr,
+    QUERIES: tl.constexpr,
+    KEYS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
     # the last queries see the most keys: they go first
     block = tl.num_programs(0) - 1 - tl.program_id(0)
     base = tl.program_id(1).to(tl.int64) * seq * DIM
@@ -133,10 +154,18 @@ def traffic(batch: int, heads: int, seq: int, dim: int, causal: bool, dtype: str
     points=[
         {"batch": b, "heads": h, "seq": s, "dim": d, "causal": causal, "dtype": "bf16"}
         for b, h, s, d, causal in (
-            (1, 12, 64, 64, False), (8, 12, 128, 64, False), (64, 12, 197, 64, False),
-            (4, 16, 512, 64, True), (4, 16, 512, 64, False), (1, 32, 1024, 128, True),
-            (4, 16, 2048, 64, False), (2, 16, 2048, 128, True), (2, 16, 4096, 128, False),
-            (2, 16, 4096, 128, True), (1, 16, 8192, 64, True), (1, 8, 8192, 128, True),
+            (1, 12, 64, 64, False),
+            (8, 12, 128, 64, False),
+            (64, 12, 197, 64, False),
+            (4, 16, 512, 64, True),
+            (4, 16, 512, 64, False),
+            (1, 32, 1024, 128, True),
+            (4, 16, 2048, 64, False),
+            (2, 16, 2048, 128, True),
+            (2, 16, 4096, 128, False),
+            (2, 16, 4096, 128, True),
+            (1, 16, 8192, 64, True),
+            (1, 8, 8192, 128, True),
         )
     ]
     + [
@@ -148,7 +177,7 @@ def traffic(batch: int, heads: int, seq: int, dim: int, causal: bool, dtype: str
         {"batch": 1, "heads": 2, "seq": 133, "dim": 64, "causal": True},
         {"batch": 1, "heads": 2, "seq": 201, "dim": 128, "causal": True},
     ],
-)  # fmt: skip
+)
 def fused(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, future: torch.Tensor | None
 ) -> torch.Tensor:
@@ -157,8 +186,17 @@ def fused(
     block = blocks(seq, dim, q.itemsize)
     out = torch.empty_like(q)
     _kernel[(triton.cdiv(seq, block.queries), batch * heads)](
-        q, k, v, out, seq, dim**-0.5 * LOG2_E,
-        DIM=dim, QUERIES=block.queries, KEYS=block.keys, CAUSAL=future is not None,
-        num_warps=block.warps, num_stages=block.stages,
-    )  # fmt: skip
+        q,
+        k,
+        v,
+        out,
+        seq,
+        dim**-0.5 * LOG2_E,
+        DIM=dim,
+        QUERIES=block.queries,
+        KEYS=block.keys,
+        CAUSAL=future is not None,
+        num_warps=block.warps,
+        num_stages=block.stages,
+    )
     return out

@@ -15,10 +15,19 @@ from calibration.fused.variant import DTYPES, Traffic, jit, variant
 
 @jit
 def _kernel(
-    x, weight, bias, out, rows, cols, inner,
-    ROWS: tl.constexpr, COLS: tl.constexpr, INNER: tl.constexpr,
-    BAND: tl.constexpr, EVEN: tl.constexpr,
-):  # fmt: skip
+    x,
+    weight,
+    bias,
+    out,
+    rows,
+    cols,
+    inner,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+    INNER: tl.constexpr,
+    BAND: tl.constexpr,
+    EVEN: tl.constexpr,
+):
     # tiles in bands of rows, so that those in flight share operands in L2
     per_band = BAND * tl.cdiv(cols, COLS)
     first = tl.program_id(0) // per_band * BAND
@@ -92,9 +101,18 @@ def traffic(rows: int, cols: int, inner: int, dtype: str) -> Traffic:
     points=[
         {"rows": rows, "cols": cols, "inner": inner, "dtype": "bf16"}
         for rows, cols, inner in (
-            (1, 14336, 4096), (16, 4096, 1024), (16, 14336, 4096), (128, 3072, 768),
-            (512, 3072, 768), (512, 14336, 4096), (2048, 2048, 2048), (4096, 3072, 768),
-            (4096, 4096, 4096), (4096, 14336, 4096), (16384, 4096, 1024), (8192, 8192, 8192),
+            (1, 14336, 4096),
+            (16, 4096, 1024),
+            (16, 14336, 4096),
+            (128, 3072, 768),
+            (512, 3072, 768),
+            (512, 14336, 4096),
+            (2048, 2048, 2048),
+            (4096, 3072, 768),
+            (4096, 4096, 4096),
+            (4096, 14336, 4096),
+            (16384, 4096, 1024),
+            (8192, 8192, 8192),
         )
     ]
     + [{"rows": 4096, "cols": 4096, "inner": 4096, "dtype": "fp16"}],
@@ -103,7 +121,7 @@ def traffic(rows: int, cols: int, inner: int, dtype: str) -> Traffic:
         {"rows": 37, "cols": 77, "inner": 100},
         {"rows": 130, "cols": 258, "inner": 64},
     ],
-)  # fmt: skip
+)
 def fused(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """The product's tile gets its bias and GELU before it leaves the registers."""
     rows, inner = x.shape
@@ -111,8 +129,19 @@ def fused(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Te
     tile = tiling(rows, cols, x.itemsize)
     out = torch.empty(rows, cols, dtype=x.dtype, device=x.device)
     _kernel[(triton.cdiv(rows, tile.rows) * triton.cdiv(cols, tile.cols),)](
-        x, weight, bias, out, rows, cols, inner,
-        ROWS=tile.rows, COLS=tile.cols, INNER=tile.inner, BAND=8, EVEN=inner % tile.inner == 0,
-        num_warps=tile.warps, num_stages=tile.stages,
-    )  # fmt: skip
+        x,
+        weight,
+        bias,
+        out,
+        rows,
+        cols,
+        inner,
+        ROWS=tile.rows,
+        COLS=tile.cols,
+        INNER=tile.inner,
+        BAND=8,
+        EVEN=inner % tile.inner == 0,
+        num_warps=tile.warps,
+        num_stages=tile.stages,
+    )
     return out

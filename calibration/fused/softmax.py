@@ -14,9 +14,7 @@ SCALE = 0.125
 
 
 @jit
-def _kernel(
-    scores, mask, out, rows, queries, keys, scale, ROWS: tl.constexpr, COLS: tl.constexpr
-):  # fmt: skip
+def _kernel(scores, mask, out, rows, queries, keys, scale, ROWS: tl.constexpr, COLS: tl.constexpr):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
     col = tl.arange(0, COLS)[None, :]
     inside = (row < rows) & (col < keys)
@@ -63,18 +61,33 @@ def zeros(heads: int, queries: int, keys: int, dtype: str) -> int:
     points=[
         {"heads": heads, "queries": queries, "keys": keys, "dtype": "bf16"}
         for heads, queries, keys in (
-            (12, 64, 64), (96, 128, 128), (384, 128, 128), (12, 512, 512), (128, 512, 512),
-            (32, 1, 2048), (256, 1, 4096), (32, 1024, 1024), (16, 2048, 2048), (64, 2048, 2048),
-            (16, 4096, 4096), (4, 8192, 8192),
+            (12, 64, 64),
+            (96, 128, 128),
+            (384, 128, 128),
+            (12, 512, 512),
+            (128, 512, 512),
+            (32, 1, 2048),
+            (256, 1, 4096),
+            (32, 1024, 1024),
+            (16, 2048, 2048),
+            (64, 2048, 2048),
+            (16, 4096, 4096),
+            (4, 8192, 8192),
         )
     ]
     + [{"heads": 32, "queries": 1024, "keys": 1024, "dtype": dtype} for dtype in ("fp32", "fp16")]
     + [
         {"heads": heads, "queries": queries, "keys": keys, "dtype": dtype}
         for heads, queries, keys, dtype in (
-            (384, 1, 128, "bf16"), (32, 1, 1024, "bf16"), (1024, 1, 2048, "bf16"),
-            (32, 1, 8192, "bf16"), (12, 128, 128, "bf16"), (12, 256, 256, "bf16"),
-            (64, 512, 512, "bf16"), (16, 1024, 1024, "bf16"), (4, 2048, 2048, "bf16"),
+            (384, 1, 128, "bf16"),
+            (32, 1, 1024, "bf16"),
+            (1024, 1, 2048, "bf16"),
+            (32, 1, 8192, "bf16"),
+            (12, 128, 128, "bf16"),
+            (12, 256, 256, "bf16"),
+            (64, 512, 512, "bf16"),
+            (16, 1024, 1024, "bf16"),
+            (4, 2048, 2048, "bf16"),
             (12, 512, 512, "fp32"),
         )
     ],
@@ -83,7 +96,7 @@ def zeros(heads: int, queries: int, keys: int, dtype: str) -> int:
         {"heads": 3, "queries": 13, "keys": 77},
         {"heads": 2, "queries": 1, "keys": 3001},
     ],
-)  # fmt: skip
+)
 def fused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """One read, one write; the mask's row is shared by the heads."""
     heads, queries, keys = scores.shape
@@ -91,7 +104,15 @@ def fused(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     tile = whole_rows(keys)
     out = torch.empty_like(scores)
     _kernel[(triton.cdiv(rows, tile.rows),)](
-        scores, mask, out, rows, queries, keys, SCALE,
-        ROWS=tile.rows, COLS=tile.cols, num_warps=tile.warps,
-    )  # fmt: skip
+        scores,
+        mask,
+        out,
+        rows,
+        queries,
+        keys,
+        SCALE,
+        ROWS=tile.rows,
+        COLS=tile.cols,
+        num_warps=tile.warps,
+    )
     return out

@@ -112,10 +112,11 @@ def samples(found: Iterable[Swept], gpu: GPU) -> list[Sample]:
     every = [each for call in found for each in matched(call)]
     others = otherwise(every, gpu)
     return merged(
-        sample for each in every
+        sample
+        for each in every
         if not each.point.held_out and each.point.operation not in others
         for sample in each.samples()
-    )  # fmt: skip
+    )
 
 
 def otherwise(every: Iterable[Matched], gpu: GPU) -> set[str]:
@@ -125,7 +126,8 @@ def otherwise(every: Iterable[Matched], gpu: GPU) -> set[str]:
     fastest = gpu.bandwidth_bytes_per_s
     large = 2 * (gpu.l2_bytes or 0)
     faster = {
-        each.point.operation for each in every
+        each.point.operation
+        for each in every
         if each.work.bytes > large and each.work.bytes > fastest * each.cold[1]
-    }  # fmt: skip
+    }
     return faster | {"generated_train_layer_norm"}

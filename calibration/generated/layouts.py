@@ -10,8 +10,17 @@ from calibration.generated.compiled import compiled, generated, points
 from calibration.sweeps.operands import channels_last, random
 from calibration.sweeps.registry import Call, Params
 
-_MATRICES = [(64, 64), (512, 768), (2048, 1024), (4096, 4096), (16384, 4096), (128, 1024),
-             (1024, 3072), (8192, 1024), (8192, 2560)]  # fmt: skip
+_MATRICES = [
+    (64, 64),
+    (512, 768),
+    (2048, 1024),
+    (4096, 4096),
+    (16384, 4096),
+    (128, 1024),
+    (1024, 3072),
+    (8192, 1024),
+    (8192, 2560),
+]
 
 
 def _matrices() -> list[Params]:
@@ -42,10 +51,16 @@ def _heads() -> list[Params]:
     return points(
         {"batch": batch, "seq": seq, "heads": heads, "width": width}
         for batch, seq, heads, width in (
-            (32, 1, 8, 128), (1, 512, 32, 64), (4, 1024, 12, 64), (4, 2048, 8, 128),
-            (4, 2048, 32, 128), (8, 128, 12, 64), (2, 1024, 16, 128), (1, 4096, 32, 128),
+            (32, 1, 8, 128),
+            (1, 512, 32, 64),
+            (4, 1024, 12, 64),
+            (4, 2048, 8, 128),
+            (4, 2048, 32, 128),
+            (8, 128, 12, 64),
+            (2, 1024, 16, 128),
+            (1, 4096, 32, 128),
         )
-    )  # fmt: skip
+    )
 
 
 @generated(_heads)
@@ -67,8 +82,18 @@ def generated_heads_apart(dtype: str, batch: int, seq: int, heads: int, width: i
     return compiled(lambda x: (x * 0.125).transpose(1, 2).contiguous(), [x])
 
 
-_PICTURES = [(1, 64, 56), (8, 256, 14), (8, 96, 56), (32, 512, 28), (64, 128, 56), (1, 512, 7),
-             (16, 64, 112), (32, 256, 28), (64, 2048, 7), (2, 320, 64)]  # fmt: skip
+_PICTURES = [
+    (1, 64, 56),
+    (8, 256, 14),
+    (8, 96, 56),
+    (32, 512, 28),
+    (64, 128, 56),
+    (1, 512, 7),
+    (16, 64, 112),
+    (32, 256, 28),
+    (64, 2048, 7),
+    (2, 320, 64),
+]
 
 
 def _pictures() -> list[Params]:
@@ -109,8 +134,10 @@ def generated_pooled(dtype: str, batch: int, channels: int, side: int) -> Call:
 @generated(_pictures)
 def generated_group_norm(dtype: str, batch: int, channels: int, side: int) -> Call:
     """32 groups, then SiLU."""
-    operands = [random(batch, channels, side, side, dtype=dtype),
-                *(random(channels, dtype=dtype) for _ in range(2))]  # fmt: skip
+    operands = [
+        random(batch, channels, side, side, dtype=dtype),
+        *(random(channels, dtype=dtype) for _ in range(2)),
+    ]
     return compiled(lambda x, w, b: F.silu(F.group_norm(x, 32, w, b)), operands)
 
 

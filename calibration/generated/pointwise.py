@@ -128,8 +128,19 @@ def generated_dropout_add(dtype: str, size: int) -> Call:
     return compiled(dropped, [random(size, dtype=dtype) for _ in range(2)])
 
 
-_ROWS = [(8, 1024), (32, 768), (64, 4096), (512, 1024), (512, 3072), (2048, 768), (4096, 1024),
-         (2048, 11008), (4096, 5632), (16384, 768), (16384, 4096)]  # fmt: skip
+_ROWS = [
+    (8, 1024),
+    (32, 768),
+    (64, 4096),
+    (512, 1024),
+    (512, 3072),
+    (2048, 768),
+    (4096, 1024),
+    (2048, 11008),
+    (4096, 5632),
+    (16384, 768),
+    (16384, 4096),
+]
 
 
 def _rows() -> list[Params]:
@@ -146,8 +157,11 @@ def generated_bias_gelu(dtype: str, rows: int, cols: int) -> Call:
 @generated(_rows)
 def generated_bias_gelu_tanh(dtype: str, rows: int, cols: int) -> Call:
     """The same by the approximation, and a residual added."""
-    operands = [random(rows, cols, dtype=dtype), random(cols, dtype=dtype),
-                random(rows, cols, dtype=dtype)]  # fmt: skip
+    operands = [
+        random(rows, cols, dtype=dtype),
+        random(cols, dtype=dtype),
+        random(rows, cols, dtype=dtype),
+    ]
     return compiled(lambda x, b, y: F.gelu(x + b, approximate="tanh") + y, operands)
 
 
@@ -165,8 +179,11 @@ def generated_swiglu(dtype: str, rows: int, cols: int) -> Call:
 @generated(_rows)
 def generated_scaled_by_row(dtype: str, rows: int, cols: int) -> Call:
     """A number a row and a number a column."""
-    operands = [random(rows, cols, dtype=dtype), random(rows, 1, dtype=dtype),
-                random(cols, dtype=dtype)]  # fmt: skip
+    operands = [
+        random(rows, cols, dtype=dtype),
+        random(rows, 1, dtype=dtype),
+        random(cols, dtype=dtype),
+    ]
     return compiled(lambda x, row, column: x * row + column, operands)
 
 

@@ -12,9 +12,25 @@ from calibration.generated.compiled import compiled, generated, points
 from calibration.sweeps.operands import indices, random
 from calibration.sweeps.registry import Call, Params
 
-SHAPES = [(16, 256), (512, 768), (65536, 64), (4096, 1024), (128, 32768), (32768, 768),
-          (2048, 8192), (16384, 4096), (64, 1024), (2048, 768), (8192, 128), (256, 4096),
-          (1024, 2048), (8192, 768), (4096, 5120), (1024, 16384), (100, 1280)]  # fmt: skip
+SHAPES = [
+    (16, 256),
+    (512, 768),
+    (65536, 64),
+    (4096, 1024),
+    (128, 32768),
+    (32768, 768),
+    (2048, 8192),
+    (16384, 4096),
+    (64, 1024),
+    (2048, 768),
+    (8192, 128),
+    (256, 4096),
+    (1024, 2048),
+    (8192, 768),
+    (4096, 5120),
+    (1024, 16384),
+    (100, 1280),
+]
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sum": lambda x: x.sum(-1),
     "max": lambda x: x.amax(-1),
@@ -33,12 +49,19 @@ def _matrices(shapes: list[tuple[int, int]] = SHAPES) -> list[Params]:
         {"name": name, "dtype": dtype, "rows": rows, "cols": cols}
         for name in REDUCTIONS
         for dtype, rows, cols in (
-            ("bf16", 64, 4096), ("fp32", 4096, 512), ("bf16", 32768, 1024), ("bf16", 8, 262144),
-            ("fp32", 131072, 64), ("bf16", 1024, 16384), ("bf16", 512, 1024), ("fp32", 2048, 2048),
-            ("bf16", 8192, 4096), ("fp32", 16384, 256),
+            ("bf16", 64, 4096),
+            ("fp32", 4096, 512),
+            ("bf16", 32768, 1024),
+            ("bf16", 8, 262144),
+            ("fp32", 131072, 64),
+            ("bf16", 1024, 16384),
+            ("bf16", 512, 1024),
+            ("fp32", 2048, 2048),
+            ("bf16", 8192, 4096),
+            ("fp32", 16384, 256),
         )
     ]
-)  # fmt: skip
+)
 def generated_reduced_rows(name: str, dtype: str, rows: int, cols: int) -> Call:
     """A number a row, nothing else written."""
     reduced = REDUCTIONS[name]
@@ -61,12 +84,20 @@ def generated_log_softmax(dtype: str, rows: int, cols: int) -> Call:
     lambda: points(
         {"heads": heads, "queries": queries, "keys": keys}
         for heads, queries, keys in (
-            (12, 64, 64), (96, 128, 128), (12, 512, 512), (32, 1, 4096), (64, 1024, 1024),
-            (16, 2048, 2048), (4, 8192, 8192), (12, 197, 197), (192, 64, 64), (32, 256, 1024),
+            (12, 64, 64),
+            (96, 128, 128),
+            (12, 512, 512),
+            (32, 1, 4096),
+            (64, 1024, 1024),
+            (16, 2048, 2048),
+            (4, 8192, 8192),
+            (12, 197, 197),
+            (192, 64, 64),
+            (32, 256, 1024),
             (128, 512, 512),
         )
     )
-)  # fmt: skip
+)
 def generated_masked_softmax(dtype: str, heads: int, queries: int, keys: int) -> Call:
     """Attention scores [heads, queries, keys], scaled, with a mask [queries, keys] added."""
     operands = [random(heads, queries, keys, dtype=dtype), random(queries, keys, dtype=dtype)]
@@ -115,8 +146,17 @@ def generated_gelu_norm(dtype: str, rows: int, cols: int) -> Call:
     return compiled(norm, operands)
 
 
-_LOGITS = [(128, 1000), (4096, 1000), (512, 50257), (4096, 32000), (64, 128256), (1024, 128256),
-           (1024, 10), (256, 30522), (2048, 50304)]  # fmt: skip
+_LOGITS = [
+    (128, 1000),
+    (4096, 1000),
+    (512, 50257),
+    (4096, 32000),
+    (64, 128256),
+    (1024, 128256),
+    (1024, 10),
+    (256, 30522),
+    (2048, 50304),
+]
 
 
 @generated(lambda: points({"rows": rows, "vocabulary": cols} for rows, cols in _LOGITS))

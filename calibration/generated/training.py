@@ -10,8 +10,18 @@ from calibration.generated.compiled import Trained, compiled, generated, points
 from calibration.sweeps.operands import channels_last, indices, random
 from calibration.sweeps.registry import Call, Params
 
-_MATRICES = [(64, 768), (512, 768), (4096, 1024), (8192, 4096), (32768, 1024), (128, 2048),
-             (1024, 768), (1024, 4096), (8192, 768), (2048, 11008)]  # fmt: skip
+_MATRICES = [
+    (64, 768),
+    (512, 768),
+    (4096, 1024),
+    (8192, 4096),
+    (32768, 1024),
+    (128, 2048),
+    (1024, 768),
+    (1024, 4096),
+    (8192, 768),
+    (2048, 11008),
+]
 
 
 def _matrices() -> list[Params]:
@@ -110,12 +120,19 @@ def generated_train_softmax(dtype: str, heads: int, queries: int) -> Call:
     lambda: points(
         {"batch": batch, "channels": channels, "side": side, "last": last}
         for batch, channels, side, last in (
-            (8, 64, 56, True), (8, 256, 14, False), (32, 64, 56, False), (32, 512, 14, True),
-            (64, 256, 56, True), (64, 128, 28, False), (2, 64, 112, False), (32, 1024, 14, False),
-            (16, 256, 28, True), (128, 512, 7, True),
+            (8, 64, 56, True),
+            (8, 256, 14, False),
+            (32, 64, 56, False),
+            (32, 512, 14, True),
+            (64, 256, 56, True),
+            (64, 128, 28, False),
+            (2, 64, 112, False),
+            (32, 1024, 14, False),
+            (16, 256, 28, True),
+            (128, 512, 7, True),
         )
     )
-)  # fmt: skip
+)
 def generated_train_batch_norm(
     dtype: str, batch: int, channels: int, side: int, last: bool
 ) -> Call:

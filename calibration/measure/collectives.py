@@ -156,14 +156,21 @@ def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> No
                 work()
             marks[3].record()
             torch.cuda.synchronize()
-            say({
-                "part": "overlap", "collective": name, "message_bytes": size, "kernel": kernel,
-                "collective_alone_s": collective_s, "kernel_alone_s": one_s,
-                "collectives": collectives, "kernels": works,
-                "collectives_s": slowest(marks[0].elapsed_time(marks[1]) * 1e-3),
-                "kernels_s": slowest(marks[2].elapsed_time(marks[3]) * 1e-3),
-                "kernels_end_s": slowest(marks[0].elapsed_time(marks[3]) * 1e-3),
-            })  # fmt: skip
+            say(
+                {
+                    "part": "overlap",
+                    "collective": name,
+                    "message_bytes": size,
+                    "kernel": kernel,
+                    "collective_alone_s": collective_s,
+                    "kernel_alone_s": one_s,
+                    "collectives": collectives,
+                    "kernels": works,
+                    "collectives_s": slowest(marks[0].elapsed_time(marks[1]) * 1e-3),
+                    "kernels_s": slowest(marks[2].elapsed_time(marks[3]) * 1e-3),
+                    "kernels_end_s": slowest(marks[0].elapsed_time(marks[3]) * 1e-3),
+                }
+            )
 
 
 def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> None:
@@ -189,8 +196,13 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> No
     for name, size in points(protocol):
         if slowest(float(time.time() > until)):
             break
-        row: dict[str, Any] = {"part": "collective", "protocol": protocol, "collective": name,
-                               "message_bytes": size, "ranks": ranks}  # fmt: skip
+        row: dict[str, Any] = {
+            "part": "collective",
+            "protocol": protocol,
+            "collective": name,
+            "message_bytes": size,
+            "ranks": ranks,
+        }
         call = calls(name, size, rank, ranks)
         call()
         repeats = max(3, min(50, int(0.02 / (20e-6 + size / 100e9))))
@@ -212,8 +224,12 @@ def main() -> None:
     asked = parser.parse_args()
     until = time.time() + asked.seconds
     ranks = torch.cuda.device_count()
-    machine = {"gpu": torch.cuda.get_device_name(), "ranks": ranks, "torch": torch.__version__,
-               "nccl": ".".join(map(str, nccl.version()))}  # fmt: skip
+    machine = {
+        "gpu": torch.cuda.get_device_name(),
+        "ranks": ranks,
+        "torch": torch.__version__,
+        "nccl": ".".join(map(str, nccl.version())),
+    }
     asked.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
     for protocol in PROTOCOLS:
         left_s = until - time.time()

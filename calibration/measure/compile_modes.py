@@ -65,8 +65,13 @@ def held(case: Case) -> Row:
         pool = pools.setdefault(str(tuple(segment["segment_pool_id"])), [0, 0])
         pool[0] += segment["total_size"]
         pool[1] += segment["allocated_size"]
-    return {"case": case.record(), "begin": begin, "first_peak": first_peak - begin,
-            "peak": torch.cuda.max_memory_allocated() - begin, "pools": pools}  # fmt: skip
+    return {
+        "case": case.record(),
+        "begin": begin,
+        "first_peak": first_peak - begin,
+        "peak": torch.cuda.max_memory_allocated() - begin,
+        "pools": pools,
+    }
 
 
 def timed(case: Case) -> Row:
@@ -74,8 +79,10 @@ def timed(case: Case) -> Row:
     found: Row = {}
     for mode in ("eager", case.mode):
         step = ready(replace(case, mode=mode))
-        found[mode] = {"period_s": period(step, 0.5).median_s,
-                       "latency_s": latency(step, 0.15).median_s}  # fmt: skip
+        found[mode] = {
+            "period_s": period(step, 0.5).median_s,
+            "latency_s": latency(step, 0.15).median_s,
+        }
     return {"case": case.record(), "found": found}
 
 

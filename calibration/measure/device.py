@@ -171,12 +171,16 @@ class Watch:
             driver = self._nvml.nvmlSystemGetDriverVersion()
             self.driver = driver.decode() if isinstance(driver, bytes) else str(driver)
         except ImportError:
-            self._say("pynvml is missing (pip install nvidia-ml-py): clocks, power, throttling and "
-                      "other processes stay unknown")  # fmt: skip
+            self._say(
+                "pynvml is missing (pip install nvidia-ml-py): clocks, power, throttling and "
+                "other processes stay unknown"
+            )
             self._nvml = None
         except Exception as error:  # NVML's errors have no common base before it is imported
-            self._say(f"NVML does not know this GPU ({error}): clocks, power, throttling and other "
-                      "processes stay unknown")  # fmt: skip
+            self._say(
+                f"NVML does not know this GPU ({error}): clocks, power, throttling and other "
+                "processes stay unknown"
+            )
             self._nvml = None
 
     def _say(self, text: str, about: str = "") -> None:
@@ -205,8 +209,10 @@ class Watch:
         names = None if mask is None else throttles(mask)
         for reason in names or ():
             if reason not in ("sw_power_cap", "sync_boost"):
-                self._say(f"the GPU throttles ({reason}): its samples say so; cool or power it "
-                          "better and measure into another folder")  # fmt: skip
+                self._say(
+                    f"the GPU throttles ({reason}): its samples say so; cool or power it "
+                    "better and measure into another folder"
+                )
         return {
             "clock_hz": clock_mhz and clock_mhz * 1e6,
             "memory_clock_hz": memory_mhz and memory_mhz * 1e6,

@@ -153,16 +153,21 @@ def measured(
     inside = [r for r in readings.rows if warm_s <= (r[0] or 0) <= end_s]
     clocks = [r[3] for r in inside if r[3]]
     return {
-        "work": case.work, "step": case.step and case.step.record(), "how": loop.how,
-        "copies": loop.copies, "iterations": marks[-1][1],
+        "work": case.work,
+        "step": case.step and case.step.record(),
+        "how": loop.how,
+        "copies": loop.copies,
+        "iterations": marks[-1][1],
         "first_s": per_iteration_s(marks, marks[0][0], marks[0][0] + FIRST_S * scale),
-        "sustained_s": each_s, "seconds": end_s - warm_s, "power_w": watts,
+        "sustained_s": each_s,
+        "seconds": end_s - warm_s,
+        "power_w": watts,
         "joules": watts and each_s and watts * each_s,
         "clock_hz": float(np.mean(clocks)) if clocks else None,
         "reasons": sorted({int(r[6]) for r in inside if r[6] is not None}),
         "chunks": [[round(at - begin_s, 4), count] for at, count in marks],
         "series": series(readings.rows, begin_s),
-    }  # fmt: skip
+    }
 
 
 def at_rest(meter: Meter, seconds: float) -> dict[str, Any]:

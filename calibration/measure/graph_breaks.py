@@ -109,9 +109,11 @@ def step_of(breaks: int, training: bool) -> Trace:
     from simulator import trace as traced
 
     return traced(
-        Broken(breaks), (torch.zeros(4, WIDTH),), phase="training" if training else "inference",
+        Broken(breaks),
+        (torch.zeros(4, WIDTH),),
+        phase="training" if training else "inference",
         optimizer=None,
-    )  # fmt: skip
+    )
 
 
 def predicted_s(breaks: int, training: bool) -> float:

@@ -22,14 +22,21 @@ class Probes:
     def __init__(self, device: Literal["cuda", "cpu"]) -> None:
         self.wait: Callable[[], object] = torch.cuda.synchronize if device == "cuda" else int
         self.probes: dict[str, Probe] = {
-            "bytecode": _bytecode, "calls": _calls, "attributes": _Attributes(),
-            "modules": _Modules(), "views": _Views("cpu"), "adds": _Adds("cpu"),
-        }  # fmt: skip
+            "bytecode": _bytecode,
+            "calls": _calls,
+            "attributes": _Attributes(),
+            "modules": _Modules(),
+            "views": _Views("cpu"),
+            "adds": _Adds("cpu"),
+        }
         if device == "cuda":
             self.probes |= {
-                "gpu_views": _Views("cuda"), "launches": _AddsInPlace("cuda"),
-                "gpu_adds": _Adds("cuda"), "products": _Products("cuda"), "events": _Events(),
-            }  # fmt: skip
+                "gpu_views": _Views("cuda"),
+                "launches": _AddsInPlace("cuda"),
+                "gpu_adds": _Adds("cuda"),
+                "products": _Products("cuda"),
+                "events": _Events(),
+            }
 
     def seconds(self, times: int = 3) -> dict[str, list[float]]:
         """Seconds of each run, by probe; the GPU is idle before each."""

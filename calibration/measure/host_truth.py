@@ -43,9 +43,13 @@ COMPILED_S = 30.0
 
 def machine() -> dict[str, Any]:
     """Versions, and what /proc/cpuinfo says of the first processor; all of their clocks."""
-    said: dict[str, Any] = {"python": platform.python_version(), "torch": torch.__version__,
-                            "system": platform.platform(), "cores": os.cpu_count(),
-                            "compiler": platform.python_compiler()}  # fmt: skip
+    said: dict[str, Any] = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "compiler": platform.python_compiler(),
+    }
     for package in ("transformers", "timm", "triton", "numpy"):
         try:
             said[package] = __import__(package).__version__
@@ -57,8 +61,9 @@ def machine() -> dict[str, Any]:
         pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
         first = {name.strip(): value.strip() for name, _, value in pairs}
         said["cpuinfo"] = first
-        said["mhz"] = [float(line.split(":")[1]) for line in text.splitlines()
-                       if line.startswith("cpu MHz")]  # fmt: skip
+        said["mhz"] = [
+            float(line.split(":")[1]) for line in text.splitlines() if line.startswith("cpu MHz")
+        ]
     if torch.cuda.is_available():
         said["gpu"] = torch.cuda.get_device_name()
     return said
@@ -82,8 +87,13 @@ class Clocked:
             step()
         self.wait()
         rounds = [self.round(step) for _ in range(ROUNDS)]
-        row = {"case": case.record(), "rounds": rounds, "after": self.probes.seconds(),
-               "at_s": round(time.time(), 2), "load": os.getloadavg()[0]}  # fmt: skip
+        row = {
+            "case": case.record(),
+            "rounds": rounds,
+            "after": self.probes.seconds(),
+            "at_s": round(time.time(), 2),
+            "load": os.getloadavg()[0],
+        }
         if case.phase == "inference" and case.mode == "eager" and _capturable(case):
             row["graph"] = replayed_s(step)
         return row

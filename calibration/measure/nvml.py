@@ -68,11 +68,14 @@ class Nvml:
         if reasons is None:  # the name before 2023
             reasons = self._read("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong)
         return (
-            now_s, energy_j, self._scaled("nvmlDeviceGetPowerUsage", 1e-3),
+            now_s,
+            energy_j,
+            self._scaled("nvmlDeviceGetPowerUsage", 1e-3),
             self._scaled("nvmlDeviceGetClockInfo", 1e6, _CLOCK_SM),
             self._scaled("nvmlDeviceGetClockInfo", 1e6, _CLOCK_MEMORY),
-            self._scaled("nvmlDeviceGetTemperature", 1, _TEMPERATURE_GPU), reasons,
-        )  # fmt: skip
+            self._scaled("nvmlDeviceGetTemperature", 1, _TEMPERATURE_GPU),
+            reasons,
+        )
 
     def limits(self) -> dict[str, float | None]:
         """The limit that holds, the vendor's own, and the highest clocks."""
@@ -92,8 +95,12 @@ class FakeMeter:
         return (now_s, math.floor(now_s * 50) * 6.0, 300.0, 1.98e9, 3.2e9, 40.0, 0)
 
     def limits(self) -> dict[str, float | None]:
-        return {"limit_w": 700.0, "default_limit_w": 700.0, "highest_clock_hz": 1.98e9,
-                "highest_memory_clock_hz": 3.2e9}  # fmt: skip
+        return {
+            "limit_w": 700.0,
+            "default_limit_w": 700.0,
+            "highest_clock_hz": 1.98e9,
+            "highest_memory_clock_hz": 3.2e9,
+        }
 
 
 @dataclass

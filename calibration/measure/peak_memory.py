@@ -78,21 +78,44 @@ class Sequences(nn.Module):
 
 def cases() -> Iterator[Row]:
     """Plain JSON: a network's kind and sizes, the dtype, and whether it trains."""
-    recurrent = [("lstm", 256, 256, 1, False, 64, 128), ("lstm", 512, 512, 2, False, 32, 256),
-                 ("lstm", 128, 1024, 1, False, 128, 64), ("gru", 512, 512, 2, False, 32, 256),
-                 ("lstm", 256, 512, 2, True, 64, 100), ("gru", 256, 256, 1, True, 64, 128),
-                 ("rnn", 512, 512, 1, False, 64, 128), ("lstm", 64, 64, 3, False, 256, 512),
-                 ("lstm", 1024, 1024, 4, False, 16, 64)]  # fmt: skip
+    recurrent = [
+        ("lstm", 256, 256, 1, False, 64, 128),
+        ("lstm", 512, 512, 2, False, 32, 256),
+        ("lstm", 128, 1024, 1, False, 128, 64),
+        ("gru", 512, 512, 2, False, 32, 256),
+        ("lstm", 256, 512, 2, True, 64, 100),
+        ("gru", 256, 256, 1, True, 64, 128),
+        ("rnn", 512, 512, 1, False, 64, 128),
+        ("lstm", 64, 64, 3, False, 256, 512),
+        ("lstm", 1024, 1024, 4, False, 16, 64),
+    ]
     pictures = [(32, 3, 8, 256), (16, 4, 4, 256), (64, 4, 2, 128), (32, 3, 1, 512), (64, 3, 16, 96)]
     for dtype, training in itertools.product(("fp32", "fp16", "bf16"), (True, False)):
         for cell, features, hidden, layers, both_ways, batch, steps in recurrent:
-            yield {"kind": "recurrent", "dtype": dtype, "training": training, "cell": cell,
-                   "features": features, "hidden": hidden, "layers": layers,
-                   "both_ways": both_ways, "batch": batch, "steps": steps}  # fmt: skip
+            yield {
+                "kind": "recurrent",
+                "dtype": dtype,
+                "training": training,
+                "cell": cell,
+                "features": features,
+                "hidden": hidden,
+                "layers": layers,
+                "both_ways": both_ways,
+                "batch": batch,
+                "steps": steps,
+            }
         for width, depth, batch, side in pictures:
             for last in (False, True):
-                yield {"kind": "unet", "dtype": dtype, "training": training, "width": width,
-                       "depth": depth, "batch": batch, "side": side, "last": last}  # fmt: skip
+                yield {
+                    "kind": "unet",
+                    "dtype": dtype,
+                    "training": training,
+                    "width": width,
+                    "depth": depth,
+                    "batch": batch,
+                    "side": side,
+                    "last": last,
+                }
 
 
 def made(case: Row, device: str) -> Callable[[], object]:
@@ -146,9 +169,14 @@ def measured(case: Row) -> Row:
     torch.cuda.synchronize()
     taken = blocks()
     torch.cuda.memory._record_memory_history(None)  # pyright: ignore
-    return {"case": case, "begin_bytes": begin, "before_bytes": before, "blocks": taken,
-            "peak_bytes": torch.cuda.max_memory_allocated(),
-            "after_bytes": torch.cuda.memory_allocated()}  # fmt: skip
+    return {
+        "case": case,
+        "begin_bytes": begin,
+        "before_bytes": before,
+        "blocks": taken,
+        "peak_bytes": torch.cuda.max_memory_allocated(),
+        "after_bytes": torch.cuda.memory_allocated(),
+    }
 
 
 def main() -> None:

@@ -100,9 +100,12 @@ class Progress:
     """Done, total and time left. Rewrites its line on a terminal; elsewhere a line each 10 s."""
 
     def __init__(
-        self, total: int, until_s: float, clock: Callable[[], float] = time.perf_counter,
+        self,
+        total: int,
+        until_s: float,
+        clock: Callable[[], float] = time.perf_counter,
         out: TextIO | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.total, self.until_s, self.clock = total, until_s, clock
         self.done = self.failures = 0
         self._began_s = clock()

@@ -100,10 +100,14 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
             reach = L2_REACH * (gpu.l2_bytes or 0)
             work = fused(trace, variant.traffic(**point.params), external(trace), reach)
             yield Gain(
-                name, point, work, kept((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
-                sum(s for _, s, _ in one["kernels"]), chain,
+                name,
+                point,
+                work,
+                kept((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
+                sum(s for _, s, _ in one["kernels"]),
+                chain,
                 sum(s for _, s, _ in many["kernels"]),
-            )  # fmt: skip
+            )
 
 
 def hiding(chain: Swept, zeros: int) -> Swept:
@@ -148,10 +152,11 @@ def in_place(trace: Trace) -> int:
     """Bytes of what a call was given and writes: they are moved twice, but lie in L2 once."""
     written = {
         storage: tensor.nbytes
-        for op in trace.ops if kind(op.signature) != "none"
+        for op in trace.ops
+        if kind(op.signature) != "none"
         for storage, tensor in zip(op.storages[len(op.inputs) :], op.outputs, strict=True)
         if trace.storages[storage].born < 0
-    }  # fmt: skip
+    }
     return sum(written.values())
 
 

@@ -44,9 +44,15 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def scenario(self) -> Scenario:
         return Scenario(
-            self.network, gpu="h200", batch=self.batch, seq=self.seq, dtype=self.dtype,
-            training=self.training, optimizer="none" if self.training else None, sizes=self.sizes,
-        )  # fmt: skip
+            self.network,
+            gpu="h200",
+            batch=self.batch,
+            seq=self.seq,
+            dtype=self.dtype,
+            training=self.training,
+            optimizer="none" if self.training else None,
+            sizes=self.sizes,
+        )
 
     @property
     def name(self) -> str:
@@ -66,9 +72,12 @@ def cases() -> Iterator[Case]:
     """Inference and training in bf16, inference in fp32; a few networks in autocast and fp16, in
     which most are compiled as in bf16."""
     for training, dtype, names in (
-        (False, "bf16", tuple(CATALOGUE)), (True, "bf16", tuple(CATALOGUE)),
-        (True, "autocast", _FEW), (False, "fp16", _FEW), (False, "fp32", tuple(CATALOGUE)),
-    ):  # fmt: skip
+        (False, "bf16", tuple(CATALOGUE)),
+        (True, "bf16", tuple(CATALOGUE)),
+        (True, "autocast", _FEW),
+        (False, "fp16", _FEW),
+        (False, "fp32", tuple(CATALOGUE)),
+    ):
         for name in names:
             entry = CATALOGUE[name]
             if _left_out(name) or (training and not entry.trains):

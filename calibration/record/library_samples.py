@@ -100,8 +100,12 @@ def kept(share: float) -> float:
 
 
 UNFITTED = (
-    "few_images", "stem", "stem_backward", "uneven_convolution", "uneven_convolution_backward",
-)  # fmt: skip
+    "few_images",
+    "stem",
+    "stem_backward",
+    "uneven_convolution",
+    "uneven_convolution_backward",
+)
 """Calls that no fit sees. cuDNN runs half of these convolutions by other kernels than are lowered:
 with them in the fit those of ResNets came out 3% slower, and other convolutions no better."""
 

@@ -43,15 +43,23 @@ def steps(gpu: str) -> Iterator[MeasuredStep]:
                 yield _step(step.case, step.period_s, step.gpu_busy_s, suite, slower)
 
 
-def _step(case: dict[str, Any], period_s: float, busy_s: float | None, suite: str,
-          slower: float) -> MeasuredStep:  # fmt: skip
+def _step(
+    case: dict[str, Any], period_s: float, busy_s: float | None, suite: str, slower: float
+) -> MeasuredStep:
     return MeasuredStep(
-        network=case["network"], dtype=case["precision"], training=case["phase"] != "inference",
-        optimizer=case["optimizer"], mode=case["mode"], batch=case["batch"],
-        seq=case["seq"] or None, sizes=case["sizes"], period_s=float(f"{period_s:.5g}"),
+        network=case["network"],
+        dtype=case["precision"],
+        training=case["phase"] != "inference",
+        optimizer=case["optimizer"],
+        mode=case["mode"],
+        batch=case["batch"],
+        seq=case["seq"] or None,
+        sizes=case["sizes"],
+        period_s=float(f"{period_s:.5g}"),
         gpu_busy_s=None if busy_s is None else float(f"{busy_s:.5g}"),
-        fitted=suite in FITTED, host_times=float(f"{slower:.4g}"),
-    )  # fmt: skip
+        fitted=suite in FITTED,
+        host_times=float(f"{slower:.4g}"),
+    )
 
 
 def text(gpu: str) -> str:

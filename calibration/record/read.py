@@ -70,11 +70,17 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
             host = row.get("host_index", host)  # each process says so before its cases
             if "period" in row:
                 yield Timed(
-                    row["case"], row["period"]["median_s"], row["latency"]["median_s"],
-                    row["gpu_busy_s"], row["kernels"], row["peak_bytes"], row.get("launches", []),
-                    host, row["eager"]["period"]["median_s"] if "eager" in row else None,
+                    row["case"],
+                    row["period"]["median_s"],
+                    row["latency"]["median_s"],
+                    row["gpu_busy_s"],
+                    row["kernels"],
+                    row["peak_bytes"],
+                    row.get("launches", []),
+                    host,
+                    row["eager"]["period"]["median_s"] if "eager" in row else None,
                     row.get("rounds", []),
-                )  # fmt: skip
+                )
 
 
 def recordings(suite: str = "recordings", gpu: str = "h200_sxm") -> Iterator[Recording]:

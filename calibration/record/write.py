@@ -167,10 +167,13 @@ def record(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[s
     torch.cuda.synchronize()
     peak_bytes = torch.cuda.max_memory_allocated()
     result: dict[str, Any] = {
-        "case": case.record(), "before_bytes": before_bytes, "peak_bytes": peak_bytes,
-        "period": asdict(period(step, budget if whole else 0.4 * budget)), **watch.reading(),
+        "case": case.record(),
+        "before_bytes": before_bytes,
+        "peak_bytes": peak_bytes,
+        "period": asdict(period(step, budget if whole else 0.4 * budget)),
+        **watch.reading(),
         "latency": asdict(latency(step, (0.5 if whole else 0.2) * budget)),
-    }  # fmt: skip
+    }
     events = gpu_events(step)
     result["gpu_busy_s"], result["kernels"] = busy_s(events)
     if whole:

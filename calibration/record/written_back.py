@@ -41,11 +41,9 @@ def cases(path: Path | None = None) -> list[Case]:
     with gzip.open(path or FILE, "rt") as file:
         rows = json.load(file)["cases"]
     return [
-        Case(
-            name, row["read_bytes"], row["bytes"], *(float(np.median(row[k])) for k in _AFTER)
-        )
+        Case(name, row["read_bytes"], row["bytes"], *(float(np.median(row[k])) for k in _AFTER))
         for name, row in rows.items()
-    ]  # fmt: skip
+    ]
 
 
 def figures(found: list[Case], gpu: GPU, dram_reach: float) -> tuple[float, float]:
@@ -59,8 +57,9 @@ def figures(found: list[Case], gpu: GPU, dram_reach: float) -> tuple[float, floa
     ]
     large = [
         extra[c.name] / (l2_bytes * c.read_bytes / c.bytes)
-        for c in found if c.read_bytes > 2 * l2_bytes
-    ]  # fmt: skip
+        for c in found
+        if c.read_bytes > 2 * l2_bytes
+    ]
     return float(np.median(small)), float(np.median(large))
 
 

@@ -73,5 +73,12 @@ FAMILIES = (
 """The modules that register sweeps."""
 
 __all__ = [
-    "FAMILIES", "OPERATIONS", "Call", "Operation", "Params", "Point", "operation", "points",
-]  # fmt: skip
+    "FAMILIES",
+    "OPERATIONS",
+    "Call",
+    "Operation",
+    "Params",
+    "Point",
+    "operation",
+    "points",
+]

@@ -53,16 +53,35 @@ def _layer(rng: Random, training: bool) -> Params | None:
         return None
     if backend == "math" and scores > _MOST_SCORES:
         return None
-    return {"backend": backend, "dtype": dtype, "batch": batch, "heads": heads,
-            "kv_heads": kv_heads, "queries": queries, "keys": keys, "width": width,
-            "causal": causal, "masked": masked, "interleaved": rng.random() < 0.7}  # fmt: skip
+    return {
+        "backend": backend,
+        "dtype": dtype,
+        "batch": batch,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "queries": queries,
+        "keys": keys,
+        "width": width,
+        "causal": causal,
+        "masked": masked,
+        "interleaved": rng.random() < 0.7,
+    }
 
 
 @operation(sweep("attention", 700, lambda rng: _layer(rng, training=False)))
 def attention(
-    backend: str, dtype: str, batch: int, heads: int, kv_heads: int, queries: int, keys: int,
-    width: int, causal: bool, masked: bool, interleaved: bool,
-) -> Call:  # fmt: skip
+    backend: str,
+    dtype: str,
+    batch: int,
+    heads: int,
+    kv_heads: int,
+    queries: int,
+    keys: int,
+    width: int,
+    causal: bool,
+    masked: bool,
+    interleaved: bool,
+) -> Call:
     """[batch, heads, queries, width] over as many keys; `interleaved` where the heads lie within
     each token, as a projection leaves them; `masked` adds a [batch, 1, queries, keys] bias."""
     q = _heads(batch, heads, queries, width, dtype, interleaved)
@@ -73,9 +92,18 @@ def attention(
 
 @operation(sweep("attention_backward", 500, lambda rng: _layer(rng, training=True)))
 def attention_backward(
-    backend: str, dtype: str, batch: int, heads: int, kv_heads: int, queries: int, keys: int,
-    width: int, causal: bool, masked: bool, interleaved: bool,
-) -> Call:  # fmt: skip
+    backend: str,
+    dtype: str,
+    batch: int,
+    heads: int,
+    kv_heads: int,
+    queries: int,
+    keys: int,
+    width: int,
+    causal: bool,
+    masked: bool,
+    interleaved: bool,
+) -> Call:
     """Gradients of queries, keys and values; arguments as of `attention`."""
     q = _heads(batch, heads, queries, width, dtype, interleaved).requires_grad_()
     k, v = (

@@ -9,8 +9,9 @@ from calibration.sweeps.registry import Call, Params, operation
 from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, dtype, pick, sweep, whole, width
 
 
-def _fits(kind: str, batch: int, inward: int, outward: int, side: int, kernel: int, stride: int
-          ) -> bool:  # fmt: skip
+def _fits(
+    kind: str, batch: int, inward: int, outward: int, side: int, kernel: int, stride: int
+) -> bool:
     made = batch * (side // stride) ** 2
     flops = 2.0 * made * outward * inward * kernel**2
     largest = max(batch * side**2 * inward, made * outward) * ITEM_BYTES[kind]
@@ -28,24 +29,44 @@ def _uneven(rng: Random) -> Params | None:
     batch, side = whole(rng, 1, 64), whole(rng, 7, 192)
     if side < kernel or not _fits(kind, batch, inward, outward, side, kernel, stride):
         return None
-    return {"dtype": kind, "last": rng.random() < 0.6, "batch": batch, "inward": inward,
-            "outward": outward, "side": side, "kernel": kernel, "stride": stride}  # fmt: skip
+    return {
+        "dtype": kind,
+        "last": rng.random() < 0.6,
+        "batch": batch,
+        "inward": inward,
+        "outward": outward,
+        "side": side,
+        "kernel": kernel,
+        "stride": stride,
+    }
 
 
 @operation(sweep("uneven_convolution", 200, _uneven))
 def uneven_convolution(
-    dtype: str, last: bool, batch: int, inward: int, outward: int, side: int, kernel: int,
+    dtype: str,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
     stride: int,
-) -> Call:  # fmt: skip
+) -> Call:
     """[batch, inward, side, side] to `outward` channels, either no multiple of 8 mostly."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 
 @operation(sweep("uneven_convolution_backward", 140, _uneven))
 def uneven_convolution_backward(
-    dtype: str, last: bool, batch: int, inward: int, outward: int, side: int, kernel: int,
+    dtype: str,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
     stride: int,
-) -> Call:  # fmt: skip
+) -> Call:
     """Gradients of the input and the weights."""
     return convolution_backward(
         dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False
@@ -59,15 +80,29 @@ def _few(rng: Random) -> Params | None:
     batch, side = rng.choice([1, 1, 2, 4]), whole(rng, 7, 224)
     if side < kernel or not _fits(kind, batch, inward, outward, side, kernel, stride):
         return None
-    return {"dtype": kind, "last": rng.random() < 0.5, "batch": batch, "inward": inward,
-            "outward": outward, "side": side, "kernel": kernel, "stride": stride}  # fmt: skip
+    return {
+        "dtype": kind,
+        "last": rng.random() < 0.5,
+        "batch": batch,
+        "inward": inward,
+        "outward": outward,
+        "side": side,
+        "kernel": kernel,
+        "stride": stride,
+    }
 
 
 @operation(sweep("few_images", 130, _few))
 def few_images(
-    dtype: str, last: bool, batch: int, inward: int, outward: int, side: int, kernel: int,
+    dtype: str,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
     stride: int,
-) -> Call:  # fmt: skip
+) -> Call:
     """One to four images [inward, side, side] to `outward` channels."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
@@ -79,24 +114,44 @@ def _stem(rng: Random) -> Params | None:
     batch, side = whole(rng, 1, 128), rng.choice([96, 128, 160, 192, 224, 224, 256, 299, 384])
     if not _fits(kind, batch, inward, outward, side, kernel, stride):
         return None
-    return {"dtype": kind, "last": rng.random() < 0.4, "batch": batch, "inward": inward,
-            "outward": outward, "side": side, "kernel": kernel, "stride": stride}  # fmt: skip
+    return {
+        "dtype": kind,
+        "last": rng.random() < 0.4,
+        "batch": batch,
+        "inward": inward,
+        "outward": outward,
+        "side": side,
+        "kernel": kernel,
+        "stride": stride,
+    }
 
 
 @operation(sweep("stem", 170, _stem))
 def stem(
-    dtype: str, last: bool, batch: int, inward: int, outward: int, side: int, kernel: int,
+    dtype: str,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
     stride: int,
-) -> Call:  # fmt: skip
+) -> Call:
     """A picture's first convolution: of one to four channels."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 
 @operation(sweep("stem_backward", 70, _stem))
 def stem_backward(
-    dtype: str, last: bool, batch: int, inward: int, outward: int, side: int, kernel: int,
+    dtype: str,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
     stride: int,
-) -> Call:  # fmt: skip
+) -> Call:
     """The gradient of its weights, and of a picture of four channels."""
     return convolution_backward(
         dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False

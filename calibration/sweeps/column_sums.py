@@ -31,8 +31,13 @@ def _picture(rng: Random) -> Params | None:
     batch, channels, side = whole(rng, 1, 256), width(rng, 8, 2048, 32), whole(rng, 7, 256)
     if batch * channels * side**2 > LARGEST_BYTES // ITEM_BYTES[kind]:
         return None
-    return {"dtype": kind, "last": rng.random() < 0.5, "batch": batch, "channels": channels,
-            "side": side}  # fmt: skip
+    return {
+        "dtype": kind,
+        "last": rng.random() < 0.5,
+        "batch": batch,
+        "channels": channels,
+        "side": side,
+    }
 
 
 @operation(sweep("channel_sum", 80, _picture))

@@ -47,9 +47,19 @@ def _layer(rng: Random, dims: int) -> Params | None:
     most = 1e10 if groups == inward else 1e11 if groups > 1 else 3e11 if dims == 3 else 1.5e12
     if flops > min(most, MOST_FLOPS[kind]) or largest > LARGEST_BYTES:
         return None  # depthwise ones run on the vector units, and few others are tuned as well
-    return {"dtype": kind, "dims": dims, "last": dims > 1 and rng.random() < 0.5, "batch": batch,
-            "inward": inward, "outward": outward, "side": side, "kernel": kernel, "stride": stride,
-            "groups": groups, "bias": rng.random() < 0.4}  # fmt: skip
+    return {
+        "dtype": kind,
+        "dims": dims,
+        "last": dims > 1 and rng.random() < 0.5,
+        "batch": batch,
+        "inward": inward,
+        "outward": outward,
+        "side": side,
+        "kernel": kernel,
+        "stride": stride,
+        "groups": groups,
+        "bias": rng.random() < 0.4,
+    }
 
 
 def _any(rng: Random) -> Params | None:
@@ -57,9 +67,18 @@ def _any(rng: Random) -> Params | None:
 
 
 def _operands(
-    dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
-    kernel: int, groups: int, bias: bool, grad: bool,
-) -> tuple[Tensor, Tensor, Tensor | None]:  # fmt: skip
+    dtype: str,
+    dims: int,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
+    groups: int,
+    bias: bool,
+    grad: bool,
+) -> tuple[Tensor, Tensor, Tensor | None]:
     x = random(batch, inward, *[side] * dims, dtype=dtype, grad=grad)
     w = random(outward, inward // groups, *[kernel] * dims, dtype=dtype, grad=grad)
     if last:
@@ -69,9 +88,18 @@ def _operands(
 
 @operation(sweep("convolution", 1100, _any))
 def convolution(
-    dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
-    kernel: int, stride: int, groups: int, bias: bool,
-) -> Call:  # fmt: skip
+    dtype: str,
+    dims: int,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
+    stride: int,
+    groups: int,
+    bias: bool,
+) -> Call:
     """[batch, inward, side, ...] to [batch, outward, ...] of `dims` dimensions; `last` where the
     channels lie innermost. Padded by half the kernel, but for patches."""
     x, w, b = _operands(
@@ -83,9 +111,18 @@ def convolution(
 
 @operation(sweep("convolution_backward", 1100, _any))
 def convolution_backward(
-    dtype: str, dims: int, last: bool, batch: int, inward: int, outward: int, side: int,
-    kernel: int, stride: int, groups: int, bias: bool,
-) -> Call:  # fmt: skip
+    dtype: str,
+    dims: int,
+    last: bool,
+    batch: int,
+    inward: int,
+    outward: int,
+    side: int,
+    kernel: int,
+    stride: int,
+    groups: int,
+    bias: bool,
+) -> Call:
     """Gradients of weights and bias, and of the input where it is no picture."""
     x, w, b = _operands(dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, True)
     padding = 0 if stride == kernel else kernel // 2
@@ -101,8 +138,15 @@ def _channelwise(rng: Random) -> Params | None:
     size = batch * side**2 * channels
     if 2.0 * size * kernel**2 > 1e10 or size * ITEM_BYTES[kind] > LARGEST_BYTES:
         return None
-    return {"dtype": kind, "last": rng.random() < 0.5, "batch": batch, "channels": channels,
-            "side": side, "kernel": kernel, "stride": rng.choice([1, 1, 2])}  # fmt: skip
+    return {
+        "dtype": kind,
+        "last": rng.random() < 0.5,
+        "batch": batch,
+        "channels": channels,
+        "side": side,
+        "kernel": kernel,
+        "stride": rng.choice([1, 1, 2]),
+    }
 
 
 @operation(sweep("depthwise", 110, _channelwise))
@@ -135,8 +179,14 @@ def _upward(rng: Random) -> Params | None:
         return None
     if made * max(outward, inward / 4) * ITEM_BYTES[kind] > LARGEST_BYTES:
         return None
-    return {"dtype": kind, "batch": batch, "inward": inward, "outward": outward, "side": side,
-            "kernel": kernel}  # fmt: skip
+    return {
+        "dtype": kind,
+        "batch": batch,
+        "inward": inward,
+        "outward": outward,
+        "side": side,
+        "kernel": kernel,
+    }
 
 
 @operation(sweep("transposed_convolution", 120, _upward))

@@ -84,8 +84,14 @@ def _causal(rng: Random) -> Params | None:
     channels = width(rng, 64, 8192)
     if batch * length * channels > LARGEST_BYTES // ITEM_BYTES[kind]:
         return None
-    return {"dtype": kind, "batch": batch, "length": length, "channels": channels, "taps": 4,
-            "transposed": rng.random() < 0.7}  # fmt: skip
+    return {
+        "dtype": kind,
+        "batch": batch,
+        "length": length,
+        "channels": channels,
+        "taps": 4,
+        "transposed": rng.random() < 0.7,
+    }
 
 
 @operation(sweep("causal_convolution", 48, _causal))

@@ -43,8 +43,11 @@ LOSSES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 
 def _pair(rng: Random) -> Params:
     kind = pick(rng, {"fp32": 2.0, "bf16": 1.0})
-    return {"name": rng.choice(list(LOSSES)), "dtype": kind,
-            "elements": elements(rng, kind, 1000, 2**28)}  # fmt: skip
+    return {
+        "name": rng.choice(list(LOSSES)),
+        "dtype": kind,
+        "elements": elements(rng, kind, 1000, 2**28),
+    }
 
 
 @operation(sweep("elementwise_loss", 42, _pair))

@@ -64,8 +64,13 @@ def _picture(rng: Random) -> Params | None:
     batch = round(total / (channels * side * side))
     if not 1 <= batch <= 256 or batch * channels * side**2 * ITEM_BYTES[kind] > LARGEST_BYTES:
         return None
-    return {"dtype": kind, "last": rng.random() < 0.5, "batch": batch, "channels": channels,
-            "side": side}  # fmt: skip
+    return {
+        "dtype": kind,
+        "last": rng.random() < 0.5,
+        "batch": batch,
+        "channels": channels,
+        "side": side,
+    }
 
 
 def _pictures(dtype: str, last: bool, batch: int, channels: int, side: int, grad: bool) -> Tensor:

@@ -19,24 +19,49 @@ Shapes = list[tuple[int, ...]]
 
 def _transformer(d: int, layers: int) -> Shapes:
     layer: Shapes = [
-        (3 * d, d), (3 * d,), (d, d), (d,), (4 * d, d), (4 * d,), (d, 4 * d), (d,),
-        (d,), (d,), (d,), (d,),
-    ]  # fmt: skip
+        (3 * d, d),
+        (3 * d,),
+        (d, d),
+        (d,),
+        (4 * d, d),
+        (4 * d,),
+        (d, 4 * d),
+        (d,),
+        (d,),
+        (d,),
+        (d,),
+        (d,),
+    ]
     return [(8 * d, d), *layer * layers]
 
 
 def _gated(d: int, layers: int) -> Shapes:
     layer: Shapes = [
-        (d, d), (d // 4, d), (d // 4, d), (d, d), (3 * d, d), (3 * d, d), (d, 3 * d), (d,), (d,),
-    ]  # fmt: skip
+        (d, d),
+        (d // 4, d),
+        (d // 4, d),
+        (d, d),
+        (3 * d, d),
+        (3 * d, d),
+        (d, 3 * d),
+        (d,),
+        (d,),
+    ]
     return [(16 * d, d), *layer * layers]
 
 
 def _convnet(d: int, layers: int) -> Shapes:
     block: Shapes = [
-        (d // 4, d, 1, 1), (d // 4,), (d // 4,), (d // 4, d // 4, 3, 3), (d // 4,), (d // 4,),
-        (d, d // 4, 1, 1), (d,), (d,),
-    ]  # fmt: skip
+        (d // 4, d, 1, 1),
+        (d // 4,),
+        (d // 4,),
+        (d // 4, d // 4, 3, 3),
+        (d // 4,),
+        (d // 4,),
+        (d, d // 4, 1, 1),
+        (d,),
+        (d,),
+    ]
     return [(64, 3, 7, 7), *block * layers, (1000, d)]
 
 

@@ -129,8 +129,13 @@ def _broadcast(rng: Random) -> Params:
     kind = dtype(rng)
     rows, cols = matrix(rng, kind, 16, 16384)
     pattern = pick(rng, {"row": 4.0, "column": 3.0, "one": 1.0, "both": 2.0, "channel": 2.0})
-    return {"name": rng.choice(["add", "mul", "sub", "div"]), "dtype": kind, "pattern": pattern,
-            "rows": rows, "cols": cols}  # fmt: skip
+    return {
+        "name": rng.choice(["add", "mul", "sub", "div"]),
+        "dtype": kind,
+        "pattern": pattern,
+        "rows": rows,
+        "cols": cols,
+    }
 
 
 @operation(sweep("broadcast", 120, _broadcast))
@@ -152,8 +157,13 @@ def broadcast(name: str, dtype: str, pattern: str, rows: int, cols: int) -> Call
 def _strided(rng: Random) -> Params:
     kind = dtype(rng)
     rows, cols = matrix(rng, kind, 16, 8192, 2**28)
-    return {"name": rng.choice(["add", "mul"]), "dtype": kind, "rows": rows, "cols": cols,
-            "layout": rng.choice(["transposed", "sliced", "halves", "alike"])}  # fmt: skip
+    return {
+        "name": rng.choice(["add", "mul"]),
+        "dtype": kind,
+        "rows": rows,
+        "cols": cols,
+        "layout": rng.choice(["transposed", "sliced", "halves", "alike"]),
+    }
 
 
 @operation(sweep("strided", 160, _strided))
@@ -172,8 +182,11 @@ def strided(name: str, dtype: str, rows: int, cols: int, layout: str) -> Call:
 
 
 def _mixed(rng: Random) -> Params:
-    return {"name": rng.choice(["add", "mul"]), "left": rng.choice(["bf16", "fp16", "bool"]),
-            "elements": elements(rng, "fp32")}  # fmt: skip
+    return {
+        "name": rng.choice(["add", "mul"]),
+        "left": rng.choice(["bf16", "fp16", "bool"]),
+        "elements": elements(rng, "fp32"),
+    }
 
 
 @operation(sweep("mixed", 42, _mixed))

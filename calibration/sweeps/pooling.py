@@ -34,8 +34,14 @@ def _pictures(names: dict[str, Change], most_bytes: int) -> Callable[[Random], P
         batch, channels, side = whole(rng, 1, 256), width(rng, 3, 1024, 32), whole(rng, 7, 224)
         if batch * channels * side**2 > most_bytes // ITEM_BYTES[kind]:
             return None
-        return {"name": rng.choice(list(names)), "dtype": kind, "last": rng.random() < 0.4,
-                "batch": batch, "channels": channels, "side": side}  # fmt: skip
+        return {
+            "name": rng.choice(list(names)),
+            "dtype": kind,
+            "last": rng.random() < 0.4,
+            "batch": batch,
+            "channels": channels,
+            "side": side,
+        }
 
     return draw
 

@@ -22,16 +22,29 @@ def _layer(rng: Random, training: bool) -> Params | None:
         return None
     if backend == "math" and scores > 1e8:
         return None
-    return {"backend": backend, "dtype": dtype, "batch": batch, "heads": heads,
-            "queries": queries, "keys": keys, "width": width,
-            "interleaved": rng.random() < 0.6}  # fmt: skip
+    return {
+        "backend": backend,
+        "dtype": dtype,
+        "batch": batch,
+        "heads": heads,
+        "queries": queries,
+        "keys": keys,
+        "width": width,
+        "interleaved": rng.random() < 0.6,
+    }
 
 
 @operation(sweep("causal_rectangle", 120, lambda rng: _layer(rng, training=False)))
 def causal_rectangle(
-    backend: str, dtype: str, batch: int, heads: int, queries: int, keys: int, width: int,
+    backend: str,
+    dtype: str,
+    batch: int,
+    heads: int,
+    queries: int,
+    keys: int,
+    width: int,
     interleaved: bool,
-) -> Call:  # fmt: skip
+) -> Call:
     """Query i sees the keys up to i, however many there are."""
     return attention(
         backend, dtype, batch, heads, heads, queries, keys, width, True, False, interleaved
@@ -40,9 +53,15 @@ def causal_rectangle(
 
 @operation(sweep("causal_rectangle_backward", 70, lambda rng: _layer(rng, training=True)))
 def causal_rectangle_backward(
-    backend: str, dtype: str, batch: int, heads: int, queries: int, keys: int, width: int,
+    backend: str,
+    dtype: str,
+    batch: int,
+    heads: int,
+    queries: int,
+    keys: int,
+    width: int,
     interleaved: bool,
-) -> Call:  # fmt: skip
+) -> Call:
     """Gradients of queries, keys and values."""
     return attention_backward(
         backend, dtype, batch, heads, heads, queries, keys, width, True, False, interleaved

@@ -28,9 +28,15 @@ def _layers(rng: Random) -> Params:
 
 
 def _made(
-    cell: str, dtype: str, batch: int, steps: int, features: int, hidden: int, layers: int,
+    cell: str,
+    dtype: str,
+    batch: int,
+    steps: int,
+    features: int,
+    hidden: int,
+    layers: int,
     both_ways: bool,
-) -> tuple[nn.LSTM | nn.GRU, Tensor, Tensor]:  # fmt: skip
+) -> tuple[nn.LSTM | nn.GRU, Tensor, Tensor]:
     module = CELLS[cell](
         features, hidden, layers, batch_first=True, bidirectional=both_ways, dtype=DTYPES[dtype]
     )
@@ -40,9 +46,15 @@ def _made(
 
 @operation(sweep("recurrent", 150, _layers))
 def recurrent(
-    cell: str, dtype: str, batch: int, steps: int, features: int, hidden: int, layers: int,
+    cell: str,
+    dtype: str,
+    batch: int,
+    steps: int,
+    features: int,
+    hidden: int,
+    layers: int,
     both_ways: bool,
-) -> Call:  # fmt: skip
+) -> Call:
     """[batch, steps, features] to [batch, steps, hidden], in inference."""
     module, x, state = _made(cell, dtype, batch, steps, features, hidden, layers, both_ways)
     module.eval().requires_grad_(False)
@@ -52,9 +64,15 @@ def recurrent(
 
 @operation(sweep("recurrent_backward", 150, _layers))
 def recurrent_backward(
-    cell: str, dtype: str, batch: int, steps: int, features: int, hidden: int, layers: int,
+    cell: str,
+    dtype: str,
+    batch: int,
+    steps: int,
+    features: int,
+    hidden: int,
+    layers: int,
     both_ways: bool,
-) -> Call:  # fmt: skip
+) -> Call:
     """Gradients of the input and of every weight."""
     module, x, state = _made(cell, dtype, batch, steps, features, hidden, layers, both_ways)
     module.train()

@@ -30,8 +30,15 @@ REDUCE: dict[str, Callable[[torch.Tensor, Any], torch.Tensor]] = {
     "var": lambda x, dim: x.var(dim),
     "max": lambda x, dim: x.max(dim).values,
 }
-_WEIGHTS = {"sum": 4.0, "mean": 3.0, "amax": 1.5, "argmax": 1.0, "norm": 1.5, "var": 1.5,
-            "max": 1.0}  # fmt: skip
+_WEIGHTS = {
+    "sum": 4.0,
+    "mean": 3.0,
+    "amax": 1.5,
+    "argmax": 1.0,
+    "norm": 1.5,
+    "var": 1.5,
+    "max": 1.0,
+}
 WHOLE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sum": torch.sum,
     "mean": torch.mean,
@@ -45,8 +52,13 @@ WHOLE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 def _matrix(rng: Random) -> Params:
     kind = dtype(rng)
     rows, cols = matrix(rng, kind, 4, 65536)
-    return {"name": pick(rng, _WEIGHTS), "dtype": kind, "rows": rows, "cols": cols,
-            "dim": rng.choice([0, 1, 1])}  # fmt: skip
+    return {
+        "name": pick(rng, _WEIGHTS),
+        "dtype": kind,
+        "rows": rows,
+        "cols": cols,
+        "dim": rng.choice([0, 1, 1]),
+    }
 
 
 @operation(sweep("reduce", 240, _matrix))
@@ -61,8 +73,14 @@ def _middle(rng: Random) -> Params | None:
     outer, middle, inner = whole(rng, 1, 512), whole(rng, 4, 8192), whole(rng, 4, 8192)
     if not 1000 <= outer * middle * inner <= LARGEST_BYTES // ITEM_BYTES[kind]:
         return None
-    return {"name": rng.choice(["sum", "mean", "amax", "norm"]), "dtype": kind, "outer": outer,
-            "middle": middle, "inner": inner, "outermost": rng.random() < 0.4}  # fmt: skip
+    return {
+        "name": rng.choice(["sum", "mean", "amax", "norm"]),
+        "dtype": kind,
+        "outer": outer,
+        "middle": middle,
+        "inner": inner,
+        "outermost": rng.random() < 0.4,
+    }
 
 
 @operation(sweep("reduce_middle", 250, _middle))

@@ -15,8 +15,18 @@ from calibration.sweeps.registry import Params
 
 LARGEST_BYTES = 512 * 2**20
 """Of one tensor."""
-ITEM_BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "int64": 8,
-              "int32": 4, "bool": 1, "uint8": 1}  # fmt: skip
+ITEM_BYTES = {
+    "fp32": 4,
+    "tf32": 4,
+    "bf16": 2,
+    "fp16": 2,
+    "fp8": 1,
+    "int8": 1,
+    "int64": 8,
+    "int32": 4,
+    "bool": 1,
+    "uint8": 1,
+}
 ODD_SHARE = 0.15
 """Share of the widths that are no multiple of 64, as vocabularies and class counts are."""
 

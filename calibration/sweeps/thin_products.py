@@ -85,8 +85,14 @@ def _heads(rng: Random) -> Params | None:
     batch, wide = whole(rng, 1, 64), rng.choice([32, 64, 64, 80, 128])
     if batch * heads * length**2 * ITEM_BYTES[kind] > LARGEST_BYTES // 2:
         return None
-    return {"dtype": kind, "batch": batch, "heads": heads, "length": length, "width": wide,
-            "scores": rng.random() < 0.5}  # fmt: skip
+    return {
+        "dtype": kind,
+        "batch": batch,
+        "heads": heads,
+        "length": length,
+        "width": wide,
+        "scores": rng.random() < 0.5,
+    }
 
 
 @operation(sweep("head_product", 100, _heads))

@@ -59,8 +59,13 @@ def _signal(rng: Random) -> Params | None:
     if not 1000 <= batch * prod(lengths) <= LARGEST_ELEMENTS:
         return None
     name = pick(rng, {"r2c": 3.0, "c2r": 3.0, "c2c": 2.0, "inverse": 1.0})
-    return {"name": name, "dtype": dtype, "batch": batch, "lengths": lengths,
-            "first": dims == 1 and batch > 1 and rng.random() < 0.12}  # fmt: skip
+    return {
+        "name": name,
+        "dtype": dtype,
+        "batch": batch,
+        "lengths": lengths,
+        "first": dims == 1 and batch > 1 and rng.random() < 0.12,
+    }
 
 
 @operation(sweep("fourier", 360, _signal))
@@ -103,8 +108,11 @@ def long_convolution(batch: int, channels: int, length: int) -> Call:
 
 
 def _windows(rng: Random) -> Params:
-    return {"batch": whole(rng, 1, 64), "samples": whole(rng, 16000, 480000),
-            "window": rng.choice([256, 400, 512, 1024, 2048])}  # fmt: skip
+    return {
+        "batch": whole(rng, 1, 64),
+        "samples": whole(rng, 16000, 480000),
+        "window": rng.choice([256, 400, 512, 1024, 2048]),
+    }
 
 
 @operation(sweep("spectrogram", 24, _windows))

@@ -66,5 +66,12 @@ def calls(found: Sequence[Swept], gpu: GPU, known: Profile) -> list[Outcome]:
 
 
 def _named(outcome: Outcome, group: str) -> Outcome:
-    return Outcome(outcome.case, group, "GPU time", outcome.ratio, measured_s=outcome.measured_s,
-                   flops=outcome.flops, bytes=outcome.bytes)  # fmt: skip
+    return Outcome(
+        outcome.case,
+        group,
+        "GPU time",
+        outcome.ratio,
+        measured_s=outcome.measured_s,
+        flops=outcome.flops,
+        bytes=outcome.bytes,
+    )

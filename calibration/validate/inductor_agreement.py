@@ -131,9 +131,7 @@ def differences(found: Agreement) -> list[str]:
 
 
 def _told(found: Agreement, ops: Ops) -> str:
-    return " ".join(
-        f"{op}:{found.origin.ops[op].name.split('.')[1]}" for op in sorted(ops)
-    )  # fmt: skip
+    return " ".join(f"{op}:{found.origin.ops[op].name.split('.')[1]}" for op in sorted(ops))
 
 
 def _bytes(op: Op) -> str:

@@ -47,9 +47,15 @@ def compared(card: str, model: str, options: dict[str, int], rows: list[dict[str
     rows = sorted(rows, key=lambda row: float(row["arrival_s"]))
     figures = {
         name: np.array([float(row[name]) for row in rows])
-        for name in ("arrival_s", "input_tokens", "output_tokens", "ttft_ms", "tpot_ms",
-                     "last_token_s")
-    }  # fmt: skip
+        for name in (
+            "arrival_s",
+            "input_tokens",
+            "output_tokens",
+            "ttft_ms",
+            "tpot_ms",
+            "last_token_s",
+        )
+    }
     found = gpu(card.lower())
     budget, most = options["max_num_batched_tokens"], options["max_num_seqs"]
     work = Workload("serving", _NETWORKS[model], token_budget=budget, max_requests=most)

@@ -125,12 +125,18 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
         group = f"{step.case['phase']}, {mode}"
         period = p.period_s / step.period_s
         found += [
-            Outcome(step.name, group, "period", period, low <= step.period_s <= high,
-                    measured_s=step.period_s),
+            Outcome(
+                step.name,
+                group,
+                "period",
+                period,
+                low <= step.period_s <= high,
+                measured_s=step.period_s,
+            ),
             Outcome(step.name, group, "latency", p.latency_s / step.latency_s),
             Outcome(step.name, group, "GPU busy", p.gpu_busy_s / step.gpu_busy_s),
             Outcome(step.name, group, "kernels", p.kernel_count / step.kernel_count),
-        ]  # fmt: skip
+        ]
         if step.eager_s is not None:
             gain = predict_trace(traced, host=host).period_s / p.period_s
             ratio = gain / (step.eager_s / step.period_s)
@@ -181,8 +187,10 @@ def crossed(pairs: Sequence[Pair], ops: Sequence[Swept]) -> list[Outcome]:
         found += crossing.calls(called, h100, learned)
     other = crossing.alone(h100)
     return [
-        *found, *crossing.networks(pairs, h200, other), *crossing.calls(ops, h200, other),
-    ]  # fmt: skip
+        *found,
+        *crossing.networks(pairs, h200, other),
+        *crossing.calls(ops, h200, other),
+    ]
 
 
 def interval(found: Sequence[Outcome]) -> tuple[float, float]:

@@ -91,9 +91,11 @@ def steps(named: str) -> None:
         if twin is not None:
             measured = row["period_s"] / row["one_gpu"]["period_s"]
             ratio = [f"{p.period_s / twin.period_s:.3f}", f"{measured:.3f}"]
-        print(f"| {name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | {ratio[0]} | "
-              f"{ratio[1]} | {peak / 1e6:.0f} | {row['peak_bytes'][0] / 1e6:.0f} |",
-              flush=True)  # fmt: skip
+        print(
+            f"| {name} | {p.period_s * 1e3:.2f} | {row['period_s'] * 1e3:.2f} | {ratio[0]} | "
+            f"{ratio[1]} | {peak / 1e6:.0f} | {row['peak_bytes'][0] / 1e6:.0f} |",
+            flush=True,
+        )
 
 
 def main() -> None:

@@ -69,9 +69,12 @@ class Advised:
 
 
 def advise(
-    scenario: Scenario, by: By = "time", answer: Predict = predict,
-    trials: Iterable[Trial] = TRIALS, prices: Mapping[str, float] | None = None,
-) -> Advised:  # fmt: skip
+    scenario: Scenario,
+    by: By = "time",
+    answer: Predict = predict,
+    trials: Iterable[Trial] = TRIALS,
+    prices: Mapping[str, float] | None = None,
+) -> Advised:
     """Try what applies to a scenario. `prices` are USD an hour by a GPU's id; without any, the
     prices in GPU files count. InputError where `by` is none of time, memory, money, a price is
     not above 0, or money is asked for a GPU without a price."""
@@ -147,8 +150,9 @@ def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None
     if trial.changes == "machine" and new.id == old.id:
         raise InputError("a machine with other figures has no price: expected one that is sold")
     if _price(new, prices) is None:
-        raise InputError(f"{new.name} has no price: expected USD an hour; give it as --price "
-                         f"{new.id}=USD")  # fmt: skip
+        raise InputError(
+            f"{new.name} has no price: expected USD an hour; give it as --price {new.id}=USD"
+        )
 
 
 def sample_s(p: Prediction) -> float:
@@ -157,9 +161,14 @@ def sample_s(p: Prediction) -> float:
 
 
 def _advice(
-    scenario: Scenario, changed: Scenario, base: Prediction, p: Prediction, trial: Trial, by: By,
+    scenario: Scenario,
+    changed: Scenario,
+    base: Prediction,
+    p: Prediction,
+    trial: Trial,
+    by: By,
     prices: Mapping[str, float],
-) -> Advice:  # fmt: skip
+) -> Advice:
     time = _saved(sample_s(base), sample_s(p))
     memory = _saved(_need(base), _need(p))
     money = million = None
@@ -175,10 +184,22 @@ def _advice(
         cause = _bargain(after / before, sample_s(p) / sample_s(base))
     gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
     return Advice(
-        spelled(changed.whatifs[-1]), gain, p.period_s, p.interval_s, sample_s(p), local, memory,
-        money, million, p.fits, cause, _warning(base, p, time, local),
-        command(changed), trial.changes, changed,
-    )  # fmt: skip
+        spelled(changed.whatifs[-1]),
+        gain,
+        p.period_s,
+        p.interval_s,
+        sample_s(p),
+        local,
+        memory,
+        money,
+        million,
+        p.fits,
+        cause,
+        _warning(base, p, time, local),
+        command(changed),
+        trial.changes,
+        changed,
+    )
 
 
 def _bargain(price: float, time: float) -> str:

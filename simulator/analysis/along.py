@@ -64,9 +64,13 @@ class Along:
     `predict` is asked at many values at once, and not if `one_by_one`."""
 
     def __init__(
-        self, scenario: Scenario, line: Axis, answer: Predict = predict,
-        watch: Watch = unwatched, one_by_one: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        scenario: Scenario,
+        line: Axis,
+        answer: Predict = predict,
+        watch: Watch = unwatched,
+        one_by_one: bool = False,
+    ) -> None:
         self.scenario, self.line = scenario, line
         self.tried: dict[float, Figures] = {}
         self.retraced: dict[float, str] = {}

@@ -89,9 +89,9 @@ class Joining:
         p, c = self.before, self.before.columns
         count = len(p.trace.ops)
         computing = c.compute_s >= c.memory_s
-        parts = np.stack([
-            np.where(computing, c.compute_s, 0.0), np.where(computing, 0.0, c.memory_s), c.fixed_s
-        ])  # fmt: skip
+        parts = np.stack(
+            [np.where(computing, c.compute_s, 0.0), np.where(computing, 0.0, c.memory_s), c.fixed_s]
+        )
         own = np.stack([np.bincount(c.op_of, each, count) for each in parts])
         seconds = np.bincount(c.op_of, c.duration_s, count)
         moved = np.array([work.bytes for work in p.works], float)[c.work_of]
@@ -99,11 +99,16 @@ class Joining:
         launches = np.bincount(c.op_of, minlength=count)
         return {
             op: Block(
-                op, _name(p, op), p.trace.ops[op].module, REGIMES[int(own[:, op].argmax())],
-                int(sizes[op]), float(seconds[op]), int(launches[op]),
+                op,
+                _name(p, op),
+                p.trace.ops[op].module,
+                REGIMES[int(own[:, op].argmax())],
+                int(sizes[op]),
+                float(seconds[op]),
+                int(launches[op]),
             )
             for op in np.flatnonzero(launches).tolist()
-        }  # fmt: skip
+        }
 
     def flows(self, members: Iterable[int]) -> list[Flow]:
         """What flows between these blocks, into them and out of them."""
@@ -129,14 +134,17 @@ class Joining:
         if edit is not None:
             return [
                 self._set(kernel.members, choice)
-                for choice in edit.choices for kernel in kernels_of(self.chosen, choice)
-            ]  # fmt: skip
+                for choice in edit.choices
+                for kernel in kernels_of(self.chosen, choice)
+            ]
         fusion: Fused | None = None
         if compiles(found.mode) or found.fusion:
             fusion = solved(found).trace.kept.get("fusion")
         groups = fusion.groups if fusion else []
-        made = [tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
-                for g in groups]  # fmt: skip
+        made = [
+            tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
+            for g in groups
+        ]
         return [self._set(each, None) for each in made if len(each) > 1]
 
     def _set(self, members: tuple[int, ...], choice: Choice | None) -> Set:
@@ -166,9 +174,14 @@ class Joining:
             return Trial(wanted, str(error).removeprefix("fuse: "))
         launches = sum(self.blocks[op].launches for k in kernels for op in k.members)
         return Trial(
-            wanted, "", tuple(arguments.items()), len(kernels),
-            sum(self._saved(k.members) for k in kernels), launches - len(kernels), after,
-        )  # fmt: skip
+            wanted,
+            "",
+            tuple(arguments.items()),
+            len(kernels),
+            sum(self._saved(k.members) for k in kernels),
+            launches - len(kernels),
+            after,
+        )
 
     def _arguments(self, members: tuple[int, ...], everywhere: bool) -> dict[str, str]:
         """By name and module where that gives these members in one layer, else by number."""
@@ -199,9 +212,10 @@ class Joining:
     def without(self, choice: Choice) -> Scenario:
         """The scenario with the sets of a choice apart again."""
         kept = tuple(
-            applied for applied in self.scenario.whatifs
+            applied
+            for applied in self.scenario.whatifs
             if not (applied.name == "fuse" and _choice(applied) == choice)
-        )  # fmt: skip
+        )
         return replace(self.scenario, whatifs=kept)
 
 

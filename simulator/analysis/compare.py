@@ -116,9 +116,11 @@ def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Compari
 
 
 def waterfall(
-    a: Scenario, b: Scenario, answer: Predict = predict,
+    a: Scenario,
+    b: Scenario,
+    answer: Predict = predict,
     known: tuple[Prediction, Prediction] | None = None,
-) -> Waterfall:  # fmt: skip
+) -> Waterfall:
     """What leads from A to B, change by change in order: what-ifs of A's own are undone, fields
     changed, and B's what-ifs applied."""
     first, last = known or (answer(a), answer(b))
@@ -203,10 +205,14 @@ def _seconds(p: Prediction, idle: bool = False) -> Floats:
     it if asked."""
     c = p.columns
     bound = np.maximum(c.compute_s, c.memory_s)
-    return np.stack([
-        np.where(c.compute_s >= c.memory_s, bound, 0), np.where(c.compute_s < c.memory_s, bound, 0),
-        c.fixed_s + (p.schedule.idle_s if idle else 0),
-    ], axis=1)  # fmt: skip
+    return np.stack(
+        [
+            np.where(c.compute_s >= c.memory_s, bound, 0),
+            np.where(c.compute_s < c.memory_s, bound, 0),
+            c.fixed_s + (p.schedule.idle_s if idle else 0),
+        ],
+        axis=1,
+    )
 
 
 def parts(a: Prediction, b: Prediction) -> tuple[Part, ...]:

@@ -33,10 +33,12 @@ def contour(field: Floats, kept: Floats, xs: Floats, ys: Floats) -> tuple[Floats
                 level = float(kept[r0, c0]) * (1 - share) + float(kept[r1, c1]) * share
                 if level < -1e-12:
                     continue
-                cuts.append((
-                    float(across[c0] * (1 - share) + across[c1] * share),
-                    float(down[r0] * (1 - share) + down[r1] * share),
-                ))  # fmt: skip
+                cuts.append(
+                    (
+                        float(across[c0] * (1 - share) + across[c1] * share),
+                        float(down[r0] * (1 - share) + down[r1] * share),
+                    )
+                )
             segments += zip(cuts[::2], cuts[1::2], strict=False)
     return tuple(_unscaled(line, xs, ys) for line in _chained(segments))
 

@@ -80,8 +80,10 @@ def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
         return []
     found = _kernels(p.trace)
     gpu, host = _saved_gpu_s(p, found, profile), _saved_host_s(p, found)
-    listed = [_pattern(names, found, gpu, host) for names in {frozenset(k.names): k.names
-                                                              for k in found}.values()]  # fmt: skip
+    listed = [
+        _pattern(names, found, gpu, host)
+        for names in {frozenset(k.names): k.names for k in found}.values()
+    ]
     ruled = p.shares["overhead"]
 
     def weight_s(each: Pattern) -> float:
@@ -89,15 +91,19 @@ def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
 
     def simplest(each: Pattern) -> Pattern:
         """The shortest part of it that saves nearly as much."""
-        parts = [q for q in listed if set(q.names) <= set(each.names)
-                 and weight_s(q) >= _NEARLY * weight_s(each)]  # fmt: skip
+        parts = [
+            q
+            for q in listed
+            if set(q.names) <= set(each.names) and weight_s(q) >= _NEARLY * weight_s(each)
+        ]
         return min(parts, key=lambda q: len(q.names))
 
     ranked = sorted(listed, key=weight_s, reverse=True)
     chosen: list[Pattern] = []
     for each in map(simplest, ranked):
-        nested = any(set(each.names) <= set(c.names) or set(c.names) <= set(each.names)
-                     for c in chosen)  # fmt: skip
+        nested = any(
+            set(each.names) <= set(c.names) or set(c.names) <= set(each.names) for c in chosen
+        )
         if weight_s(each) > _WORTH * p.period_s and not nested and len(chosen) < _MOST:
             chosen.append(each)
     for local in sorted(listed, key=lambda each: each.gpu_s)[-1:]:
@@ -117,15 +123,20 @@ def _kernels(trace: Trace) -> list[Kernels]:
 def _found(trace: Trace) -> Iterator[Kernels]:
     chosen = Chosen(trace)
     owner = {
-        index: op.phase for index, op in enumerate(trace.ops)
-        if chosen.flow.computes[index] and op.phase != "optimizer" and op.name.startswith("aten.")
+        index: op.phase
+        for index, op in enumerate(trace.ops)
+        if chosen.flow.computes[index]
+        and op.phase != "optimizer"
+        and op.name.startswith("aten.")
         and not syncs(op.signature)
-    }  # fmt: skip
+    }
     found = chains(chosen, owner)
     of = {index: members for members in found for index in members}
     listed = [(members, "") for members in found if len(members) > 1]
-    listed += [({product, *of.get(user, {user})}, _name(trace, product))
-               for product, user in before_loops(chosen, owner)]  # fmt: skip
+    listed += [
+        ({product, *of.get(user, {user})}, _name(trace, product))
+        for product, user in before_loops(chosen, owner)
+    ]
     alike: dict[tuple[int, ...], list[tuple[tuple[int, ...], str]]] = {}
     for members, product in listed:
         ordered = tuple(sorted(members))

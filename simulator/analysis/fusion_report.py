@@ -94,9 +94,11 @@ def _per_op(p: Prediction) -> np.ndarray:
     moved = np.array([work.bytes for work in p.works], float)[p.columns.work_of]
     count = len(p.trace.ops)
     return np.stack(
-        [np.bincount(p.columns.op_of, weight, count)
-         for weight in (np.ones(moved.size), moved, p.columns.duration_s)]
-    )  # fmt: skip
+        [
+            np.bincount(p.columns.op_of, weight, count)
+            for weight in (np.ones(moved.size), moved, p.columns.duration_s)
+        ]
+    )
 
 
 def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ...]:
@@ -125,30 +127,42 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
         now = after[:, numbers].sum(axis=1)
         found.append(
             Merged(
-                names, name.split(".")[1],
+                names,
+                name.split(".")[1],
                 tuple(dict.fromkeys(fusion.trace.ops[number].module for number in numbers)),
                 len(numbers),
-                float(was[0]), int(now[0]), float(was[1]), float(now[1]), float(was[2]),
+                float(was[0]),
+                int(now[0]),
+                float(was[1]),
+                float(now[1]),
+                float(was[2]),
                 float(now[2]),
             )
-        )  # fmt: skip
+        )
     return tuple(sorted(found, key=lambda each: each.after_s - each.before_s))
 
 
 def _again(eager: Prediction, fusion: Fused) -> Again | None:
     ops = fusion.origin.ops
     repeated = {
-        each for op, group in zip(fusion.trace.ops, fusion.groups, strict=False)
-        if op.phase == "backward" for node in group.nodes for each in node.ops
+        each
+        for op, group in zip(fusion.trace.ops, fusion.groups, strict=False)
+        if op.phase == "backward"
+        for node in group.nodes
+        for each in node.ops
         if ops[each].phase == "forward"
-    }  # fmt: skip
+    }
     if not repeated:
         return None
     done = np.array([work.flops for work in eager.works], float)[eager.columns.work_of]
     flops = np.bincount(eager.columns.op_of, done, len(ops))[sorted(repeated)].sum()
     names = Counter(_short(ops[each].name) for each in sorted(repeated))
-    return Again(tuple(names.most_common()), float(flops), carried_bytes(fusion.origin),
-                 carried_bytes(fusion.trace))  # fmt: skip
+    return Again(
+        tuple(names.most_common()),
+        float(flops),
+        carried_bytes(fusion.origin),
+        carried_bytes(fusion.trace),
+    )
 
 
 def _left(p: Prediction, fusion: Fused) -> tuple[Left, ...]:

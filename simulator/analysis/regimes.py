@@ -58,9 +58,15 @@ class Shift:
 
 
 def next_shift(
-    scenario: Scenario, along: str, *, start: float | None = None, down: bool = False,
-    limit: float | None = None, answer: Predict = predict, watch: Watch = unwatched,
-) -> Shift:  # fmt: skip
+    scenario: Scenario,
+    along: str,
+    *,
+    start: float | None = None,
+    down: bool = False,
+    limit: float | None = None,
+    answer: Predict = predict,
+    watch: Watch = unwatched,
+) -> Shift:
     """The first change of regime from `start` on (by default: where the scenario is).
 
     Steps of a factor of two bracket the change, and what is between is narrowed down: a regime
@@ -93,8 +99,9 @@ def _next_shift(line: Along, here: float, down: bool, limit: float) -> Shift | N
 
     def shift(last: float, first: float | None = None, reason: str = "") -> Shift:
         after = None if first is None else line.at(first).regime
-        return Shift(line.line.name, here, last, before, first, after, reason, line.tried,
-                     line.retraced)  # fmt: skip
+        return Shift(
+            line.line.name, here, last, before, first, after, reason, line.tried, line.retraced
+        )
 
     for place, following in enumerate(steps):
         if place % AHEAD == 0:
@@ -113,9 +120,11 @@ def _next_shift(line: Along, here: float, down: bool, limit: float) -> Shift | N
     else:
         return shift(last, reason=f"searched to {last:g}")
     last, first = line.end(
-        last, following, lambda f: f.regime == before,
+        last,
+        following,
+        lambda f: f.regime == before,
         lambda f: f[before] - max(f[r] for r in REGIMES if r != before),
-    )  # fmt: skip
+    )
     after = line.at(first).regime
     if (line.confirmed(last).regime, line.confirmed(first).regime) != (before, after):
         return None
@@ -193,9 +202,14 @@ class RegimeMap:
 
 
 def regime_map(
-    scenario: Scenario, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value],
-    answer: Predict = predict, counted: Callable[[int], None] = lambda done: None,
-) -> RegimeMap:  # fmt: skip
+    scenario: Scenario,
+    x: str,
+    xs: Sequence[Value],
+    y: str,
+    ys: Sequence[Value],
+    answer: Predict = predict,
+    counted: Callable[[int], None] = lambda done: None,
+) -> RegimeMap:
     """The regimes at every pair of values. Shares are interpolated between neighbours, along the
     logarithm of an axis of positive numbers."""
     if x == y:
@@ -220,9 +234,16 @@ def map_of(found: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value
         if lines:
             boundaries.append(Boundary((REGIMES[a], REGIMES[b]), lines))
     return RegimeMap(
-        x, y, tuple(xs), tuple(ys), shares, regime, found.columns["period_s"].reshape(grid),
-        tuple(boundaries), tuple(found.refused.values()),
-    )  # fmt: skip
+        x,
+        y,
+        tuple(xs),
+        tuple(ys),
+        shares,
+        regime,
+        found.columns["period_s"].reshape(grid),
+        tuple(boundaries),
+        tuple(found.refused.values()),
+    )
 
 
 def _places(values: Sequence[Value]) -> NDArray[np.float64]:

@@ -63,8 +63,9 @@ def largest_batch(
     """The largest batch that fits in the GPU's memory, workspaces of libraries included. `watch`,
     here and below, is told what was tried."""
     room = setting(scenario).gpu.memory_bytes
-    goal = _Goal("the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"],
-                 _memory)  # fmt: skip
+    goal = _Goal(
+        "the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"], _memory
+    )
     return _sought(_last, scenario, goal, answer, watch)
 
 
@@ -79,7 +80,7 @@ def batch_for_latency(
         lambda f: f.fits and f["latency_s"] <= seconds,
         lambda f: seconds - f["latency_s"] if f.fits else room - f["peak_memory_bytes"],
         lambda p: _latency(p) + (f", {_memory(p)}" if p.latency_s <= seconds else ""),
-    )  # fmt: skip
+    )
     return _sought(_last, scenario, goal, answer, watch)
 
 
@@ -89,9 +90,11 @@ def batch_for_throughput(
     """The smallest batch that reaches so many samples a second, and fits."""
     _positive("throughput", samples_per_s, "samples a second")
     goal = _Goal(
-        f"{samples_per_s:g} samples/s", lambda f: f["samples_per_s"] >= samples_per_s,
-        lambda f: f["samples_per_s"] - samples_per_s, _throughput,
-    )  # fmt: skip
+        f"{samples_per_s:g} samples/s",
+        lambda f: f["samples_per_s"] >= samples_per_s,
+        lambda f: f["samples_per_s"] - samples_per_s,
+        _throughput,
+    )
     return _sought(_first, scenario, goal, answer, watch)
 
 
@@ -100,16 +103,22 @@ def batch_out_of_overhead(
 ) -> Sought:
     """The smallest batch that is not ruled by overhead."""
     goal = _Goal(
-        "out of the overhead regime", lambda f: f.regime != "overhead",
-        lambda f: max(f["compute"], f["memory"]) - f["overhead"], lambda p: f"{p.regime}-bound",
-    )  # fmt: skip
+        "out of the overhead regime",
+        lambda f: f.regime != "overhead",
+        lambda f: max(f["compute"], f["memory"]) - f["overhead"],
+        lambda p: f"{p.regime}-bound",
+    )
     return _sought(_first, scenario, goal, answer, watch)
 
 
 def flip(
-    scenario: Scenario, along: str = "bandwidth", *, down: bool = False, answer: Predict = predict,
+    scenario: Scenario,
+    along: str = "bandwidth",
+    *,
+    down: bool = False,
+    answer: Predict = predict,
     watch: Watch = unwatched,
-) -> Sought:  # fmt: skip
+) -> Sought:
     """The factor of bandwidth, a peak, or the host's speed at which the regime flips."""
     shift = next_shift(scenario, along, down=down, answer=answer, watch=watch)
     if shift.first is None:
@@ -119,8 +128,17 @@ def flip(
     if found.regime != shift.after:
         raise AssertionError("a shift that its forward run does not show")
     goal = f"the regime flips along {along}"
-    return Sought(goal, along, shift.first, shift.last, there, found, shift.sentence, shift.tried,
-                  shift.retraced)  # fmt: skip
+    return Sought(
+        goal,
+        along,
+        shift.first,
+        shift.last,
+        there,
+        found,
+        shift.sentence,
+        shift.tried,
+        shift.retraced,
+    )
 
 
 def fusion_for_time(
@@ -191,9 +209,12 @@ def _positive(what: str, value: float, unit: str) -> None:
 
 @expecting(_POINTS)
 def _sought(
-    find: Callable[[Along, _Goal], Sought | None], scenario: Scenario, goal: _Goal,
-    answer: Predict, watch: Watch,
-) -> Sought:  # fmt: skip
+    find: Callable[[Along, _Goal], Sought | None],
+    scenario: Scenario,
+    goal: _Goal,
+    answer: Predict,
+    watch: Watch,
+) -> Sought:
     """The answer; one batch after the other where a forward run does not show what was found of
     many at once: the goal is met to the last digit."""
     for one_by_one in (False, True):
@@ -247,9 +268,16 @@ def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> Sought |
     if not goal.holds(line.at(good)) or (bad and goal.holds(line.confirmed(bad))):
         return None
     return Sought(
-        goal.text, "batch", int(good), None if bad is None else int(bad), line.there(good), p,
-        f"batch {good:.0f}: {goal.says(p)}", line.tried, line.retraced,
-    )  # fmt: skip
+        goal.text,
+        "batch",
+        int(good),
+        None if bad is None else int(bad),
+        line.there(good),
+        p,
+        f"batch {good:.0f}: {goal.says(p)}",
+        line.tried,
+        line.retraced,
+    )
 
 
 def _verify(goal: str, holds: bool) -> None:

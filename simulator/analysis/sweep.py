@@ -102,16 +102,22 @@ class Sweep:
     def rows(self) -> list[dict[str, Any]]:
         """Each point with its figures, for a table."""
         return [
-            {**point, **{name: float(column[i]) for name, column in self.columns.items()},
-             "regime": self.regime(i), "refused": self.refused.get(i)}
+            {
+                **point,
+                **{name: float(column[i]) for name, column in self.columns.items()},
+                "regime": self.regime(i),
+                "refused": self.refused.get(i),
+            }
             for i, point in enumerate(self.points)
-        ]  # fmt: skip
+        ]
 
 
 def sweep(
-    scenario: Scenario, axes: Mapping[str, Sequence[Value]], answer: Predict = predict,
+    scenario: Scenario,
+    axes: Mapping[str, Sequence[Value]],
+    answer: Predict = predict,
     counted: Callable[[int], None] = lambda done: None,
-) -> Sweep:  # fmt: skip
+) -> Sweep:
     """Every combination of the axes' values, the last axis fastest. Where `answer` is `predict`
     they are answered at once, and `counted` is told how many are done."""
     found = [axis(scenario, name) for name in axes]
@@ -159,10 +165,12 @@ def sweep_of(scenarios: Iterable[Scenario], answer: Predict = predict) -> Sweep:
 
 
 def _at_once(
-    scenarios: Sequence[Scenario], settings: Mapping[int, Setting],
-    points: Sequence[Mapping[str, Value]], refused: dict[int, str],
+    scenarios: Sequence[Scenario],
+    settings: Mapping[int, Setting],
+    points: Sequence[Mapping[str, Value]],
+    refused: dict[int, str],
     counted: Callable[[int], None] = lambda done: None,
-) -> Sweep:  # fmt: skip
+) -> Sweep:
 
     rows = [row for row in range(len(scenarios)) if row not in refused]
     part, why, retraced = answers([settings[row] for row in rows], figures, counted)
@@ -174,9 +182,11 @@ def _at_once(
 
 
 def _one_by_one(
-    scenarios: Sequence[Scenario], points: Sequence[Mapping[str, Value]], refused: dict[int, str],
+    scenarios: Sequence[Scenario],
+    points: Sequence[Mapping[str, Value]],
+    refused: dict[int, str],
     answer: Predict,
-) -> Sweep:  # fmt: skip
+) -> Sweep:
     table = _empty(len(scenarios))
     for row, scenario in enumerate(scenarios):
         if row in refused:
@@ -195,9 +205,11 @@ def _empty(rows: int) -> NDArray[np.float64]:
 
 
 def _swept(
-    scenarios: Sequence[Scenario], points: Sequence[Mapping[str, Value]], refused: dict[int, str],
+    scenarios: Sequence[Scenario],
+    points: Sequence[Mapping[str, Value]],
+    refused: dict[int, str],
     table: NDArray[np.float64],
-) -> Sweep:  # fmt: skip
+) -> Sweep:
     columns = {name: table[:, i].copy() for i, name in enumerate(COLUMNS)}
     return Sweep(tuple(scenarios), tuple(points), columns, dict(sorted(refused.items())))
 
@@ -206,9 +218,17 @@ def figures(p: Prediction) -> list[float]:
     """A prediction as a row of COLUMNS."""
     rate = p.trace.samples / p.period_s if p.period_s else np.nan
     return [
-        p.period_s, p.latency_s, p.gpu_busy_s, p.host_s, *p.interval_s,
-        *(p.shares[r] for r in REGIMES), rate, float(p.peak_memory_bytes),
-        float(p.peak_memory_bytes + p.workspace_bytes), float(p.fits),
-        p.power.joules if p.power else np.nan, p.power.clock_hz if p.power else np.nan,
+        p.period_s,
+        p.latency_s,
+        p.gpu_busy_s,
+        p.host_s,
+        *p.interval_s,
+        *(p.shares[r] for r in REGIMES),
+        rate,
+        float(p.peak_memory_bytes),
+        float(p.peak_memory_bytes + p.workspace_bytes),
+        float(p.fits),
+        p.power.joules if p.power else np.nan,
+        p.power.clock_hz if p.power else np.nan,
         float(REGIMES.index(p.regime)),
-    ]  # fmt: skip
+    ]

@@ -124,8 +124,16 @@ def _load(path: Path) -> Cluster:
             f"{path}: nodes = {tables.nodes} without a [network]: expected the links between "
             "nodes; add the table, or set nodes = 1"
         )
-    return Cluster(path.stem, tables.name, card, tables.nodes, tables.gpus_per_node, link, network,
-                   tables.notes)  # fmt: skip
+    return Cluster(
+        path.stem,
+        tables.name,
+        card,
+        tables.nodes,
+        tables.gpus_per_node,
+        link,
+        network,
+        tables.notes,
+    )
 
 
 def _link(path: Path, card: GPU, table: LinkTable) -> Link:
@@ -146,13 +154,26 @@ def _link(path: Path, card: GPU, table: LinkTable) -> Link:
             f'{path}: link.multicast = true with topology = "{table.topology}": expected '
             '"nvswitch", which alone reduces in the switch; correct either'
         )
-    return Link(table.kind, table.generation, speed, table.topology, table.multicast,
-                table.peer_to_peer, table.latency_us * 1e-6, table.source)  # fmt: skip
+    return Link(
+        table.kind,
+        table.generation,
+        speed,
+        table.topology,
+        table.multicast,
+        table.peer_to_peer,
+        table.latency_us * 1e-6,
+        table.source,
+    )
 
 
 def _network(table: NetworkTable) -> Network:
-    return Network(table.kind, table.bandwidth_gbits_per_s * 1e9 / 8, table.nics_per_gpu,
-                   table.latency_us * 1e-6, table.source)  # fmt: skip
+    return Network(
+        table.kind,
+        table.bandwidth_gbits_per_s * 1e9 / 8,
+        table.nics_per_gpu,
+        table.latency_us * 1e-6,
+        table.source,
+    )
 
 
 def _nvlink(card: GPU) -> int:
@@ -176,6 +197,14 @@ def _one_node(text: str, count: int, card: GPU) -> Cluster:
         pcie = re.search(r"PCIe\s*(\d)", card.interconnect or "", re.IGNORECASE)
         version = int(pcie[1]) if pcie else 4
         geforce = "rtx" in card.id and "ada" not in card.id and "a6000" not in card.id
-        link = Link("pcie", version, speed or _PCIE.get(version, 32e9), "tree", False,
-                    not geforce, 0.0, source)  # fmt: skip
+        link = Link(
+            "pcie",
+            version,
+            speed or _PCIE.get(version, 32e9),
+            "tree",
+            False,
+            not geforce,
+            0.0,
+            source,
+        )
     return Cluster(text.lower(), f"{count} × {card.name}", card, 1, count, link)

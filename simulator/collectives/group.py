@@ -50,5 +50,14 @@ def group_of(cluster: Cluster, ranks: tuple[int, ...]) -> Group:
     if network is not None and nodes > 1:
         speed = network.bandwidth_bytes_per_s * network.nics_per_gpu * per_node
         latency = network.latency_s
-    return Group(len(ranks), nodes, link.fabric, link.kind, link.multicast, link.peer_to_peer,
-                 cluster.gpus_per_node, speed, latency)  # fmt: skip
+    return Group(
+        len(ranks),
+        nodes,
+        link.fabric,
+        link.kind,
+        link.multicast,
+        link.peer_to_peer,
+        cluster.gpus_per_node,
+        speed,
+        latency,
+    )

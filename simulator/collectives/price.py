@@ -124,9 +124,12 @@ def profile() -> Profile:
 
 
 def collective_time(
-    kind: str, message_bytes: int, cluster: Cluster, ranks: tuple[int, ...] | None = None,
+    kind: str,
+    message_bytes: int,
+    cluster: Cluster,
+    ranks: tuple[int, ...] | None = None,
     mode: str = "eager",
-) -> CollectiveTime:  # fmt: skip
+) -> CollectiveTime:
     """How long a collective over `message_bytes` takes on these ranks (default: all GPUs).
 
     `message_bytes` is the whole array: what nccl-tests calls size. Raises InputError for a kind
@@ -177,9 +180,11 @@ def priced(kind: str, message_bytes: int, group: Group, mode: str) -> Collective
 def _through_host(fabric: Fabric, share: float) -> Fabric:
     """Without peer-to-peer each byte crosses the host's memory: twice over the links."""
     return msgspec.structs.replace(
-        fabric, bandwidth={k: v * share for k, v in fabric.bandwidth.items()},
-        ll_bandwidth=fabric.ll_bandwidth * share, transferred="peer-to-peer",
-    )  # fmt: skip
+        fabric,
+        bandwidth={k: v * share for k, v in fabric.bandwidth.items()},
+        ll_bandwidth=fabric.ll_bandwidth * share,
+        transferred="peer-to-peer",
+    )
 
 
 def _within_us(

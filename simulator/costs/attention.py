@@ -43,10 +43,11 @@ class Band(NamedTuple):
     "aten._scaled_dot_product_flash_attention.quantized",
     "aten._scaled_dot_product_efficient_attention.default",
     "aten._scaled_dot_product_fused_attention_overrideable.default",
-    "aten._flash_attention_forward.default", "aten._flash_attention_forward.quantized",
+    "aten._flash_attention_forward.default",
+    "aten._flash_attention_forward.quantized",
     "aten._flash_attention_forward_no_dropout_inplace.default",
     "aten._efficient_attention_forward.default",
-)  # fmt: skip
+)
 def attention(op: Signature) -> Work:
     """One kernel: reads q, k, v and the mask, writes the output and the log-sum-exp."""
     return _forward(op)
@@ -67,8 +68,9 @@ def cudnn_attention(op: Signature) -> tuple[Work, ...]:
     "aten._scaled_dot_product_flash_attention_backward.default",
     "aten._scaled_dot_product_fused_attention_overrideable_backward.default",
     "aten._scaled_dot_product_cudnn_attention_backward.default",
-    "aten._flash_attention_backward.default", "aten._cudnn_attention_backward.default",
-)  # fmt: skip
+    "aten._flash_attention_backward.default",
+    "aten._cudnn_attention_backward.default",
+)
 def flash_backward(op: Signature) -> tuple[Work, ...]:
     """sum(dO·O) a row, the gradients with dQ in float32, dQ to its own dtype. Flash's own ATen
     wrapper copies dO and O before, where tokens do not lie one after another.
@@ -84,8 +86,11 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
     times = shape.h // shape.hk if expanded else 1
     dk, dv = k.numel * k.itemsize, v.numel * v.itemsize
     backend = _backend(op)
-    copies = [copy(x, x.numel * x.itemsize) for x in (grad, out) if backend == "flash"
-              and not _by_token(op, x)]  # fmt: skip
+    copies = [
+        copy(x, x.numel * x.itemsize)
+        for x in (grad, out)
+        if backend == "flash" and not _by_token(op, x)
+    ]
     preprocess = reduction(  # clears dQ's accumulator as well
         rows // 4, shape.dv, grad.nbytes + out.nbytes, rows + dq32, flops=2
     )
@@ -117,8 +122,12 @@ def _by_token(op: Signature, x: Tensor) -> bool:
     if not _is_sdpa(op):
         return x.contiguous
     (b, h, s, d), stride = x.shape, x.stride
-    packed = zip((b, s, h, d), (stride[0], stride[2], stride[1], stride[3]),
-                 (s * h * d, h * d, d, 1), strict=True)  # fmt: skip
+    packed = zip(
+        (b, s, h, d),
+        (stride[0], stride[2], stride[1], stride[3]),
+        (s * h * d, h * d, d, 1),
+        strict=True,
+    )
     return all(size == 1 or step == wanted for size, step, wanted in packed)
 
 

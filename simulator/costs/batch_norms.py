@@ -33,8 +33,13 @@ def _channels(source: Tensor) -> dict[str, Any]:
     inner = channels if _is_last(source) or len(source.shape) == 2 else 1
     # the pixels of one channel of one image lie side by side; channels last are one long run
     runs = 1 if inner > 1 else channels * images
-    return {"rows": channels, "cols": cols, "inner": inner, "runs": runs,
-            "itemsize": source.itemsize}  # fmt: skip
+    return {
+        "rows": channels,
+        "cols": cols,
+        "inner": inner,
+        "runs": runs,
+        "itemsize": source.itemsize,
+    }
 
 
 def _power(value: int) -> int:
@@ -67,14 +72,25 @@ def _reducing(source: Tensor, passes: int) -> dict[str, Any]:
     if _is_last(source):
         across, down, high = _tall(source, True)
         steps = -(-pixels // (4 * high * down))
-        return {**dims, "variant": "last", "blocks": across * down, "threads": _THREADS,
-                "steps": steps, "shared": down > 1}  # fmt: skip
+        return {
+            **dims,
+            "variant": "last",
+            "blocks": across * down,
+            "threads": _THREADS,
+            "steps": steps,
+            "shared": down > 1,
+        }
     images = source.shape[0]
     plane = pixels // max(images, 1)
     wide = _width(plane)
     steps = passes * -(-plane // wide) * -(-images // (_THREADS // wide))
-    return {**dims, "variant": "planes", "blocks": dims["rows"], "threads": _THREADS,
-            "steps": steps}  # fmt: skip
+    return {
+        **dims,
+        "variant": "planes",
+        "blocks": dims["rows"],
+        "threads": _THREADS,
+        "steps": steps,
+    }
 
 
 def _applying(source: Tensor, again: bool) -> dict[str, Any]:
@@ -84,8 +100,13 @@ def _applying(source: Tensor, again: bool) -> dict[str, Any]:
     dims["again"] = again
     if _is_last(source):
         across, down, high = _tall(source, False)
-        return {**dims, "variant": "last", "blocks": across * down, "threads": _THREADS,
-                "steps": -(-pixels // (4 * high * down))}  # fmt: skip
+        return {
+            **dims,
+            "variant": "last",
+            "blocks": across * down,
+            "threads": _THREADS,
+            "steps": -(-pixels // (4 * high * down)),
+        }
     images = max(source.shape[0], 1)
     plane = pixels // images
     wide = max(_width(plane // 4), min(_width(plane), 64))
@@ -107,8 +128,14 @@ def _cudnn(source: Tensor, tensors: int) -> dict[str, Any]:
     if last:
         return {**dims, "variant": "cudnn_last"}
     kept = dims["cols"] * source.itemsize * tensors
-    return {**dims, "variant": "cudnn_planes", "blocks": dims["rows"], "threads": _THREADS,
-            "steps": -(-dims["cols"] // _THREADS), "once": kept <= _KEPT_BYTES}  # fmt: skip
+    return {
+        **dims,
+        "variant": "cudnn_planes",
+        "blocks": dims["rows"],
+        "threads": _THREADS,
+        "steps": -(-dims["cols"] // _THREADS),
+        "once": kept <= _KEPT_BYTES,
+    }
 
 
 def _counters(last: bool) -> tuple[Work, ...]:
@@ -143,10 +170,13 @@ def cudnn_batch_norm_backward(op: Signature) -> tuple[Work, ...]:
 
 
 @cost(
-    "aten.native_batch_norm.default", "aten._native_batch_norm_legit.default",
-    "aten._native_batch_norm_legit.no_stats", "aten._batch_norm_with_update.default",
-    "aten._native_batch_norm_legit_no_training.default", "aten._batch_norm_no_update.default",
-)  # fmt: skip
+    "aten.native_batch_norm.default",
+    "aten._native_batch_norm_legit.default",
+    "aten._native_batch_norm_legit.no_stats",
+    "aten._batch_norm_with_update.default",
+    "aten._native_batch_norm_legit_no_training.default",
+    "aten._batch_norm_no_update.default",
+)
 def batch_norm(op: Signature) -> tuple[Work, ...]:
     """Training: moments, their inverse root with the running update, and the application.
     Inference: a copy of the mean, the inverse root, and the application
@@ -165,8 +195,14 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
         kept = mean.nbytes if mean is not None else one
         copy = Work("memcpy", 0, kept, one, dims={"direction": "d2d", "bytes": one})
         if mean is not None and kept != one:  # a cast is a kernel
-            copy = Work("pointwise", 0, kept, one, instructions=2 * channels,
-                        dims={"elements": channels, "inputs": 1, "contiguous": True})  # fmt: skip
+            copy = Work(
+                "pointwise",
+                0,
+                kept,
+                one,
+                instructions=2 * channels,
+                dims={"elements": channels, "inputs": 1, "contiguous": True},
+            )
         return copy, small(op, (2, 10), channels, running - kept, one), apply
     dims = _reducing(source, 1)
     moments = launch(op, MOMENTS, source.numel, source.nbytes, 2 * one, dims, _BATCH)

@@ -11,14 +11,27 @@ from simulator.records import Signature
 
 
 @cost(
-    "c10d.allreduce_.default", "c10d.allreduce_coalesced_.default", "c10d._allgather_base_.default",
-    "c10d.allgather_.default", "c10d.allgather_coalesced_.default",
-    "c10d.allgather_into_tensor_coalesced_.default", "c10d._reduce_scatter_base_.default",
-    "c10d.reduce_scatter_.default", "c10d.reduce_scatter_tensor_coalesced_.default",
-    "c10d.alltoall_.default", "c10d.alltoall_base_.default", "c10d.broadcast_.default",
-    "c10d.reduce_.default", "c10d.gather_.default", "c10d.scatter_.default", "c10d.send.default",
-    "c10d.recv_.default", "c10d.recv_any_source_.default", "c10d.barrier.default",
-    "_c10d_functional.all_reduce.default", "_c10d_functional.all_reduce_.default",
+    "c10d.allreduce_.default",
+    "c10d.allreduce_coalesced_.default",
+    "c10d._allgather_base_.default",
+    "c10d.allgather_.default",
+    "c10d.allgather_coalesced_.default",
+    "c10d.allgather_into_tensor_coalesced_.default",
+    "c10d._reduce_scatter_base_.default",
+    "c10d.reduce_scatter_.default",
+    "c10d.reduce_scatter_tensor_coalesced_.default",
+    "c10d.alltoall_.default",
+    "c10d.alltoall_base_.default",
+    "c10d.broadcast_.default",
+    "c10d.reduce_.default",
+    "c10d.gather_.default",
+    "c10d.scatter_.default",
+    "c10d.send.default",
+    "c10d.recv_.default",
+    "c10d.recv_any_source_.default",
+    "c10d.barrier.default",
+    "_c10d_functional.all_reduce.default",
+    "_c10d_functional.all_reduce_.default",
     "_c10d_functional.all_reduce_coalesced.default",
     "_c10d_functional.all_reduce_coalesced_.default",
     "_c10d_functional.all_gather_into_tensor.default",
@@ -27,10 +40,12 @@ from simulator.records import Signature
     "_c10d_functional.reduce_scatter_tensor.default",
     "_c10d_functional.reduce_scatter_tensor_out.default",
     "_c10d_functional.reduce_scatter_tensor_coalesced.default",
-    "_c10d_functional.all_to_all_single.default", "_c10d_functional.broadcast.default",
-    "_c10d_functional.broadcast_.default", "_c10d_functional.isend.default",
+    "_c10d_functional.all_to_all_single.default",
+    "_c10d_functional.broadcast.default",
+    "_c10d_functional.broadcast_.default",
+    "_c10d_functional.isend.default",
     "_c10d_functional.irecv.default",
-)  # fmt: skip
+)
 def collective(op: Signature) -> Work:
     """Reads what it sends, writes what it receives."""
     return Work("collective", 0, op.read_bytes, op.write_bytes)

@@ -19,14 +19,20 @@ from simulator.records import Signature, Tensor
 
 
 @cost(
-    "aten.convolution.default", "aten._convolution.default",
+    "aten.convolution.default",
+    "aten._convolution.default",
     "aten.convolution_overrideable.default",
-    "aten.cudnn_convolution.default", "aten.cudnn_convolution_transpose.default",
-    "aten._conv_depthwise2d.default", "aten.conv_depthwise3d.default",
-    "aten._slow_conv2d_forward.default", "aten.slow_conv3d_forward.default",
-    "aten.slow_conv_dilated2d.default", "aten.slow_conv_dilated3d.default",
-    "aten.slow_conv_transpose2d.default", "aten.slow_conv_transpose3d.default",
-)  # fmt: skip
+    "aten.cudnn_convolution.default",
+    "aten.cudnn_convolution_transpose.default",
+    "aten._conv_depthwise2d.default",
+    "aten.conv_depthwise3d.default",
+    "aten._slow_conv2d_forward.default",
+    "aten.slow_conv3d_forward.default",
+    "aten.slow_conv_dilated2d.default",
+    "aten.slow_conv_dilated3d.default",
+    "aten.slow_conv_transpose2d.default",
+    "aten.slow_conv_transpose3d.default",
+)
 def convolution(op: Signature) -> tuple[Work, ...]:
     """x [n, cin, *spatial] with weight [cout, cin/groups, *kernel].
 
@@ -75,9 +81,14 @@ def _summed(op: Signature, grad: Tensor) -> tuple[Work, ...]:
     over = [dim for dim in range(len(grad.shape)) if dim != 1]
     channels = Tensor(grad.shape[1:2], grad.dtype, (1,), grad.device)
     call = replace(
-        op, name="aten.sum.dim_IntList", inputs=(grad,), outputs=(channels,), names=("self",),
-        args={"dim": over}, aliases=(),
-    )  # fmt: skip
+        op,
+        name="aten.sum.dim_IntList",
+        inputs=(grad,),
+        outputs=(channels,),
+        names=("self",),
+        args={"dim": over},
+        aliases=(),
+    )
     return reduction(call, (1, 1))
 
 
@@ -201,6 +212,12 @@ def _each(value: int | list[int] | tuple[int, ...], spatial: int) -> tuple[int, 
 
 def _reading(work: Work, more_bytes: int) -> Work:
     return Work(
-        work.family, work.flops, work.read_bytes + more_bytes, work.write_bytes,
-        work.engine, work.dtype, work.instructions, work.dims,
-    )  # fmt: skip
+        work.family,
+        work.flops,
+        work.read_bytes + more_bytes,
+        work.write_bytes,
+        work.engine,
+        work.dtype,
+        work.instructions,
+        work.dims,
+    )

@@ -42,9 +42,16 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
     slots = converting_slots(2) if widens else 0
     dims = {"elements": elements, "inputs": 1, "contiguous": True, "widens": widens}
     return (
-        Work("pointwise", 0, source.nbytes, target.nbytes, dtype=lane_dtype((source, target)),
-             instructions=(2 + slots) * elements, dims=dims),
-    )  # fmt: skip
+        Work(
+            "pointwise",
+            0,
+            source.nbytes,
+            target.nbytes,
+            dtype=lane_dtype((source, target)),
+            instructions=(2 + slots) * elements,
+            dims=dims,
+        ),
+    )
 
 
 _NARROWED = ("bfloat16", "float16")
@@ -68,15 +75,30 @@ def copy(op: Signature) -> tuple[Work, ...]:
 
 
 @cost(
-    "aten.clone.default", "aten._to_copy.default", "aten.contiguous.default", "aten.clone.out",
-    "aten._to_copy.out", "aten.lift_fresh_copy.default", "aten._pin_memory.default",
-    "aten.view_copy.default", "aten.permute_copy.default", "aten.expand_copy.default",
-    "aten.transpose_copy.int", "aten.slice_copy.Tensor", "aten.select_copy.int",
-    "aten.as_strided_copy.default", "aten.unsqueeze_copy.default", "aten.squeeze_copy.default",
-    "aten.t_copy.default", "aten.detach_copy.default", "aten.alias_copy.default",
-    "aten.diagonal_copy.default", "aten.unfold_copy.default", "aten._reshape_copy.default",
+    "aten.clone.default",
+    "aten._to_copy.default",
+    "aten.contiguous.default",
+    "aten.clone.out",
+    "aten._to_copy.out",
+    "aten.lift_fresh_copy.default",
+    "aten._pin_memory.default",
+    "aten.view_copy.default",
+    "aten.permute_copy.default",
+    "aten.expand_copy.default",
+    "aten.transpose_copy.int",
+    "aten.slice_copy.Tensor",
+    "aten.select_copy.int",
+    "aten.as_strided_copy.default",
+    "aten.unsqueeze_copy.default",
+    "aten.squeeze_copy.default",
+    "aten.t_copy.default",
+    "aten.detach_copy.default",
+    "aten.alias_copy.default",
+    "aten.diagonal_copy.default",
+    "aten.unfold_copy.default",
+    "aten._reshape_copy.default",
     "aten.narrow_copy.default",
-)  # fmt: skip
+)
 def clone(op: Signature) -> tuple[Work, ...]:
     """One copy of the input, to another dtype, device or layout."""
     if op.inputs[0].numel != op.out.numel:  # a part of it
@@ -91,23 +113,34 @@ def _gathered(op: Signature, read: int, variant: str | None = None) -> tuple[Wor
     elements = op.out.numel
     dims = {"elements": elements, "transposed": False}
     dims |= {"variant": variant} if variant else {}
-    work = Work("copy", 0, read, op.write_bytes, "vector", lane_dtype(op.outputs), 30 * elements,
-                dims)  # fmt: skip
+    work = Work(
+        "copy", 0, read, op.write_bytes, "vector", lane_dtype(op.outputs), 30 * elements, dims
+    )
     return (work,) if elements else ()
 
 
 @cost(
-    "aten.repeat.default", "aten.flip.default", "aten.native_channel_shuffle.default",
+    "aten.repeat.default",
+    "aten.flip.default",
+    "aten.native_channel_shuffle.default",
     "aten.channel_shuffle.default",
-    "aten.rot90.default", "aten.pixel_shuffle.default", "aten.pixel_unshuffle.default",
-)  # fmt: skip
+    "aten.rot90.default",
+    "aten.pixel_shuffle.default",
+    "aten.pixel_unshuffle.default",
+)
 def rearrange(op: Signature) -> tuple[Work, ...]:
     """One kernel; the input is read once however often it is written."""
     return _gathered(op, read_of(op, "self"))
 
 
-@cost("aten.tril.default", "aten.triu.default", "aten.tril_.default", "aten.triu_.default",
-      "aten.tril.out", "aten.triu.out")  # fmt: skip
+@cost(
+    "aten.tril.default",
+    "aten.triu.default",
+    "aten.tril_.default",
+    "aten.triu_.default",
+    "aten.tril.out",
+    "aten.triu.out",
+)
 def triangle(op: Signature) -> tuple[Work, ...]:
     """One kernel; what lies beyond the diagonal is not read, which is counted here
     (ATen/native/cuda/TriangularOps.cu)."""
@@ -124,8 +157,14 @@ _BATCH = 128
 """Tensors that one concatenating launch takes (ATen/native/cuda/Shape.cu); half, with gaps."""
 
 
-@cost("aten.cat.default", "aten.stack.default", "aten._chunk_cat.default", "aten._stack.default",
-      "aten.cat.out", "aten.stack.out")  # fmt: skip
+@cost(
+    "aten.cat.default",
+    "aten.stack.default",
+    "aten._chunk_cat.default",
+    "aten._stack.default",
+    "aten.cat.out",
+    "aten.stack.out",
+)
 def cat(op: Signature) -> tuple[Work, ...]:
     """One launch for 128 tensors, or one copy a tensor beyond 4 dimensions or of mixed dtypes."""
     parts = [t for t in op.tensors("tensors") if t.numel]
@@ -200,15 +239,20 @@ def constant_pad(op: Signature) -> tuple[Work, ...]:
     return (*fill_of(op.out), *_within(op, replace(source, shape=tuple(shape))))
 
 
-@cost("aten.slice_backward.default", "aten.select_backward.default",
-      "aten.diagonal_backward.default")  # fmt: skip
+@cost(
+    "aten.slice_backward.default", "aten.select_backward.default", "aten.diagonal_backward.default"
+)
 def slice_backward(op: Signature) -> tuple[Work, ...]:
     """Zeros, then the gradient copied into its slice."""
     return (*fill_of(op.out), *_within(op, op["grad_output"]))
 
 
-@cost("aten.slice_scatter.default", "aten.select_scatter.default", "aten.diagonal_scatter.default",
-      "aten.as_strided_scatter.default")  # fmt: skip
+@cost(
+    "aten.slice_scatter.default",
+    "aten.select_scatter.default",
+    "aten.diagonal_scatter.default",
+    "aten.as_strided_scatter.default",
+)
 def slice_scatter(op: Signature) -> tuple[Work, ...]:
     """A clone, then the source copied into its slice."""
     return (*move(op["self"], op.out), *_within(op, op["src"]))

@@ -45,11 +45,26 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> Works:
     summed = 4 * parts * width
 
     def stage(name: str, read: int, write: int) -> Work:
-        return Work("embedding_backward", n * width, read, write, instructions=7 * n * width,
-                    dims={**dims, "variant": name})  # fmt: skip
+        return Work(
+            "embedding_backward",
+            n * width,
+            read,
+            write,
+            instructions=7 * n * width,
+            dims={**dims, "variant": name},
+        )
 
-    before = (*rows, numbers(n), *radix_sort(n, 8, 8), fill_like(out), *select, each, *select,
-              step(1, 16, 8), listed)  # fmt: skip
+    before = (
+        *rows,
+        numbers(n),
+        *radix_sort(n, 8, 8),
+        fill_like(out),
+        *select,
+        each,
+        *select,
+        step(1, 16, 8),
+        listed,
+    )
     if not bags and width <= 1024 and n >= 50 * table:
         if out.itemsize == 4:
             return *before, listed, stage("atomic", read + touched, touched)
@@ -88,8 +103,17 @@ def embedding_bag(op: Signature) -> Work:
     rows = min(n * width * table.itemsize, table.nbytes)
     bags = max(op["offsets"].numel, 1)
     rounds = -(-bags * -(-width // 32) // _BAGS)
-    return moved("embedding_bag", n * width, width, rows + other, op.write_bytes, flops=1,
-                 table_bytes=table.nbytes, steps=n / bags * rounds, bags=bags)  # fmt: skip
+    return moved(
+        "embedding_bag",
+        n * width,
+        width,
+        rows + other,
+        op.write_bytes,
+        flops=1,
+        table_bytes=table.nbytes,
+        steps=n / bags * rounds,
+        bags=bags,
+    )
 
 
 @cost("aten._embedding_bag_dense_backward.default", "aten._embedding_bag_backward.default")

@@ -45,13 +45,27 @@ def _algorithm(
     kind = "direct" if direct else "triangular" if name in _TRIANGULAR else "orthogonal"
     in_turn = kind == "orthogonal" and (name == "qr" or side > _WARP)
     done = round(flops) * batch
-    dims = {"variant": kind, "algorithm": name, "batch": batch, "side": side, "long": rows,
-            "columns": columns, "steps": steps * (batch if in_turn else 1)}  # fmt: skip
+    dims = {
+        "variant": kind,
+        "algorithm": name,
+        "batch": batch,
+        "side": side,
+        "long": rows,
+        "columns": columns,
+        "steps": steps * (batch if in_turn else 1),
+    }
     write = sum(t.numel * t.itemsize for t in op.outputs)
     return (
-        Work("factorization", done, op.read_bytes, write, dtype=lanes(x.dtype),
-             instructions=done // 2, dims=dims),
-    )  # fmt: skip
+        Work(
+            "factorization",
+            done,
+            op.read_bytes,
+            write,
+            dtype=lanes(x.dtype),
+            instructions=done // 2,
+            dims=dims,
+        ),
+    )
 
 
 def _packed(x: Tensor) -> Works:
@@ -70,8 +84,12 @@ def check_errors(op: Signature) -> Works:
     return reduction(1, codes.numel, codes.nbytes, 1), to_host(1)
 
 
-@cost("aten.linalg_cholesky_ex.default", "aten.linalg_cholesky_ex.L", "aten.cholesky.default",
-      "aten.cholesky_inverse.default")  # fmt: skip
+@cost(
+    "aten.linalg_cholesky_ex.default",
+    "aten.linalg_cholesky_ex.L",
+    "aten.cholesky.default",
+    "aten.cholesky_inverse.default",
+)
 def cholesky(op: Signature) -> Works:
     """n³/3; an inverse from the factor 2/3·n³."""
     x = op.inputs[0]
@@ -81,9 +99,13 @@ def cholesky(op: Signature) -> Works:
     return *_packed(x), *_algorithm("cholesky", op, x, each, n), triangle
 
 
-@cost("aten.linalg_lu_factor_ex.default", "aten.linalg_lu_factor_ex.out",
-      "aten.linalg_lu_factor.default", "aten.linalg_lu.default",
-      "aten.linalg_ldl_factor_ex.default")  # fmt: skip
+@cost(
+    "aten.linalg_lu_factor_ex.default",
+    "aten.linalg_lu_factor_ex.out",
+    "aten.linalg_lu_factor.default",
+    "aten.linalg_lu.default",
+    "aten.linalg_ldl_factor_ex.default",
+)
 def lu(op: Signature) -> Works:
     """m·n·k − (m + n)·k²/2 + k³/3 products, k the shorter side; half of them where symmetric."""
     return *_packed(op.inputs[0]), *_lu(op, op.inputs[0])
@@ -96,8 +118,12 @@ def _lu(op: Signature, x: Tensor) -> Works:
     return _algorithm("lu", op, x, each, k)
 
 
-@cost("aten._linalg_det.default", "aten._linalg_slogdet.default", "aten._linalg_det.result",
-      "aten._linalg_slogdet.sign")  # fmt: skip
+@cost(
+    "aten._linalg_det.default",
+    "aten._linalg_slogdet.default",
+    "aten._linalg_det.result",
+    "aten._linalg_slogdet.sign",
+)
 def determinant(op: Signature) -> Works:
     """The product of the factors' diagonal, and the parity of the pivots."""
     x = op.inputs[0]
@@ -130,9 +156,13 @@ def lu_solve(op: Signature) -> Works:
     return *_packed(b), *_by_factors("lu_solve", op, a, b, 2)
 
 
-@cost("aten.linalg_solve_triangular.default", "aten.linalg_solve_triangular.out",
-      "aten.triangular_solve.default", "aten.cholesky_solve.default",
-      "aten._cholesky_solve_helper.default")  # fmt: skip
+@cost(
+    "aten.linalg_solve_triangular.default",
+    "aten.linalg_solve_triangular.out",
+    "aten.triangular_solve.default",
+    "aten.cholesky_solve.default",
+    "aten._cholesky_solve_helper.default",
+)
 def triangular(op: Signature) -> Works:
     """One triangle, or a factor of Cholesky's and its transpose, for each column of B."""
     a, b = op.inputs[:2] if "B" in op.names else op.inputs[1::-1]
@@ -153,9 +183,14 @@ def _by_factors(name: str, op: Signature, a: Tensor, b: Tensor, times: int) -> W
     return _algorithm(name, op, a, times * n**2 * columns, times * n, columns)
 
 
-@cost("aten.linalg_qr.default", "aten.linalg_qr.out", "aten.geqrf.default",
-      "aten.linalg_householder_product.default", "aten.orgqr.default",
-      "aten.ormqr.default")  # fmt: skip
+@cost(
+    "aten.linalg_qr.default",
+    "aten.linalg_qr.out",
+    "aten.geqrf.default",
+    "aten.linalg_householder_product.default",
+    "aten.orgqr.default",
+    "aten.ormqr.default",
+)
 def qr(op: Signature) -> Works:
     """2·m·k² − 2/3·k³ of the reflections, and as many where they are multiplied out."""
     x = op.inputs[0]
@@ -208,8 +243,9 @@ def eig(op: Signature) -> Works:
     """25·n³ of eigenvalues and vectors of any matrix, or 10·n³ of the values alone."""
     x = op.inputs[0]
     vectors = "eigvals" not in op.name
-    return *_packed(x), *_algorithm("eig", op, x, (25 if vectors else 10) * x.shape[-1] ** 3,
-                                    x.shape[-1])  # fmt: skip
+    return *_packed(x), *_algorithm(
+        "eig", op, x, (25 if vectors else 10) * x.shape[-1] ** 3, x.shape[-1]
+    )
 
 
 @cost("aten.linalg_lstsq.default", "aten.linalg_lstsq.out")
@@ -232,9 +268,21 @@ def matrix_exponential(op: Signature) -> Works:
     size = x.numel * x.itemsize
     norms = reduction(batch * n, n, size, batch * n * x.itemsize)
     product = Work(
-        "gemm", 2 * batch * n**3, 2 * size, size, dtype=lanes(x.dtype),
-        dims={"b": batch, "m": n, "n": n, "k": n, "transa": False, "transb": False,
-              "align_bytes": x.itemsize, "epilogue": None},
-    )  # fmt: skip
+        "gemm",
+        2 * batch * n**3,
+        2 * size,
+        size,
+        dtype=lanes(x.dtype),
+        dims={
+            "b": batch,
+            "m": n,
+            "n": n,
+            "k": n,
+            "transa": False,
+            "transb": False,
+            "align_bytes": x.itemsize,
+            "epilogue": None,
+        },
+    )
     summed = pointwise(x.numel, 2 * size, size, inputs=2)
     return norms, to_host(batch * x.itemsize), *(product, summed) * _SQUARINGS

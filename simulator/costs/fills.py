@@ -24,23 +24,43 @@ def fill_of(tensor: Tensor, instructions: int = 1) -> tuple[Work, ...]:
 
 
 @cost(
-    "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.fill.Scalar", "aten.zero_.default",
-    "aten.zero.default", "aten.zeros.default", "aten.ones.default", "aten.full.default",
-    "aten.zeros_like.default", "aten.ones_like.default", "aten.full_like.default",
-    "aten.new_zeros.default", "aten.new_ones.default", "aten.new_full.default",
-    "aten.scalar_tensor.default", "aten.zeros.out", "aten.ones.out", "aten.full.out",
-)  # fmt: skip
+    "aten.fill_.Scalar",
+    "aten.fill_.Tensor",
+    "aten.fill.Scalar",
+    "aten.zero_.default",
+    "aten.zero.default",
+    "aten.zeros.default",
+    "aten.ones.default",
+    "aten.full.default",
+    "aten.zeros_like.default",
+    "aten.ones_like.default",
+    "aten.full_like.default",
+    "aten.new_zeros.default",
+    "aten.new_ones.default",
+    "aten.new_full.default",
+    "aten.scalar_tensor.default",
+    "aten.zeros.out",
+    "aten.ones.out",
+    "aten.full.out",
+)
 def fill(op: Signature) -> tuple[Work, ...]:
     """Every element gets one value."""
     return fill_of(op.out)
 
 
 @cost(
-    "aten.arange.default", "aten.arange.start", "aten.arange.start_step", "aten.arange.out",
-    "aten.arange.start_out", "aten.linspace.default", "aten.logspace.default",
-    "aten.range.default", "aten.range.step", "aten.tril_indices.default",
+    "aten.arange.default",
+    "aten.arange.start",
+    "aten.arange.start_step",
+    "aten.arange.out",
+    "aten.arange.start_out",
+    "aten.linspace.default",
+    "aten.logspace.default",
+    "aten.range.default",
+    "aten.range.step",
+    "aten.tril_indices.default",
     "aten.triu_indices.default",
-)  # fmt: skip
+)
 def arange(op: Signature) -> tuple[Work, ...]:
     """Every element is computed from its index: a conversion, a multiply-add."""
     out = op.out
@@ -70,8 +90,7 @@ def equal(op: Signature) -> tuple[Work, ...]:
     if n == 0 or source.device == "cpu":
         return ()
     flags = replace(op, outputs=(Tensor(source.shape, "bool", source.stride),), aliases=())
-    every = Work("reduction", n, n, 1, instructions=2 * n,
-                 dims={"rows": 1, "cols": n, "inner": 1})  # fmt: skip
+    every = Work("reduction", n, n, 1, instructions=2 * n, dims={"rows": 1, "cols": n, "inner": 1})
     return (*elementwise(flags, (1, 1)), every, to_host(1))
 
 
@@ -106,10 +125,16 @@ def draw(op: Signature) -> tuple[Work, ...]:
     each = 20 if shaped else 2
     dims = {"elements": n, "slots": each, "vector": 1}
     return tuple(
-        replace(work, family="random", flops=(3 if shaped else 1) * n, read_bytes=reads,
-                instructions=(PHILOX // 4 + each) * n, dims=dims)
+        replace(
+            work,
+            family="random",
+            flops=(3 if shaped else 1) * n,
+            read_bytes=reads,
+            instructions=(PHILOX // 4 + each) * n,
+            dims=dims,
+        )
         for work in fill_of(op.out)
-    )  # fmt: skip
+    )
 
 
 @cost("aten.native_dropout.default", "aten._fused_dropout.default")

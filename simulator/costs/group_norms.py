@@ -26,13 +26,27 @@ def _groups(op: Signature) -> tuple[int, int, int, int]:
 def _blocks(source: Tensor, rows: int, cols: int) -> dict[str, Any]:
     """A block a row: of 512 threads, or of 32 where a row is shorter than that."""
     threads = 512 if cols >= 512 else 32
-    return {"rows": rows, "cols": cols, "inner": 1, "itemsize": source.itemsize, "runs": rows,
-            "steps": -(-cols // threads), "blocks": rows, "threads": threads}  # fmt: skip
+    return {
+        "rows": rows,
+        "cols": cols,
+        "inner": 1,
+        "itemsize": source.itemsize,
+        "runs": rows,
+        "steps": -(-cols // threads),
+        "blocks": rows,
+        "threads": threads,
+    }
 
 
 def _applied(source: Tensor, rows: int, cols: int, backward: bool = False) -> dict[str, Any]:
-    return {"variant": "groups", "rows": rows, "cols": cols, "itemsize": source.itemsize,
-            "elements": source.numel, "backward": backward}  # fmt: skip
+    return {
+        "variant": "groups",
+        "rows": rows,
+        "cols": cols,
+        "itemsize": source.itemsize,
+        "elements": source.numel,
+        "backward": backward,
+    }
 
 
 @cost("aten.native_group_norm.default")
@@ -85,8 +99,15 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
         write = bytes_of(*op.outputs[1 if asked[0] else 0 :])
         alone = n <= _COLUMNWISE
         # the channels' sums have left L2 where much was read and written since
-        down = {"variant": "channel_gradient", "cols": n, "channels": c, "groups": groups,
-                "itemsize": source.itemsize, "since": both if asked[0] else 0,
-                "columnwise": alone, "steps": n if alone else -(-n // 32)}  # fmt: skip
+        down = {
+            "variant": "channel_gradient",
+            "cols": n,
+            "channels": c,
+            "groups": groups,
+            "itemsize": source.itemsize,
+            "since": both if asked[0] else 0,
+            "columnwise": alone,
+            "steps": n if alone else -(-n // 32),
+        }
         found.append(launch(op, (4, 6), n * c, 2 * channel + saved, write, down))
     return tuple(found)

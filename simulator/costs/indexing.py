@@ -134,38 +134,60 @@ def nonzero(op: Signature) -> Works:
 
 
 def _written(
-    op: Signature, index: int, source: Tensor | None, places: int, width: int,
+    op: Signature,
+    index: int,
+    source: Tensor | None,
+    places: int,
+    width: int,
     **dims: float | str,
-) -> Works:  # fmt: skip
+) -> Works:
     """A clone unless in place, then one kernel; an addition reads what it adds to."""
     target = op["self"]
     touched = min(places * target.itemsize, target.nbytes)
     reads = any(word in op.name for word in ("add", "reduce")) or op.arg("accumulate", False)
     read = index + (source.nbytes if source is not None else 0) + (touched if reads else 0)
-    write = moved("scatter", places, width, read, touched, flops=int(reads),
-                  table_bytes=target.nbytes, **dims)  # fmt: skip
+    write = moved(
+        "scatter", places, width, read, touched, flops=int(reads), table_bytes=target.nbytes, **dims
+    )
     in_place = op.name.split(".")[1].endswith("_")
     return (write,) if in_place else (clone(target), write)
 
 
 @cost(
-    *(f"aten.{name}.{kind}" for name in ("scatter", "scatter_")
-      for kind in ("src", "value", "reduce", "value_reduce")),
-    "aten.scatter_add.default", "aten.scatter_add_.default",
-    "aten.scatter_reduce.two", "aten.scatter_reduce_.two", "aten.put.default", "aten.put_.default",
-)  # fmt: skip
+    *(
+        f"aten.{name}.{kind}"
+        for name in ("scatter", "scatter_")
+        for kind in ("src", "value", "reduce", "value_reduce")
+    ),
+    "aten.scatter_add.default",
+    "aten.scatter_add_.default",
+    "aten.scatter_reduce.two",
+    "aten.scatter_reduce_.two",
+    "aten.put.default",
+    "aten.put_.default",
+)
 def scatter(op: Signature) -> Works:
     """One element for each of the index."""
     index = op["index"]
-    return _written(op, index.nbytes, op.get("src") or op.get("source"), index.numel, 1,
-                    variant="elements", runs=index.numel)  # fmt: skip
+    return _written(
+        op,
+        index.nbytes,
+        op.get("src") or op.get("source"),
+        index.numel,
+        1,
+        variant="elements",
+        runs=index.numel,
+    )
 
 
 @cost(
-    *(f"aten.{name}{place}.default" for name in ("index_add", "index_copy", "index_reduce")
-      for place in ("", "_")),
+    *(
+        f"aten.{name}{place}.default"
+        for name in ("index_add", "index_copy", "index_reduce")
+        for place in ("", "_")
+    ),
     *(f"aten.index_fill{place}.int_{kind}" for place in ("", "_") for kind in ("Tensor", "Scalar")),
-)  # fmt: skip
+)
 def index_rows(op: Signature) -> Works:
     """One slice across `dim` for each of the index."""
     index, target = op["index"], op["self"]
@@ -173,14 +195,25 @@ def index_rows(op: Signature) -> Works:
     places = target.numel // max(target.shape[dim] if target.shape else 1, 1) * index.numel
     width = prod(target.shape[dim + 1 :])
     steps = index.numel if index.numel <= _FEW else 0
-    return _written(op, index.nbytes, op.get("source"), places, width, variant="rows",
-                    steps=steps, few=steps > 0)  # fmt: skip
+    return _written(
+        op,
+        index.nbytes,
+        op.get("source"),
+        places,
+        width,
+        variant="rows",
+        steps=steps,
+        few=steps > 0,
+    )
 
 
 @cost(
-    "aten.index_put.default", "aten.index_put_.default", "aten._index_put_impl_.default",
-    "aten._index_put_impl.default", "aten._unsafe_index_put.default",
-)  # fmt: skip
+    "aten.index_put.default",
+    "aten.index_put_.default",
+    "aten._index_put_impl_.default",
+    "aten._index_put_impl.default",
+    "aten._unsafe_index_put.default",
+)
 def index_put(op: Signature) -> Works:
     """x[indices] = values in one kernel; one value under a mask is a `masked_fill`.
 
@@ -202,8 +235,16 @@ def index_put(op: Signature) -> Works:
     touched = min(n * target.itemsize, target.nbytes)
     read = _index_bytes(op, places) + values.nbytes + (touched if accumulates else 0)
     variant = "sorted" if accumulates else "index"
-    write = moved("scatter", n, width, read, touched, flops=int(accumulates), variant=variant,
-                  table_bytes=target.nbytes)  # fmt: skip
+    write = moved(
+        "scatter",
+        n,
+        width,
+        read,
+        touched,
+        flops=int(accumulates),
+        variant=variant,
+        table_bytes=target.nbytes,
+    )
     if not accumulates:
         return *_masks(op), *first, write
     size = 8 * places
@@ -215,9 +256,16 @@ def index_put(op: Signature) -> Works:
     packed = () if values.contiguous else (copy(values, values.numel * values.itemsize),)
     bits = max(1, (target.numel // max(width, 1)).bit_length())
     return (
-        *_masks(op), *first, *checks, *linear, *packed, one, numbers(places),
-        *radix_sort(places, 8, 8, bits), write,
-    )  # fmt: skip
+        *_masks(op),
+        *first,
+        *checks,
+        *linear,
+        *packed,
+        one,
+        numbers(places),
+        *radix_sort(places, 8, 8, bits),
+        write,
+    )
 
 
 @cost("aten.masked_scatter.default", "aten.masked_scatter_.default")

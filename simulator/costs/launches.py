@@ -42,8 +42,12 @@ def fill_like(x: Tensor) -> Work:
 
 def memset(nbytes: int) -> Work:
     """Zeros by the driver's own kernel."""
-    return Work("fill", write_bytes=nbytes, instructions=nbytes // 2,
-                dims={"elements": nbytes, "variant": "memset"})  # fmt: skip
+    return Work(
+        "fill",
+        write_bytes=nbytes,
+        instructions=nbytes // 2,
+        dims={"elements": nbytes, "variant": "memset"},
+    )
 
 
 def numbers(elements: int, itemsize: int = 8) -> Work:
@@ -94,8 +98,15 @@ def copied(x: Tensor, out: Tensor, write_bytes: int) -> Work:
     }
     if walked.axes:
         dims["inner"], (dims["step_bytes"], _) = walked.axes[0]
-    return Work("copy", 0, x.nbytes, write_bytes, dtype=lanes(out.dtype),
-                instructions=(2 + slots) * out.numel, dims=dims)  # fmt: skip
+    return Work(
+        "copy",
+        0,
+        x.nbytes,
+        write_bytes,
+        dtype=lanes(out.dtype),
+        instructions=(2 + slots) * out.numel,
+        dims=dims,
+    )
 
 
 def fastest(tensor: Tensor) -> int:
@@ -117,15 +128,26 @@ def from_host(nbytes: int) -> Work:
 
 
 def pointwise(
-    elements: int, read: int, write: int, *, flops: int = 1, inputs: int = 1, slots: int = 0,
+    elements: int,
+    read: int,
+    write: int,
+    *,
+    flops: int = 1,
+    inputs: int = 1,
+    slots: int = 0,
     dtype: str = "float32",
-) -> Work:  # fmt: skip
+) -> Work:
     """`flops` for each element, in `slots` instructions where they take more than one each."""
     dims = {"elements": elements, "inputs": inputs, "contiguous": True}
     return Work(
-        "pointwise", flops * elements, read, write, dtype=lanes(dtype),
-        instructions=(max(flops, slots) + inputs + 1) * elements, dims=dims,
-    )  # fmt: skip
+        "pointwise",
+        flops * elements,
+        read,
+        write,
+        dtype=lanes(dtype),
+        instructions=(max(flops, slots) + inputs + 1) * elements,
+        dims=dims,
+    )
 
 
 def step(elements: int, read: int, write: int, *, inputs: int = 1, steps: int = 0) -> Work:
@@ -136,15 +158,26 @@ def step(elements: int, read: int, write: int, *, inputs: int = 1, steps: int = 
 
 
 def reduction(
-    rows: int, cols: int, read: int, write: int, *, inner: int = 1, flops: int = 1,
+    rows: int,
+    cols: int,
+    read: int,
+    write: int,
+    *,
+    inner: int = 1,
+    flops: int = 1,
     dtype: str = "float32",
-) -> Work:  # fmt: skip
+) -> Work:
     """`cols` elements into each of `rows`; `inner` is 1 where those lie side by side."""
     n = rows * cols
     return Work(
-        "reduction", flops * n, read, write, dtype=lanes(dtype), instructions=(flops + 1) * n,
+        "reduction",
+        flops * n,
+        read,
+        write,
+        dtype=lanes(dtype),
+        instructions=(flops + 1) * n,
         dims={"rows": rows, "cols": cols, "inner": inner},
-    )  # fmt: skip
+    )
 
 
 def whole_reduction(elements: int, nbytes: int, itemsize: int) -> tuple[Work, ...]:
@@ -186,9 +219,16 @@ def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
         sweeps = -(-cols // (2 << log))
         dims |= {"blocks": -(-rows // (512 >> log)), "threads": 512, "steps": sweeps * (log + 2)}
     return (
-        Work("scan", x.numel, x.nbytes, out.nbytes, dtype=lanes(out.dtype),
-             instructions=6 * x.numel, dims=dims),
-    )  # fmt: skip
+        Work(
+            "scan",
+            x.numel,
+            x.nbytes,
+            out.nbytes,
+            dtype=lanes(out.dtype),
+            instructions=6 * x.numel,
+            dims=dims,
+        ),
+    )
 
 
 def _row_threads_log2(rows: int, cols: int) -> int:
@@ -200,12 +240,22 @@ def _row_threads_log2(rows: int, cols: int) -> int:
 
 
 def moved(
-    family: str, elements: int, width: int, read: int, write: int, *, flops: int = 0,
+    family: str,
+    elements: int,
+    width: int,
+    read: int,
+    write: int,
+    *,
+    flops: int = 0,
     **dims: float | str,
-) -> Work:  # fmt: skip
+) -> Work:
     """A gather or scatter: `width` elements side by side at each place, found in four slots;
     `dims` are further coordinates, such as the variant of its kernel."""
     return Work(
-        family, flops * elements, read, write, instructions=(6 + flops) * elements,
+        family,
+        flops * elements,
+        read,
+        write,
+        instructions=(6 + flops) * elements,
         dims={"elements": elements, "width": max(width, 1), **dims},
-    )  # fmt: skip
+    )

@@ -55,9 +55,10 @@ def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
 
 
 @cost(
-    "aten.mse_loss_backward.default", "aten.smooth_l1_loss_backward.default",
+    "aten.mse_loss_backward.default",
+    "aten.smooth_l1_loss_backward.default",
     "aten.huber_loss_backward.default",
-)  # fmt: skip
+)
 def elementwise_loss_backward(op: Signature) -> tuple[Work, Work]:
     """Zeros (`zeros_like`, in Loss.cpp), then the gradient over them.
 
@@ -158,10 +159,18 @@ def _one_block(way: str, x: Tensor, rows: int, read: int, write: int) -> Work:
     """A reduced loss is one block, a thread to about 16 rows, 1,024 of them at most
     (ATen/native/cuda/LossNLL.cu, `nll_loss_threads`)."""
     threads = _threads(rows)
-    dims = {"variant": way, "picks": rows, "rows": 1, "width": x.numel // max(rows, 1),
-            "steps": -(-rows // threads), "threads": threads, "itemsize": x.itemsize}  # fmt: skip
-    return Work("nll", 2 * rows, read, write, dtype=lanes(x.dtype), instructions=8 * rows,
-                dims=dims)  # fmt: skip
+    dims = {
+        "variant": way,
+        "picks": rows,
+        "rows": 1,
+        "width": x.numel // max(rows, 1),
+        "steps": -(-rows // threads),
+        "threads": threads,
+        "itemsize": x.itemsize,
+    }
+    return Work(
+        "nll", 2 * rows, read, write, dtype=lanes(x.dtype), instructions=8 * rows, dims=dims
+    )
 
 
 @at_each
@@ -196,9 +205,11 @@ def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
 
 
 @cost(
-    "aten.multi_margin_loss.default", "aten.multilabel_margin_loss_forward.default",
-    "aten.multi_margin_loss_backward.default", "aten.multilabel_margin_loss_backward.default",
-)  # fmt: skip
+    "aten.multi_margin_loss.default",
+    "aten.multilabel_margin_loss_forward.default",
+    "aten.multi_margin_loss_backward.default",
+    "aten.multilabel_margin_loss_backward.default",
+)
 def margin_loss(op: Signature) -> tuple[Work, ...]:
     """A block a row: a margin, a comparison and a sum for each class; then the sum of the rows."""
     x = op["self"]
@@ -213,9 +224,11 @@ def margin_loss(op: Signature) -> tuple[Work, ...]:
 
 
 @cost(
-    "aten._ctc_loss.default", "aten._ctc_loss.Tensor", "aten._cudnn_ctc_loss.default",
+    "aten._ctc_loss.default",
+    "aten._ctc_loss.Tensor",
+    "aten._cudnn_ctc_loss.default",
     "aten._cudnn_ctc_loss.Tensor",
-)  # fmt: skip
+)
 def ctc_loss(op: Signature) -> tuple[Work, ...]:
     """Approximate: alpha [n, steps, 2·length + 1] step by step, three exponentials and a logarithm.
 
@@ -227,10 +240,14 @@ def ctc_loss(op: Signature) -> tuple[Work, ...]:
     cells = b * steps * (2 * longest + 1)
     sent = from_host(8 * b)
     main = Work(
-        "scan", 10 * cells, cells * x.itemsize + targets.nbytes, (cells + b) * x.itemsize,
-        dtype=lanes(x.dtype), instructions=cells * (10 + 4 * (_SPECIAL - 1)),
+        "scan",
+        10 * cells,
+        cells * x.itemsize + targets.nbytes,
+        (cells + b) * x.itemsize,
+        dtype=lanes(x.dtype),
+        instructions=cells * (10 + 4 * (_SPECIAL - 1)),
         dims={"rows": b, "cols": steps, "inner": 2 * longest + 1},
-    )  # fmt: skip
+    )
     return sent, sent, sent, main
 
 
@@ -241,10 +258,14 @@ def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
     b, full, table = alpha.shape[0], x.numel * x.itemsize, alpha.nbytes
     sent = from_host(8 * b)
     beta = Work(
-        "scan", 10 * alpha.numel, table + op["targets"].nbytes, table, dtype=lanes(x.dtype),
+        "scan",
+        10 * alpha.numel,
+        table + op["targets"].nbytes,
+        table,
+        dtype=lanes(x.dtype),
         instructions=alpha.numel * (10 + 4 * (_SPECIAL - 1)),
         dims={"rows": b, "cols": alpha.shape[1], "inner": alpha.shape[2]},
-    )  # fmt: skip
+    )
     collect = _pointwise(op, x.numel, 4, full + 2 * table, full, specials=2)
     return sent, sent, sent, fill_like(x), fill_like(alpha), beta, collect
 
@@ -274,10 +295,15 @@ def cdist(op: Signature) -> tuple[Work, ...]:
             ]
         k = m + 2
         product = Work(
-            "gemm", 2 * b * p * r * k, b * (p + r) * k * size, full, "vector", lanes(out.dtype),
-            b * p * r * k, {"b": b, "m": p, "n": r, "k": k, "transa": False, "transb": True,
-                            "epilogue": None},
-        )  # fmt: skip
+            "gemm",
+            2 * b * p * r * k,
+            b * (p + r) * k * size,
+            full,
+            "vector",
+            lanes(out.dtype),
+            b * p * r * k,
+            {"b": b, "m": p, "n": r, "k": k, "transa": False, "transb": True, "epilogue": None},
+        )
         last = _pointwise(op, out.numel, 1, full, full)
         return (*found, product, last, _pointwise(op, out.numel, 1, full, full, specials=1))
     return (reduction(out.numel, m, op.read_bytes, out.nbytes, flops=3, dtype=out.dtype),)

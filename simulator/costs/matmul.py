@@ -105,11 +105,17 @@ def gemm(
         dtype=dtype,
         instructions=batch * m * n * k if engine == "vector" else 0,
         dims={
-            "b": batch, "m": m, "n": n, "k": k,
-            "transa": transposed(a), "transb": transposed(b), "epilogue": epilogue,
-            "align_bytes": min(_alignment(x) for x in (a, b, op.out)), **more,
+            "b": batch,
+            "m": m,
+            "n": n,
+            "k": k,
+            "transa": transposed(a),
+            "transb": transposed(b),
+            "epilogue": epilogue,
+            "align_bytes": min(_alignment(x) for x in (a, b, op.out)),
+            **more,
         },
-    )  # fmt: skip
+    )
     return (*copies, _by_rows(product))
 
 
@@ -129,9 +135,12 @@ def scaled_mm(op: Signature) -> tuple[Work, ...]:
 
 
 @cost(
-    "aten.addmm.default", "aten.addmm.dtype", "aten.addmm_.default",
-    "aten._addmm_activation.default", "aten.addmm.out",
-)  # fmt: skip
+    "aten.addmm.default",
+    "aten.addmm.dtype",
+    "aten.addmm_.default",
+    "aten._addmm_activation.default",
+    "aten.addmm.out",
+)
 def addmm(op: Signature) -> tuple[Work, ...]:
     """beta * self + [m, k] @ [k, n]; ReLU or GELU in the epilogue where asked for."""
     a, b, c = op["mat1"], op["mat2"], op["self"]
@@ -140,9 +149,17 @@ def addmm(op: Signature) -> tuple[Work, ...]:
     if "activation" in op.name:
         activation = {"activation": "gelu" if op.arg("use_gelu", False) else "relu"}
     return gemm(
-        op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=a.shape[1],
-        epilogue="bias" if bias else None, addend=None if bias else c, **activation,
-    )  # fmt: skip
+        op,
+        a,
+        b,
+        batch=1,
+        m=a.shape[0],
+        n=b.shape[1],
+        k=a.shape[1],
+        epilogue="bias" if bias else None,
+        addend=None if bias else c,
+        **activation,
+    )
 
 
 @cost("aten.bmm.default", "aten.bmm.dtype", "aten.bmm.out")
@@ -177,19 +194,25 @@ def addbmm(op: Signature) -> tuple[Work, ...]:
         dtype=dtype,
         instructions=m * n * k if engine == "vector" else 0,
         dims={
-            "b": 1, "m": m, "n": n, "k": k,
-            "transa": transposed(a), "transb": transposed(b), "epilogue": None,
+            "b": 1,
+            "m": m,
+            "n": n,
+            "k": k,
+            "transa": transposed(a),
+            "transb": transposed(b),
+            "epilogue": None,
         },
-    )  # fmt: skip
+    )
     if op.name.endswith("addbmm_.default") or op.arg("beta", 1) == 0:
         return (one,) * batch
     return onto(op["self"], op.out), *(one,) * batch
 
 
 @cost(
-    "aten._grouped_mm.default", "aten._scaled_grouped_mm.default",
+    "aten._grouped_mm.default",
+    "aten._scaled_grouped_mm.default",
     "aten._scaled_grouped_mm_v2.default",
-)  # fmt: skip
+)
 def grouped_mm(op: Signature) -> tuple[Work, ...]:
     """One product for each group; the sizes of the groups are data, their sum is a shape.
 
@@ -233,9 +256,11 @@ def _one_by_one(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[Wor
     left, right, out = (
         Tensor((rows, columns), a.dtype, strides)
         for rows, columns, strides in (
-            (m, k, a.stride[-2:]), (k, n, b.stride[-2:]), (m, n, op.out.stride[-2:])
+            (m, k, a.stride[-2:]),
+            (k, n, b.stride[-2:]),
+            (m, n, op.out.stride[-2:]),
         )
-    )  # fmt: skip
+    )
     one = Signature("aten.mm.out", (left, right), (out,), ("self", "mat2"), {})
     products = gemm(one, left, right, batch=1, m=m, n=n, k=k)
     return (to_host(op["offs"].nbytes), *products * groups)
@@ -275,10 +300,16 @@ def mv(op: Signature) -> tuple[Work, ...]:
         dtype=dtype,
         instructions=m * k if engine == "vector" else 0,
         dims={
-            "b": 1, "m": m, "n": 1, "k": k, "transa": transposed(matrix), "transb": False,
-            "epilogue": None, "align_bytes": _alignment(matrix),
+            "b": 1,
+            "m": m,
+            "n": 1,
+            "k": k,
+            "transa": transposed(matrix),
+            "transb": False,
+            "epilogue": None,
+            "align_bytes": _alignment(matrix),
         },
-    )  # fmt: skip
+    )
     return (*copies, _by_rows(product))
 
 

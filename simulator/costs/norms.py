@@ -33,8 +33,9 @@ def launch(
     """One kernel over `elements`, of (FLOPs, instructions) each; `read` and `write` in bytes."""
     flops, instructions = steps
     dtype = lane_dtype(op.inputs)
-    return Work(family, flops * elements, read, write, "vector", dtype, instructions * elements,
-                dims)  # fmt: skip
+    return Work(
+        family, flops * elements, read, write, "vector", dtype, instructions * elements, dims
+    )
 
 
 def small(op: Signature, steps: Steps, elements: int, read: int, write: int) -> Work:
@@ -66,8 +67,15 @@ def _blocks(
     variant: str, source: Tensor, rows: int, cols: int, threads: int, width: int = 1
 ) -> dict[str, Any]:
     """The coordinates of a kernel with a block a row, whose threads load `width` at a time."""
-    return {"variant": variant, "rows": rows, "cols": cols, "inner": 1, "runs": rows,
-            "steps": -(-cols // (threads * width)), "itemsize": source.itemsize}  # fmt: skip
+    return {
+        "variant": variant,
+        "rows": rows,
+        "cols": cols,
+        "inner": 1,
+        "runs": rows,
+        "steps": -(-cols // (threads * width)),
+        "itemsize": source.itemsize,
+    }
 
 
 def _own(variant: str, rms: bool) -> str:
@@ -142,8 +150,11 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
         read = base + read_of(op, "weight")
         width = 4 if cols % 4 == 0 and source.dtype != "float64" else 1
         variant = _own("input_gradient", rms)
-        dims = {**_blocks(variant, source, rows, cols, 128, width), "rms": rms,
-                "vectorized": width > 1}  # fmt: skip
+        dims = {
+            **_blocks(variant, source, rows, cols, 128, width),
+            "rms": rms,
+            "vectorized": width > 1,
+        }
         found.append(launch(op, steps, source.numel, read, gradient.nbytes, dims))
     if affine := sum(asked[1:]):
         found += _weight_gradient(op, source, rows, cols, base, affine)

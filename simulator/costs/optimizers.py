@@ -24,7 +24,7 @@ from simulator.costs.pointwise import (
     power,
     read_of,
     scaled,
-)  # fmt: skip
+)
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -128,9 +128,13 @@ _SCALARS = ("scalar", "scalars", "inv_scale", "found_inf", "grad_scale", "lr")
 
 
 def apply(
-    op: Signature, steps: Steps, written: Sequence[str], lists: int, numels: Sequence[int],
+    op: Signature,
+    steps: Steps,
+    written: Sequence[str],
+    lists: int,
+    numels: Sequence[int],
     variant: str | None = None,
-) -> Work:  # fmt: skip
+) -> Work:
     """All tensors of an op as one work. `written` names the lists that are changed in place."""
     elements = sum(numels)
     write = read_of(op, *written) + op.write_bytes
@@ -215,8 +219,9 @@ def foreach_norm(op: Signature) -> tuple[Work, ...]:
         return ()
     wide = 8 if tensors[0].dtype == "float64" else 4
     partial = len(tensors) * chunks
-    zero = Work("fill", write_bytes=partial * wide, instructions=partial,
-                dims={"elements": partial})  # fmt: skip
+    zero = Work(
+        "fill", write_bytes=partial * wide, instructions=partial, dims={"elements": partial}
+    )
     work = apply(op, _STEPS["norm"], (), 1, numels, "norm")
     work = replace(work, write_bytes=wide * sum(-(-n // CHUNK) for n in numels))
     final = Work(
@@ -236,8 +241,12 @@ _ADAM = (15, 36)
 of these, 2 divisions and a root."""
 
 
-@cost("aten._fused_adamw_.default", "aten._fused_adamw_.tensor_lr", "aten._fused_adam_.default",
-      "aten._fused_adam_.tensor_lr")  # fmt: skip
+@cost(
+    "aten._fused_adamw_.default",
+    "aten._fused_adamw_.tensor_lr",
+    "aten._fused_adam_.default",
+    "aten._fused_adam_.tensor_lr",
+)
 def fused_adam(op: Signature) -> Work:
     """Parameters, gradients, two moments and, with amsgrad, the second's maximum: one pass.
     The gradients are written back only where a scaler unscales them
@@ -283,5 +292,11 @@ def unscale(op: Signature) -> Work:
 @cost("aten._amp_update_scale_.default")
 def update_scale(op: Signature) -> Work:
     """One thread decides the next scale."""
-    return Work("pointwise", 2, op.read_bytes, 8, instructions=10,
-                dims={"elements": 1, "inputs": 3, "contiguous": True})  # fmt: skip
+    return Work(
+        "pointwise",
+        2,
+        op.read_bytes,
+        8,
+        instructions=10,
+        dims={"elements": 1, "inputs": 3, "contiguous": True},
+    )

@@ -75,8 +75,12 @@ FUNCTIONAL: dict[str, Steps] = {
 """Overloads `default` and `out` only."""
 
 BINARY: dict[str, Steps] = {
-    "add": (1, 1), "sub": (1, 1), "mul": (1, 1), "div": (1, 8), "copysign": (1, 1),
-}  # fmt: skip
+    "add": (1, 1),
+    "sub": (1, 1),
+    "mul": (1, 1),
+    "div": (1, 8),
+    "copysign": (1, 1),
+}
 """Overloads `Tensor`, `Scalar`, `out`, `Scalar_out`, and the first two in place."""
 
 COMPARISON: dict[str, Steps] = {
@@ -189,8 +193,11 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
     flops, instructions = steps
     straight, turns = aligned(operands), converts(op)
     dims: dict[str, int | bool] = {
-        "elements": elements, "inputs": len(taken), "contiguous": straight, "widens": turns,
-    }  # fmt: skip
+        "elements": elements,
+        "inputs": len(taken),
+        "contiguous": straight,
+        "widens": turns,
+    }
     slots = converting_slots(len(operands)) if turns else 0
     if not straight:
         walked = walk(operands)
@@ -240,8 +247,9 @@ def _row(steps: Steps) -> Cost:
 
 # erf becomes tanh: x³ by two multiplies, ·0.044715, + x, ·√(2/π), tanh, + 1, ·0.5, ·x
 _TANH_GELU: dict[str, tuple[Steps, Steps]] = {
-    "gelu": (UNARY["gelu"], (9, 22)), "gelu_backward": (BACKWARD["gelu_backward"], (18, 28)),
-}  # fmt: skip
+    "gelu": (UNARY["gelu"], (9, 22)),
+    "gelu_backward": (BACKWARD["gelu_backward"], (18, 28)),
+}
 
 
 def _gelu(exact: Steps, by_tanh: Steps) -> Cost:
@@ -263,10 +271,15 @@ _register()
 
 
 @cost(
-    "aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", "aten.pow.Scalar", "aten.pow_.Scalar",
-    "aten.pow_.Tensor", "aten.pow.Tensor_Scalar_out", "aten.pow.Tensor_Tensor_out",
+    "aten.pow.Tensor_Scalar",
+    "aten.pow.Tensor_Tensor",
+    "aten.pow.Scalar",
+    "aten.pow_.Scalar",
+    "aten.pow_.Tensor",
+    "aten.pow.Tensor_Scalar_out",
+    "aten.pow.Tensor_Tensor_out",
     "aten.pow.Scalar_out",
-)  # fmt: skip
+)
 def pow_(op: Signature) -> tuple[Work, ...]:
     """x to the power `exponent`, a number or a tensor."""
     return elementwise(op, power(op.arg("exponent")))

@@ -15,9 +15,18 @@ from simulator.records import Signature, Tensor
 
 
 def _window(
-    family: str, op: Signature, outputs: int, taps: int, read: int, write: int, *,
-    slots: int = 2, variant: str | None = None, steps: int = 0, threads: int = 0,
-) -> Work:  # fmt: skip
+    family: str,
+    op: Signature,
+    outputs: int,
+    taps: int,
+    read: int,
+    write: int,
+    *,
+    slots: int = 2,
+    variant: str | None = None,
+    steps: int = 0,
+    threads: int = 0,
+) -> Work:
     """`taps` values for each output, each an addition or a comparison; `slots` to fetch one.
 
     `variant` names the kernel where a family has several, `steps` counts what one thread does one
@@ -26,9 +35,12 @@ def _window(
     x = op.inputs[0]
     threads = threads or outputs
     dims: dict[str, Any] = {
-        "elements": threads, "taps": taps, "channels_last": _channels_last(x),
-        "item_bytes": x.itemsize, "channels": x.shape[1] if len(x.shape) > 3 else 0,
-    }  # fmt: skip
+        "elements": threads,
+        "taps": taps,
+        "channels_last": _channels_last(x),
+        "item_bytes": x.itemsize,
+        "channels": x.shape[1] if len(x.shape) > 3 else 0,
+    }
     if variant:
         dims["variant"] = variant
     if steps:
@@ -36,9 +48,14 @@ def _window(
     if variant in ("adaptive", "adaptive_backward") and not dims["channels_last"]:
         dims["runs"] = prod(x.shape[: -_spatial(op)])  # a block a plane
     return Work(
-        family, outputs * taps, read, write, dtype=lanes(x.dtype),
-        instructions=threads * (taps * slots + 4), dims=dims,
-    )  # fmt: skip
+        family,
+        outputs * taps,
+        read,
+        write,
+        dtype=lanes(x.dtype),
+        instructions=threads * (taps * slots + 4),
+        dims=dims,
+    )
 
 
 def _channels_last(x: Tensor) -> bool:
@@ -63,10 +80,13 @@ def _seen(x: Tensor, out: Tensor, taps: int) -> int:
 
 
 @cost(
-    "aten.max_pool2d_with_indices.default", "aten.max_pool3d_with_indices.default",
-    "aten.fractional_max_pool2d.default", "aten.fractional_max_pool3d.default",
-    "aten.avg_pool2d.default", "aten.avg_pool3d.default",
-)  # fmt: skip
+    "aten.max_pool2d_with_indices.default",
+    "aten.max_pool3d_with_indices.default",
+    "aten.fractional_max_pool2d.default",
+    "aten.fractional_max_pool3d.default",
+    "aten.avg_pool2d.default",
+    "aten.avg_pool3d.default",
+)
 def pool(op: Signature) -> Work:
     """kernel_size values to one; a maximum writes its place (int64) as well.
 
@@ -80,30 +100,37 @@ def pool(op: Signature) -> Work:
 
 
 @cost(
-    "aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default",
-    "aten.adaptive_avg_pool3d.default", "aten._adaptive_avg_pool3d.default",
-    "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default",
-)  # fmt: skip
+    "aten.adaptive_avg_pool2d.default",
+    "aten._adaptive_avg_pool2d.default",
+    "aten.adaptive_avg_pool3d.default",
+    "aten._adaptive_avg_pool3d.default",
+    "aten.adaptive_max_pool2d.default",
+    "aten.adaptive_max_pool3d.default",
+)
 def adaptive_pool(op: Signature) -> Work:
     """Windows that together cover the input: about in / out values each."""
     x, out = op["self"], op.out
     taps = -(-x.numel // max(out.numel, 1))
-    return _window("pool", op, out.numel, taps, x.nbytes, op.write_bytes, variant="adaptive",
-                   steps=taps)  # fmt: skip
+    return _window(
+        "pool", op, out.numel, taps, x.nbytes, op.write_bytes, variant="adaptive", steps=taps
+    )
 
 
 @cost(
     "aten.max_pool2d_with_indices_backward.default",
     "aten.max_pool3d_with_indices_backward.default",
-    "aten.fractional_max_pool2d_backward.default", "aten.fractional_max_pool3d_backward.default",
-    "aten.adaptive_max_pool2d_backward.default", "aten.adaptive_max_pool3d_backward.default",
-)  # fmt: skip
+    "aten.fractional_max_pool2d_backward.default",
+    "aten.fractional_max_pool3d_backward.default",
+    "aten.adaptive_max_pool2d_backward.default",
+    "aten.adaptive_max_pool3d_backward.default",
+)
 def max_pool_backward(op: Signature) -> tuple[Work, Work]:
     """Zeros, then each gradient to the place that won: a thread an input (DilatedMaxPool2d.cu)."""
     grad, out = op["grad_output"], op.out
     read = grad.nbytes + op["indices"].nbytes
-    main = _window("pool", op, grad.numel, 1, read, out.nbytes, variant="max_backward",
-                   threads=out.numel)  # fmt: skip
+    main = _window(
+        "pool", op, grad.numel, 1, read, out.nbytes, variant="max_backward", threads=out.numel
+    )
     return fill_like(out), main
 
 
@@ -112,8 +139,7 @@ def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
     """Each input gathers the windows over it; in 3-d they add to zeros (AveragePool3d.cu)."""
     grad, out = op["grad_output"], op.out
     taps = max(1, -(-grad.numel * _taps(op, _spatial(op)) // max(out.numel, 1)))
-    main = _window("pool", op, out.numel, taps, grad.nbytes, out.nbytes,
-                   variant="average_backward")  # fmt: skip
+    main = _window("pool", op, out.numel, taps, grad.nbytes, out.nbytes, variant="average_backward")
     return (fill_like(out), main) if "3d" in op.name else (main,)
 
 
@@ -122,8 +148,9 @@ def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
     """Zeros, then each input's share (AdaptiveAveragePooling.cu, `zeros_like`)."""
     grad, out = op["grad_output"], op.out
     steps = 0 if _channels_last(grad) else prod(out.shape[-_spatial(op) :])  # of one plane's block
-    main = _window("pool", op, out.numel, 1, grad.nbytes, out.nbytes, variant="adaptive_backward",
-                   steps=steps)  # fmt: skip
+    main = _window(
+        "pool", op, out.numel, 1, grad.nbytes, out.nbytes, variant="adaptive_backward", steps=steps
+    )
     return fill_like(out), main
 
 
@@ -134,15 +161,24 @@ def max_unpool(op: Signature) -> tuple[Work, Work]:
     return fill_like(op.out), _window("pool", op, x.numel, 1, op.read_bytes, x.nbytes)
 
 
-_TAPS = {"nearest": (1, 1, 1), "linear": (2, 0, 0), "bilinear": (0, 4, 0), "trilinear": (0, 0, 8),
-         "bicubic": (0, 16, 0), "lanczos": (0, 36, 0)}  # fmt: skip
+_TAPS = {
+    "nearest": (1, 1, 1),
+    "linear": (2, 0, 0),
+    "bilinear": (0, 4, 0),
+    "trilinear": (0, 0, 8),
+    "bicubic": (0, 16, 0),
+    "lanczos": (0, 36, 0),
+}
 """Inputs that each output of an enlargement looks at, in 1, 2 and 3 dimensions."""
 
 
 def _upsample_taps(op: Signature, large: Tensor, small: Tensor) -> int:
     """An antialiased reduction looks at as many inputs more as it shrinks the picture."""
-    mode = next(m for m in ("bilinear", "trilinear", "bicubic", "lanczos", "nearest", "linear")
-                if m in op.name)  # fmt: skip
+    mode = next(
+        m
+        for m in ("bilinear", "trilinear", "bicubic", "lanczos", "nearest", "linear")
+        if m in op.name
+    )
     taps = _TAPS[mode][_spatial(op) - 1]
     return max(taps, taps * (large.numel // max(small.numel, 1))) if "_aa" in op.name else taps
 
@@ -153,8 +189,16 @@ def _upsample(op: Signature) -> Work:
     taps = _upsample_taps(op, x, out)
     arithmetic = 1 if taps == 1 else 2 * taps
     steps = _serial_planes(op, x)
-    return _window("resample", op, out.numel, arithmetic, _seen(x, out, taps), out.nbytes,
-                   variant="serial" if steps else "gather", steps=steps)  # fmt: skip
+    return _window(
+        "resample",
+        op,
+        out.numel,
+        arithmetic,
+        _seen(x, out, taps),
+        out.nbytes,
+        variant="serial" if steps else "gather",
+        steps=steps,
+    )
 
 
 def _serial_planes(op: Signature, x: Tensor) -> int:
@@ -174,13 +218,31 @@ def _upsample_backward(op: Signature) -> tuple[Work, ...]:
     if "nearest" in op.name:
         taps = max(1, grad.numel // max(out.numel, 1))
         steps = 0 if _channels_last(grad) else grad.shape[0]
-        return (_window("resample", op, out.numel, taps, grad.nbytes, out.nbytes,
-                        variant="nearest_backward", steps=steps),)  # fmt: skip
+        return (
+            _window(
+                "resample",
+                op,
+                out.numel,
+                taps,
+                grad.nbytes,
+                out.nbytes,
+                variant="nearest_backward",
+                steps=steps,
+            ),
+        )
     taps = _upsample_taps(op, out, grad)
     parallel = "_aa" not in op.name and ("bilinear" in op.name or "trilinear" in op.name)
     steps = 0 if parallel else _serial_planes(op, grad)
-    main = _window("resample", op, grad.numel, 2 * taps, grad.nbytes + out.nbytes, out.nbytes,
-                   variant="scatter", steps=steps)  # fmt: skip
+    main = _window(
+        "resample",
+        op,
+        grad.numel,
+        2 * taps,
+        grad.nbytes + out.nbytes,
+        out.nbytes,
+        variant="scatter",
+        steps=steps,
+    )
     return fill_like(out), main
 
 
@@ -214,8 +276,9 @@ def grid_sampler(op: Signature) -> Work:
     x, grid = op.inputs[0], op["grid"]
     taps = _grid_taps(op)
     read = _seen(x, op.out, taps) + grid.nbytes
-    return _window("resample", op, op.out.numel, 2 * taps, read, op.out.nbytes, slots=4,
-                   variant="gather")  # fmt: skip
+    return _window(
+        "resample", op, op.out.numel, 2 * taps, read, op.out.nbytes, slots=4, variant="gather"
+    )
 
 
 @cost("aten.grid_sampler_2d_backward.default", "aten.grid_sampler_3d_backward.default")
@@ -224,8 +287,16 @@ def grid_sampler_backward(op: Signature) -> tuple[Work, ...]:
     """Gradients of the input, added to zeros, and of the grid, in one kernel."""
     grad, wants = op["grad_output"], op.arg("output_mask", [True, True])
     clear = (fill_like(op.out),) if wants[0] else ()
-    main = _window("resample", op, grad.numel, 4 * _grid_taps(op), op.read_bytes, op.write_bytes,
-                   slots=4, variant="scatter")  # fmt: skip
+    main = _window(
+        "resample",
+        op,
+        grad.numel,
+        4 * _grid_taps(op),
+        op.read_bytes,
+        op.write_bytes,
+        slots=4,
+        variant="scatter",
+    )
     return *clear, main
 
 
@@ -293,5 +364,4 @@ def roi(op: Signature) -> Work:
     places = (ratio if ratio > 0 else 2) ** 2
     taps = 8 * places if "align" in op.name else places
     read = _seen(x, out, taps) + op["rois"].nbytes
-    return _window("resample", op, out.numel, taps, read, op.write_bytes, slots=4,
-                   variant="gather")  # fmt: skip
+    return _window("resample", op, out.numel, taps, read, op.write_bytes, slots=4, variant="gather")

@@ -24,8 +24,11 @@ def _single_tile(key_bytes: int, value_bytes: int) -> int:
 def _pass(variant: str, n: int, key_bytes: int, value_bytes: int, slots: int) -> Work:
     pairs = n * (key_bytes + value_bytes)
     dims = {
-        "variant": variant, "elements": n, "key_bytes": key_bytes, "value_bytes": value_bytes,
-    }  # fmt: skip
+        "variant": variant,
+        "elements": n,
+        "key_bytes": key_bytes,
+        "value_bytes": value_bytes,
+    }
     return Work("sort", 0, pairs, pairs, instructions=slots * n, dims=dims)
 
 
@@ -47,12 +50,24 @@ def radix_sort(
     return (
         memset(4 * passes),
         memset(bins),
-        Work("sort", 0, n * key_bytes, bins, instructions=4 * n * passes,
-             dims={"variant": "histogram", "elements": n, "key_bytes": key_bytes}),
-        Work("sort", 0, bins, bins, instructions=6 * 256 * passes,
-             dims={"variant": "sums", "elements": 256 * passes}),
+        Work(
+            "sort",
+            0,
+            n * key_bytes,
+            bins,
+            instructions=4 * n * passes,
+            dims={"variant": "histogram", "elements": n, "key_bytes": key_bytes},
+        ),
+        Work(
+            "sort",
+            0,
+            bins,
+            bins,
+            instructions=6 * 256 * passes,
+            dims={"variant": "sums", "elements": 256 * passes},
+        ),
         *(memset(1024 * tiles), _pass("pass", n, key_bytes, value_bytes, 20)) * passes,
-    )  # fmt: skip
+    )
 
 
 def segmented_sort(rows: int, cols: int, key_bytes: int, value_bytes: int) -> tuple[Work, ...]:
@@ -69,7 +84,17 @@ def block_sort(rows: int, cols: int, key_bytes: int, value_bytes: int = 8) -> Wo
     padded = next((size for size in BLOCK_SORTS if cols <= size), cols)
     rounds = 15 if padded == BLOCK_SORTS[0] else 2 * key_bytes  # 5·6 / 2 exchanges of 32
     return Work(
-        "sort", 0, pairs, pairs, instructions=20 * rows * padded * rounds,
-        dims={"variant": "block", "elements": n, "rows": rows, "cols": cols, "padded": padded,
-              "key_bytes": key_bytes},
-    )  # fmt: skip
+        "sort",
+        0,
+        pairs,
+        pairs,
+        instructions=20 * rows * padded * rounds,
+        dims={
+            "variant": "block",
+            "elements": n,
+            "rows": rows,
+            "cols": cols,
+            "padded": padded,
+            "key_bytes": key_bytes,
+        },
+    )

@@ -129,9 +129,12 @@ def _bias_gradients(layer: _Layer) -> Work:
     written = 2 * width * layer.itemsize
     work = reduction(width, layer.rows, layer.gate_bytes, written, inner=width)
     dims = {
-        "variant": "recurrent", "elements": width, "steps": layer.rows,
-        "gates": layer.gates, "item_bytes": layer.itemsize,
-    }  # fmt: skip
+        "variant": "recurrent",
+        "elements": width,
+        "steps": layer.rows,
+        "gates": layer.gates,
+        "item_bytes": layer.itemsize,
+    }
     return replace(work, dims=dims)
 
 
@@ -181,9 +184,14 @@ def _cell(
     """`flops` a state, of which `specials` are exponentials that issue about 10 instructions."""
     written = sum(t.nbytes for t in op.outputs[:outputs])
     return pointwise(
-        states, op.read_bytes, written, flops=flops, slots=flops + 9 * specials,
-        inputs=len(op.inputs), dtype=op.out.dtype,
-    )  # fmt: skip
+        states,
+        op.read_bytes,
+        written,
+        flops=flops,
+        slots=flops + 9 * specials,
+        inputs=len(op.inputs),
+        dtype=op.out.dtype,
+    )
 
 
 def _bias_sums(op: Signature, count: int) -> tuple[Work, ...]:
@@ -209,13 +217,24 @@ def _layers(op: Signature) -> list[_Layer]:
     engine, dtype = _unit(x.dtype)
     return [
         _Layer(
-            kind, gates, rows, b, steps, x.shape[-1] if layer == 0 else directions * out,
-            hidden, out, op.arg("weight_stride0", 4) >= 4, reverse, bool(op.arg("train", False)),
-            x.itemsize, engine, dtype,
+            kind,
+            gates,
+            rows,
+            b,
+            steps,
+            x.shape[-1] if layer == 0 else directions * out,
+            hidden,
+            out,
+            op.arg("weight_stride0", 4) >= 4,
+            reverse,
+            bool(op.arg("train", False)),
+            x.itemsize,
+            engine,
+            dtype,
         )
         for layer in range(op.arg("num_layers", 1))
         for reverse in (False, True)[:directions]
-    ]  # fmt: skip
+    ]
 
 
 def _unit(dtype: str) -> tuple[Engine, str]:
@@ -226,9 +245,15 @@ def _unit(dtype: str) -> tuple[Engine, str]:
 
 
 def _gemm(
-    layer: _Layer, m: int, n: int, k: int,
-    *, transa: bool = False, transb: bool = False, bias: bool = False,
-) -> Work:  # fmt: skip
+    layer: _Layer,
+    m: int,
+    n: int,
+    k: int,
+    *,
+    transa: bool = False,
+    transb: bool = False,
+    bias: bool = False,
+) -> Work:
     added = 2 * n * layer.itemsize if bias else 0  # cuDNN's b_ih and b_hh
     return Work(
         "gemm",
@@ -238,11 +263,16 @@ def _gemm(
         engine=layer.engine,
         dtype=layer.dtype,
         dims={
-            "b": 1, "m": m, "n": n, "k": k, "transa": transa, "transb": transb,
+            "b": 1,
+            "m": m,
+            "n": n,
+            "k": k,
+            "transa": transa,
+            "transb": transb,
             "align_bytes": _alignment(layer, m if transa else k, n, k if transb else n),
             "epilogue": None,  # the cell adds the bias
         },
-    )  # fmt: skip
+    )
 
 
 def _alignment(layer: _Layer, *widths: int) -> int:
@@ -261,10 +291,17 @@ def _recurrence(layer: _Layer, direction: str) -> Work:
     else:
         read, write = kept + layer.state_bytes, layer.gate_bytes
     dims: dict[str, Any] = {
-        "kind": layer.kind, "b": layer.b, "steps": layer.steps, "hidden": layer.hidden,
-        "input": layer.inputs, "gates": layer.gates, "train": layer.train,
-        "direction": direction, "reverse": layer.reverse, "projection": layer.out,
-    }  # fmt: skip
+        "kind": layer.kind,
+        "b": layer.b,
+        "steps": layer.steps,
+        "hidden": layer.hidden,
+        "input": layer.inputs,
+        "gates": layer.gates,
+        "train": layer.train,
+        "direction": direction,
+        "reverse": layer.reverse,
+        "projection": layer.out,
+    }
     return Work(
         "rnn",
         flops=layer.recurrent_flops,

@@ -69,8 +69,13 @@ def loads(tensor: Tensor, dims: tuple[int, ...], most: int = 4, unroll: int = 4)
             vector = next(v for v in (4, 2, 1) if all(n % v == 0 for n in (runs[0][0], *others)))
         elif not nested and runs[0][0] >= 128:
             vector = most
-    return {"itemsize": tensor.itemsize, "across": across, "vector": vector, "unroll": unroll,
-            "nested": nested}  # fmt: skip
+    return {
+        "itemsize": tensor.itemsize,
+        "across": across,
+        "vector": vector,
+        "unroll": unroll,
+        "nested": nested,
+    }
 
 
 def sum_over_rows(rows: int, cols: int, dtype: str) -> Work:
@@ -88,9 +93,14 @@ def _sum(tensor: Tensor, rows: int) -> Work:
     most = 8 if tensor.itemsize == 2 else 4
     dims = {**shape_of(tensor, (0,)), **loads(tensor, (0,), most), "kind": "sum", "again": True}
     return Work(
-        "reduction", tensor.numel, tensor.nbytes, rows * tensor.itemsize,
-        dtype=lane_dtype([tensor]), instructions=2 * tensor.numel, dims=dims,
-    )  # fmt: skip
+        "reduction",
+        tensor.numel,
+        tensor.nbytes,
+        rows * tensor.itemsize,
+        dtype=lane_dtype([tensor]),
+        instructions=2 * tensor.numel,
+        dims=dims,
+    )
 
 
 def reduction(
@@ -105,8 +115,12 @@ def reduction(
     over = reduced_dims(op, source)
     most = 2 if kind == "moments" else 8 if kind == "sum" and source.itemsize == 2 else 4
     unroll = 2 if kind == "moments" else 4
-    dims = {**shape_of(source, over), **loads(source, over, most, unroll), "kind": kind,
-            "again": False}  # fmt: skip
+    dims = {
+        **shape_of(source, over),
+        **loads(source, over, most, unroll),
+        "kind": kind,
+        "again": False,
+    }
     rows, elements = op.out.numel, source.numel
     work = Work(
         "reduction",
@@ -189,10 +203,15 @@ cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14), kind="moments"))
 
 
 @cost(
-    "aten.linalg_vector_norm.default", "aten.linalg_vector_norm.out", "aten.norm.Scalar",
-    "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dim_dtype", "aten.norm.ScalarOpt_dtype",
-    "aten.norm.out", "aten.norm.dtype_out",
-)  # fmt: skip
+    "aten.linalg_vector_norm.default",
+    "aten.linalg_vector_norm.out",
+    "aten.norm.Scalar",
+    "aten.norm.ScalarOpt_dim",
+    "aten.norm.ScalarOpt_dim_dtype",
+    "aten.norm.ScalarOpt_dtype",
+    "aten.norm.out",
+    "aten.norm.dtype_out",
+)
 def norm(op: Signature) -> tuple[Work, ...]:
     """The p-norm: |x| to the power p, summed, and the root of each row."""
     order = op.arg("ord", op.arg("p", 2))

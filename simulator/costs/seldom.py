@@ -37,15 +37,27 @@ def into_zeros(op: Signature) -> Works:
     return (*fill_of(op.out), *parts)
 
 
-@cost("aten.split_with_sizes_copy.default", "aten.unbind_copy.int", "aten.squeeze_copy.dim",
-      "aten.squeeze_copy.dims", "aten.split_copy.Tensor")  # fmt: skip
+@cost(
+    "aten.split_with_sizes_copy.default",
+    "aten.unbind_copy.int",
+    "aten.squeeze_copy.dim",
+    "aten.squeeze_copy.dims",
+    "aten.split_copy.Tensor",
+)
 def parts(op: Signature) -> Works:
     """A copy of each part."""
     return tuple(
-        Work("copy", 0, _full(out), _full(out), instructions=30 * out.numel,
-             dims={"elements": out.numel, "transposed": False})
-        for out in op.outputs if out.numel
-    )  # fmt: skip
+        Work(
+            "copy",
+            0,
+            _full(out),
+            _full(out),
+            instructions=30 * out.numel,
+            dims={"elements": out.numel, "transposed": False},
+        )
+        for out in op.outputs
+        if out.numel
+    )
 
 
 @cost("aten.lu_unpack.default", "aten.lu_unpack.out")
@@ -57,8 +69,12 @@ def unpacked(op: Signature) -> Works:
     if not op.outputs[0].numel:
         return tuple(found)
     swaps = pointwise(pivots.numel, _full(pivots), 8 * pivots.numel)
-    return (*found, swaps, *fill_of(op.outputs[0]), moved("scatter", pivots.numel, 1,
-            8 * pivots.numel, pivots.numel * x.itemsize))  # fmt: skip
+    return (
+        *found,
+        swaps,
+        *fill_of(op.outputs[0]),
+        moved("scatter", pivots.numel, 1, 8 * pivots.numel, pivots.numel * x.itemsize),
+    )
 
 
 # -- masks ----------------------------------------------------------------------------------------
@@ -69,8 +85,16 @@ def masked_index(op: Signature) -> Works:
     """Each index clamped, the gather, and what is masked out filled in place."""
     n, size, mask = op.out.numel, _full(op.out), op["mask"]
     clamps = tuple(pointwise(i.numel, _full(i), _full(i), flops=2) for i in op.tensors("indices"))
-    found = moved("gather", n, 1, size + sum(map(_full, op.tensors("indices"))), size,
-                  variant="index", table_bytes=op["self"].nbytes, runs=n)  # fmt: skip
+    found = moved(
+        "gather",
+        n,
+        1,
+        size + sum(map(_full, op.tensors("indices"))),
+        size,
+        variant="index",
+        table_bytes=op["self"].nbytes,
+        runs=n,
+    )
     return (*clamps, found, pointwise(n, _full(mask), size, inputs=2)) if n else ()
 
 
@@ -81,8 +105,16 @@ def masked_put(op: Signature) -> Works:
     n, size = values.numel, _full(values)
     clamps = tuple(pointwise(i.numel, _full(i), _full(i), flops=2) for i in op.tensors("indices"))
     read = size + sum(map(_full, op.tensors("indices"))) + min(size, target.nbytes)
-    write = moved("scatter", n, 1, read, min(size, target.nbytes), flops=1, variant="sorted",
-                  table_bytes=target.nbytes)  # fmt: skip
+    write = moved(
+        "scatter",
+        n,
+        1,
+        read,
+        min(size, target.nbytes),
+        flops=1,
+        variant="sorted",
+        table_bytes=target.nbytes,
+    )
     filled = (*move(values, values), pointwise(n, _full(op["mask"]), size, inputs=2))
     return (*filled, *clamps, *move(target, target), numbers(n), write) if n else ()
 
@@ -93,10 +125,19 @@ def masked_scatter_backward(op: Signature) -> Works:
     grad, mask, out = op["grad_output"], op["mask"], op.out
     kept = max(1, grad.numel // 2)
     size = kept * grad.itemsize
-    picked = moved("gather", kept, 1, 8 * kept + size, size, variant="index", runs=kept,
-                   table_bytes=grad.nbytes)  # fmt: skip
-    copied = Work("copy", 0, size, size, instructions=30 * kept,
-                  dims={"elements": kept, "transposed": False})  # fmt: skip
+    picked = moved(
+        "gather",
+        kept,
+        1,
+        8 * kept + size,
+        size,
+        variant="index",
+        runs=kept,
+        table_bytes=grad.nbytes,
+    )
+    copied = Work(
+        "copy", 0, size, size, instructions=30 * kept, dims={"elements": kept, "transposed": False}
+    )
     return *nonzero_of(mask), picked, *fill_of(out), copied
 
 
@@ -124,20 +165,44 @@ def euclidean(op: Signature) -> Works:
             pointwise(x.numel, size, size, dtype=x.dtype),
             reduction(rows, x.shape[-1], size, rows * x.itemsize, dtype=x.dtype),
             *fill_of(Tensor((rows,), x.dtype, (1,))),
-            Work("concat", 0, size + 2 * rows * x.itemsize, size + 2 * rows * x.itemsize,
-                 dtype=lanes(x.dtype), instructions=4 * (x.numel + 2 * rows),
-                 dims={"elements": x.numel + 2 * rows, "vectorized": False, "contiguous": True,
-                       "parts": 3, "run_bytes": x.shape[-1] * x.itemsize, "align_bytes": 4}),
-        ]  # fmt: skip
+            Work(
+                "concat",
+                0,
+                size + 2 * rows * x.itemsize,
+                size + 2 * rows * x.itemsize,
+                dtype=lanes(x.dtype),
+                instructions=4 * (x.numel + 2 * rows),
+                dims={
+                    "elements": x.numel + 2 * rows,
+                    "vectorized": False,
+                    "contiguous": True,
+                    "parts": 3,
+                    "run_bytes": x.shape[-1] * x.itemsize,
+                    "align_bytes": 4,
+                },
+            ),
+        ]
     x, y = op.inputs
     (*outer, m, k), n, size = x.shape, y.shape[-2], _full(op.out)
     b, depth = prod(outer), k + 2
     product = Work(
-        "gemm", 2 * b * m * n * depth, b * (m + n) * depth * x.itemsize, size,
-        dtype=lanes(x.dtype), instructions=b * m * n * depth,
-        dims={"b": b, "m": m, "n": n, "k": depth, "transa": False, "transb": True,
-              "align_bytes": 4, "epilogue": None},
-    )  # fmt: skip
+        "gemm",
+        2 * b * m * n * depth,
+        b * (m + n) * depth * x.itemsize,
+        size,
+        dtype=lanes(x.dtype),
+        instructions=b * m * n * depth,
+        dims={
+            "b": b,
+            "m": m,
+            "n": n,
+            "k": depth,
+            "transa": False,
+            "transb": True,
+            "align_bytes": 4,
+            "epilogue": None,
+        },
+    )
     root = pointwise(op.out.numel, size, size, slots=7, dtype=x.dtype)
     return *found, product, root, root
 
@@ -174,11 +239,23 @@ def trilinear(op: Signature) -> Works:
     rows, inside, wide = one.numel // max(shape[1], 1), shape[1], shape[2]
     size = rows * wide * one.itemsize
     product = Work(
-        "gemm", 2 * rows * inside * wide, one.nbytes + inside * wide * one.itemsize, size,
-        dtype=lanes(one.dtype), instructions=rows * inside * wide,
-        dims={"b": 1, "m": rows, "n": wide, "k": inside, "transa": False, "transb": False,
-              "align_bytes": 4, "epilogue": None},
-    )  # fmt: skip
+        "gemm",
+        2 * rows * inside * wide,
+        one.nbytes + inside * wide * one.itemsize,
+        size,
+        dtype=lanes(one.dtype),
+        instructions=rows * inside * wide,
+        dims={
+            "b": 1,
+            "m": rows,
+            "n": wide,
+            "k": inside,
+            "transa": False,
+            "transb": False,
+            "align_bytes": 4,
+            "epilogue": None,
+        },
+    )
     dots = reduction(rows, wide, size + two.nbytes, rows * one.itemsize, flops=2, dtype=one.dtype)
     added = pointwise(rows, 2 * rows * one.itemsize, rows * one.itemsize, inputs=2)
     return (*fill_of(op.out), *(product, dots, added) * max(1, slices))
@@ -210,15 +287,23 @@ _POLYNOMIALS = (
 )  # fmt: skip
 
 
-@cost(*(f"aten.special_{name}.{kind}" for name in _POLYNOMIALS
-        for kind in ("default", "x_scalar", "n_scalar")))  # fmt: skip
+@cost(
+    *(
+        f"aten.special_{name}.{kind}"
+        for name in _POLYNOMIALS
+        for kind in ("default", "x_scalar", "n_scalar")
+    )
+)
 def polynomial(op: Signature) -> Works:
     """A recurrence of as many steps as its degree, which is data: ten are taken."""
     return elementwise(op, (30, 60))
 
 
-@cost("aten.special_scaled_modified_bessel_k0.default",
-      "aten.special_scaled_modified_bessel_k1.default", "aten.frexp.Tensor")  # fmt: skip
+@cost(
+    "aten.special_scaled_modified_bessel_k0.default",
+    "aten.special_scaled_modified_bessel_k1.default",
+    "aten.frexp.Tensor",
+)
 def special(op: Signature) -> Works:
     """A polynomial of about twenty terms, or two parts of a number's bits."""
     return elementwise(op, (2, 4) if "frexp" in op.name else (1, 60))
@@ -244,21 +329,34 @@ def normal(op: Signature) -> Works:
     n, size = op.out.numel, _full(op.out)
     if not n:
         return ()
-    drawn = Work("random", 3 * n, 0, size, instructions=(PHILOX // 4 + 20) * n,
-                 dims={"elements": n, "slots": 20, "vector": 1})  # fmt: skip
+    drawn = Work(
+        "random",
+        3 * n,
+        0,
+        size,
+        instructions=(PHILOX // 4 + 20) * n,
+        dims={"elements": n, "slots": 20, "vector": 1},
+    )
     return drawn, *(pointwise(n, size + x.nbytes, size, inputs=2) for x in op.inputs)
 
 
-@cost(*(f"aten.{name}.{kind}" for name in ("linspace", "logspace")
-        for kind in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")))  # fmt: skip
+@cost(
+    *(
+        f"aten.{name}.{kind}"
+        for name in ("linspace", "logspace")
+        for kind in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
+    )
+)
 def between(op: Signature) -> Works:
     """The ends fetched by the host, then each number from its index."""
     ends = tuple(to_host(x.itemsize) for x in op.inputs if x.device != "cpu")
     return (*ends, numbers(op.out.numel, op.out.itemsize)) if op.out.numel else ends
 
 
-@cost("torch_nn._linear_cross_entropy_batch_chunked.default",
-      "torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default")  # fmt: skip
+@cost(
+    "torch_nn._linear_cross_entropy_batch_chunked.default",
+    "torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default",
+)
 def chunked_cross_entropy(op: Signature) -> Works:
     """By chunks of rows: logits, their maximum, exponentials and sums, and the products of what
     gradients are wanted (torch/nn/modules/linear_cross_entropy.py)."""
@@ -271,11 +369,24 @@ def chunked_cross_entropy(op: Signature) -> Works:
     def product(m: int, n: int, k: int) -> Work:
         moved_bytes = (m * k + k * n) * x.itemsize
         return Work(
-            "gemm", 2 * m * n * k, moved_bytes, m * n * x.itemsize, engine, dtype,
+            "gemm",
+            2 * m * n * k,
+            moved_bytes,
+            m * n * x.itemsize,
+            engine,
+            dtype,
             m * n * k if engine == "vector" else 0,
-            {"b": 1, "m": m, "n": n, "k": k, "transa": False, "transb": True, "align_bytes": 4,
-             "epilogue": None},
-        )  # fmt: skip
+            {
+                "b": 1,
+                "m": m,
+                "n": n,
+                "k": k,
+                "transa": False,
+                "transb": True,
+                "align_bytes": 4,
+                "epilogue": None,
+            },
+        )
 
     found = [
         product(chunk, classes, features),

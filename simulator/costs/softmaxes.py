@@ -58,8 +58,12 @@ def _across(dims: dict[str, int]) -> dict[str, Any]:
         while wide * high <= _THREADS and high <= cols:
             high *= 2
         high //= 2
-    return {"variant": "across", "blocks": dims["rows"] // inner * -(-inner // wide),
-            "threads": 2 * wide * high, "steps": 3 * -(-cols // high)}  # fmt: skip
+    return {
+        "variant": "across",
+        "blocks": dims["rows"] // inner * -(-inner // wide),
+        "threads": 2 * wide * high,
+        "steps": 3 * -(-cols // high),
+    }
 
 
 def _named(dims: dict[str, int], across: bool) -> dict[str, int]:
@@ -86,8 +90,12 @@ def _along(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any
     kept = result if backward else item
     threads = min(_power(cols // wide + 1) // 2, _THREADS) if backward else _THREADS
     shared = cols % wide == 0 and cols * kept < _SHARED_BYTES - 4 * threads // 32
-    return {**row, "variant": f"block_{way}", "shared": shared,
-            "steps": -(-cols // (threads * wide))}  # fmt: skip
+    return {
+        **row,
+        "variant": f"block_{way}",
+        "shared": shared,
+        "steps": -(-cols // (threads * wide)),
+    }
 
 
 def _slots_of_warp(padded: int, elements: int, reductions: int) -> int:
@@ -188,8 +196,7 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     equal = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=())
     over = reduced_dims(op, source)
     dims = {**shape_of(mask, over), **loads(mask, over), "kind": "truth", "again": True}
-    every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel,
-                 dims=dims)  # fmt: skip
+    every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel, dims=dims)
     kept = Tensor((rows,), "bool", (1,))
     choose = replace(
         op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()

@@ -87,8 +87,9 @@ def topk(op: Signature) -> Works:
     picked = found.numel * pair
     dims = {"rows": rows, "cols": cols, "key_bytes": x.itemsize}
     passes = 4 * x.itemsize
-    gather = Work("topk", 0, x.nbytes, picked, instructions=4 * x.numel * passes,
-                  dims={**dims, "k": k})  # fmt: skip
+    gather = Work(
+        "topk", 0, x.nbytes, picked, instructions=4 * x.numel * passes, dims={**dims, "k": k}
+    )
     select: Works = (gather,)
     least = next((least for most, least in _MANY_BLOCKS if rows <= most), 400)
     if cols >= least:
@@ -104,10 +105,15 @@ def topk(op: Signature) -> Works:
         )
         by_key = (fill(blocks, 8), stage("scan", 8 * blocks, 4 * blocks, 6 * blocks))
         select = (
-            step(rows, 0, 4 * rows, inputs=0), memset(4 * rows), memset(4 * rows),
-            *digits * x.itemsize, step(blocks, 8 * blocks, 8 * blocks), *by_key, *by_key,
+            step(rows, 0, 4 * rows, inputs=0),
+            memset(4 * rows),
+            memset(4 * rows),
+            *digits * x.itemsize,
+            step(blocks, 8 * blocks, 8 * blocks),
+            *by_key,
+            *by_key,
             stage("gather", x.nbytes, picked, 6 * x.numel),
-        )  # fmt: skip
+        )
     if not op.arg("sorted", True) or k == 1:
         return select
     if k <= _SMALL_SORT:
@@ -122,8 +128,11 @@ def kthvalue(op: Signature) -> Works:
     x = op["self"]
     rows, cols = _rows(x, op.arg("dim", -1))
     dims = {"rows": rows, "cols": cols, "k": 1, "key_bytes": x.itemsize}
-    return (Work("topk", 0, x.nbytes, op.write_bytes, instructions=16 * x.numel * x.itemsize,
-                 dims=dims),)  # fmt: skip
+    return (
+        Work(
+            "topk", 0, x.nbytes, op.write_bytes, instructions=16 * x.numel * x.itemsize, dims=dims
+        ),
+    )
 
 
 @cost("aten.median.default", "aten.nanmedian.default")
@@ -134,9 +143,13 @@ def median(op: Signature) -> Works:
 
 
 @cost(
-    "aten.cumsum.default", "aten.cumsum_.default", "aten.cumprod.default", "aten.cumprod_.default",
-    "aten.logcumsumexp.default", "aten._logcumsumexp.default",
-)  # fmt: skip
+    "aten.cumsum.default",
+    "aten.cumsum_.default",
+    "aten.cumprod.default",
+    "aten.cumprod_.default",
+    "aten.logcumsumexp.default",
+    "aten._logcumsumexp.default",
+)
 def cumsum(op: Signature) -> Works:
     """A cast where the result has another dtype, a copy where memory has gaps, and the scan."""
     x, out = op["self"], op.out
@@ -157,14 +170,22 @@ def cummax(op: Signature) -> Work:
     x = op["self"]
     rows, cols = _rows(x, op.arg("dim", 0))
     write = x.numel * (x.itemsize + 8)
-    return Work("scan", x.numel, x.nbytes, write, instructions=8 * x.numel,
-                dims={"rows": rows, "cols": cols, "inner": 1})  # fmt: skip
+    return Work(
+        "scan",
+        x.numel,
+        x.nbytes,
+        write,
+        instructions=8 * x.numel,
+        dims={"rows": rows, "cols": cols, "inner": 1},
+    )
 
 
 @cost(
-    "aten.searchsorted.Tensor", "aten.searchsorted.Scalar",
-    "aten.bucketize.Tensor", "aten.bucketize.Scalar",
-)  # fmt: skip
+    "aten.searchsorted.Tensor",
+    "aten.searchsorted.Scalar",
+    "aten.bucketize.Tensor",
+    "aten.bucketize.Scalar",
+)
 def search(op: Signature) -> Work:
     """Binary search: log2(boundaries) probes for each value; a value reads what it probes."""
     table = op.get("boundaries") or op["sorted_sequence"]
@@ -172,14 +193,26 @@ def search(op: Signature) -> Work:
     probes = max(1, (table.shape[-1] if table.shape else 1).bit_length())
     values = op.get("self")
     read = min(n * probes * size, table.nbytes) + (values.nbytes if values is not None else size)
-    return Work("gather", 0, read, op.out.nbytes, instructions=n * (4 + 6 * probes),
-                dims={"elements": n, "width": 1, "probes": probes})  # fmt: skip
+    return Work(
+        "gather",
+        0,
+        read,
+        op.out.nbytes,
+        instructions=n * (4 + 6 * probes),
+        dims={"elements": n, "width": 1, "probes": probes},
+    )
 
 
 def _histogram(x: Tensor, more: int, out: Tensor) -> Works:
     """Zeros, then one kernel that counts with atomics."""
-    count = Work("scatter", x.numel, x.nbytes + more, out.nbytes, instructions=8 * x.numel,
-                 dims={"elements": x.numel, "width": 1})  # fmt: skip
+    count = Work(
+        "scatter",
+        x.numel,
+        x.nbytes + more,
+        out.nbytes,
+        instructions=8 * x.numel,
+        dims={"elements": x.numel, "width": 1},
+    )
     return fill_like(out), count
 
 
@@ -212,9 +245,12 @@ def repeat_interleave(op: Signature) -> Works:
 
 
 @cost(
-    "aten._unique.default", "aten._unique2.default", "aten.unique_consecutive.default",
-    "aten.unique_dim.default", "aten.unique_dim_consecutive.default",
-)  # fmt: skip
+    "aten._unique.default",
+    "aten._unique2.default",
+    "aten.unique_consecutive.default",
+    "aten.unique_dim.default",
+    "aten.unique_dim_consecutive.default",
+)
 def unique(op: Signature) -> Works:
     """A sort (unless only neighbours are compared), a selection, and its length to the host.
 
@@ -254,17 +290,21 @@ def isin(op: Signature) -> Works:
     if m < 10 * n**0.145:
         pairs = n * m
         return (
-            pointwise(pairs, (n + m) * size, pairs, inputs=2), reduction(n, m, pairs, n),
+            pointwise(pairs, (n + m) * size, pairs, inputs=2),
+            reduction(n, m, pairs, n),
             pointwise(n, n, n, flops=0),
-        )  # fmt: skip
+        )
     both = n + m
     merged = Tensor((both,), "int64" if size == 8 else "float32", (1,))
     return (
-        clone(merged), numbers(both),
-        *radix_sort(both, size, 8), pointwise(both, 2 * both * size, both, inputs=2),
-        tile_states(both), moved("scatter", both, 1, 9 * both, both),
+        clone(merged),
+        numbers(both),
+        *radix_sort(both, size, 8),
+        pointwise(both, 2 * both * size, both, inputs=2),
+        tile_states(both),
+        moved("scatter", both, 1, 9 * both, both),
         moved("gather", n, 1, 8 * n, n),
-    )  # fmt: skip
+    )
 
 
 @cost("aten.multinomial.default")

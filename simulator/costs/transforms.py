@@ -84,9 +84,7 @@ def _complex(shape: tuple[int, ...] | list[int], dims: list[int], itemsize: int)
     return found
 
 
-def _call(
-    x: Tensor, dims: list[int], kind: str, read: int, write: int, itemsize: int
-) -> Work:  # fmt: skip
+def _call(x: Tensor, dims: list[int], kind: str, read: int, write: int, itemsize: int) -> Work:
     """One call of cuFFT: `x` has the lengths of what is real, `dims` those that it transforms."""
     lengths = tuple(x.shape[dim] for dim in dims)
     n = prod(lengths)
@@ -95,10 +93,20 @@ def _call(
     dtype = {4: "complex32", 16: "complex128"}.get(itemsize, "complex64")
     last = len(x.shape) - 1 in dims
     return Work(
-        "fft", flops, read, write, dtype=lanes(dtype), instructions=flops,
-        dims={"kind": kind, "lengths": lengths, "batch": batch, "item_bytes": itemsize,
-              "apart": not last},
-    )  # fmt: skip
+        "fft",
+        flops,
+        read,
+        write,
+        dtype=lanes(dtype),
+        instructions=flops,
+        dims={
+            "kind": kind,
+            "lengths": lengths,
+            "batch": batch,
+            "item_bytes": itemsize,
+            "apart": not last,
+        },
+    )
 
 
 def _scaled(op: Signature, elements: int, out: Tensor) -> list[Work]:

@@ -19,8 +19,13 @@ def absence(path: Path) -> str:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
             return "no such file"
         return (error.strerror or str(error)).lower()
-    kinds = {stat.S_ISDIR: "is a folder", stat.S_ISFIFO: "is a pipe", stat.S_ISCHR: "is a device",
-             stat.S_ISBLK: "is a device", stat.S_ISSOCK: "is a socket"}  # fmt: skip
+    kinds = {
+        stat.S_ISDIR: "is a folder",
+        stat.S_ISFIFO: "is a pipe",
+        stat.S_ISCHR: "is a device",
+        stat.S_ISBLK: "is a device",
+        stat.S_ISSOCK: "is a socket",
+    }
     return next((text for test, text in kinds.items() if test(mode)), "is no regular file")
 
 

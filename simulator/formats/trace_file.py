@@ -138,9 +138,22 @@ def _rows(trace: Trace) -> _File:
         ]
         for op, row in zip(trace.ops, rows, strict=True)
     ]
-    plain = ("phase", "optimizer", "samples", "tokens", "parameters", "weight_bytes",
-             "assumptions", "torch_version", "gpu", *TAIL, "breaks", "code", "run",
-             "asked")  # fmt: skip
+    plain = (
+        "phase",
+        "optimizer",
+        "samples",
+        "tokens",
+        "parameters",
+        "weight_bytes",
+        "assumptions",
+        "torch_version",
+        "gpu",
+        *TAIL,
+        "breaks",
+        "code",
+        "run",
+        "asked",
+    )
     return _File(
         format="ridgepoint-trace",
         version=VERSION,
@@ -166,11 +179,15 @@ def _trace(rows: _File) -> Trace:
     tensors = rows.tensors
     signatures = [
         Signature(
-            name, tuple(tensors[_at(i)] for i in inputs), tuple(tensors[_at(i)] for i in outputs),
-            tuple(names), args, tuple(aliases),
+            name,
+            tuple(tensors[_at(i)] for i in inputs),
+            tuple(tensors[_at(i)] for i in outputs),
+            tuple(names),
+            args,
+            tuple(aliases),
         )
         for name, inputs, outputs, names, args, aliases in rows.signatures
-    ]  # fmt: skip
+    ]
     for s in signatures:
         if len(s.names) != len(s.inputs) or len(s.aliases) != len(s.inputs) + len(s.outputs):
             raise ValueError(f"{s.name} has names or aliases that do not fit its tensors")
@@ -187,10 +204,19 @@ def _trace(rows: _File) -> Trace:
             raise ValueError(f"{kind.name} has {len(storages)} storages")
         ops.append(
             Op(
-                kind, rows.modules[_at(module)], _PHASES[_at(phase)], tuple(storages),
-                calls, modules, nodes, instructions, cold, attributes, c_calls,
+                kind,
+                rows.modules[_at(module)],
+                _PHASES[_at(phase)],
+                tuple(storages),
+                calls,
+                modules,
+                nodes,
+                instructions,
+                cold,
+                attributes,
+                c_calls,
             )
-        )  # fmt: skip
+        )
     plain = {f: getattr(rows, f) for f in Trace.__struct_fields__ if f not in ("ops", "storages")}
     storages = [
         Storage(nbytes, born, freed, _ROLES[_at(role)], device)

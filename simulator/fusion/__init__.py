@@ -10,5 +10,13 @@ from simulator.fusion.scheduling import work
 from simulator.fusion.scheduling.partition import fused, partition
 
 __all__ = [
-    "LEVELS", "LIKE", "RULES", "Fused", "Level", "epilogue", "fused", "partition", "work",
-]  # fmt: skip
+    "LEVELS",
+    "LIKE",
+    "RULES",
+    "Fused",
+    "Level",
+    "epilogue",
+    "fused",
+    "partition",
+    "work",
+]

@@ -14,8 +14,15 @@ _ELEMENTS = {
     "nll", "embedding_backward", "scatter", "resample", "memcpy",
 }  # fmt: skip
 _POINTWISE = {"pointwise", "copy", "norm_apply"}
-_REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward",
-             "weight_gradient", "norm_input_gradient"}  # fmt: skip
+_REDUCING = {
+    "norm",
+    "softmax",
+    "reduction",
+    "batch_norm",
+    "batch_norm_backward",
+    "weight_gradient",
+    "norm_input_gradient",
+}
 _NAMED: dict[str, OpKind] = {
     "aten.nll_loss_forward.default": "reduction",
     "aten.native_group_norm.default": "reduction",
@@ -26,9 +33,24 @@ _NAMED: dict[str, OpKind] = {
     "aten.embedding_bag.default": "library",
     "aten._embedding_bag.default": "library",
 }
-_LIBRARY = ("scaled_dot_product", "_rnn", "convolution", "mm.", "bmm", "_foreach_", "_fused_adam",
-            "_fused_sgd", "sort", "topk", "nonzero", "multinomial", "masked_select",
-            "unique", "index_put", "upsample_bicubic")  # fmt: skip
+_LIBRARY = (
+    "scaled_dot_product",
+    "_rnn",
+    "convolution",
+    "mm.",
+    "bmm",
+    "_foreach_",
+    "_fused_adam",
+    "_fused_sgd",
+    "sort",
+    "topk",
+    "nonzero",
+    "multinomial",
+    "masked_select",
+    "unique",
+    "index_put",
+    "upsample_bicubic",
+)
 
 
 def kind(op: Signature) -> OpKind:

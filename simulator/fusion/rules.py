@@ -20,9 +20,15 @@ from typing import Literal
 from simulator.modes import autotunes, compiles
 
 Level = Literal[
-    "none", "pointwise", "pointwise+reductions", "compiled", "max-autotune", "xla", "nvfuser",
+    "none",
+    "pointwise",
+    "pointwise+reductions",
+    "compiled",
+    "max-autotune",
+    "xla",
+    "nvfuser",
     "tensorrt",
-]  # fmt: skip
+]
 LEVELS: tuple[Level, ...] = ("none", "pointwise", "pointwise+reductions", "compiled")
 WHOLE: tuple[Level, ...] = ("compiled", "max-autotune")
 """All that torch.compile does."""

@@ -35,8 +35,9 @@ class DerivedPeak:
         return abs(self.stated_flops_per_s - self.flops_per_s) <= TOLERANCE * self.flops_per_s
 
 
-def clock_hz(engine: Engine, dtype: str, boost_hz: float | None,
-             tensor_hz: float | None) -> float | None:  # fmt: skip
+def clock_hz(
+    engine: Engine, dtype: str, boost_hz: float | None, tensor_hz: float | None
+) -> float | None:
     """The clock of an engine at a dtype: that of the tensor cores is their own, but for fp64."""
     if engine == "vector" or dtype == "fp64":
         return boost_hz

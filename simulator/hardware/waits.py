@@ -17,8 +17,12 @@ _MASKS = ("bool", "uint8")
 
 _COPIES = ("aten._to_copy.default", "aten.copy_.default")
 _SOMETIMES = (
-    "aten.index.", "aten.index_put", "aten.masked_fill", "aten.histc.default", *_COPIES,
-)  # fmt: skip
+    "aten.index.",
+    "aten.index_put",
+    "aten.masked_fill",
+    "aten.histc.default",
+    *_COPIES,
+)
 
 
 def may_wait(name: str) -> bool:

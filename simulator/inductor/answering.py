@@ -30,11 +30,17 @@ def answered(question: Question, progress: Callable[[str], None]) -> Answer:
     decide(question.gpu, learned(question.gpu.id), question.sdpa)
     progress(f"building {question.network}")
     ask = Ask(
-        network=question.network, batch=question.batch, seq=question.seq, dtype=question.dtype,
-        training=question.training, optimizer=None, sizes=question.sizes,
-        data_sizes=question.data_sizes, frozen=question.frozen,
+        network=question.network,
+        batch=question.batch,
+        seq=question.seq,
+        dtype=question.dtype,
+        training=question.training,
+        optimizer=None,
+        sizes=question.sizes,
+        data_sizes=question.data_sizes,
+        frozen=question.frozen,
         module_dtypes=question.module_dtypes,
-    )  # fmt: skip
+    )
     try:
         found = loaded(ask)
     except InputError as error:
@@ -44,8 +50,9 @@ def answered(question: Question, progress: Callable[[str], None]) -> Answer:
     def schedule(change: Callable[[nn.Module], None], progress: Callable[[str], None]) -> Schedule:
         try:
             change(found.module)
-            return captured(found.module, found.args, found.kwargs, question.training, autocast,
-                            progress)  # fmt: skip
+            return captured(
+                found.module, found.args, found.kwargs, question.training, autocast, progress
+            )
         except RefusalError:
             raise
         except Exception as error:
@@ -70,8 +77,9 @@ def _in_pieces(
     fresh = loaded(ask)
     with suppress(Exception):
         autocast, sizes = AUTOCAST.get(question.dtype), dict(question.data_sizes)
-        pieces, schedules = surveyed(fresh.module, fresh.args, fresh.kwargs, question.training,
-                                     autocast, sizes, progress)  # fmt: skip
+        pieces, schedules = surveyed(
+            fresh.module, fresh.args, fresh.kwargs, question.training, autocast, sizes, progress
+        )
         if any(piece.graph for piece in pieces) and any(piece.reason for piece in pieces):
             return Answer(None, pieces, schedules, refused)
     return None

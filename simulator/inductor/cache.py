@@ -27,9 +27,13 @@ def key(question: Question) -> str:
     asked = {name: getattr(question, name) for name in question.__struct_fields__}
     network, gpu = asked.pop("network"), asked.pop("gpu")
     return trace_key(
-        network, gpu, triton=_version("triton"), scheduler=_own_source(),
-        profile=repr(learned(gpu.id)), **asked,
-    )  # fmt: skip
+        network,
+        gpu,
+        triton=_version("triton"),
+        scheduler=_own_source(),
+        profile=repr(learned(gpu.id)),
+        **asked,
+    )
 
 
 class ScheduleCache:

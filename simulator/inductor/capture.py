@@ -31,9 +31,13 @@ class _Done(BaseException):
 
 
 def captured(
-    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool,
-    autocast: str | None, progress: Progress,
-) -> Schedule:  # fmt: skip
+    module: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    training: bool,
+    autocast: str | None,
+    progress: Progress,
+) -> Schedule:
     """The launches of one compiled step of a module that lives on `meta`. RefusalError where the
     compiler cannot take it as one graph."""
     compiling = _Compiling(progress, training)
@@ -106,9 +110,10 @@ class _Compiling:
     def schedule(self) -> Schedule:
         """What was scheduled."""
         return self.reading.schedule(
-            torch_version=str(torch.__version__), triton_version=version("triton"),
+            torch_version=str(torch.__version__),
+            triton_version=version("triton"),
             seconds={name: round(value, 3) for name, value in self.seconds.items()},
-        )  # fmt: skip
+        )
 
     def inner(self, graph: Any, examples: list[Any], **how: Any) -> Any:
         """Takes the place of `compile_fx_inner`: its steps up to the schedule."""
@@ -153,9 +158,13 @@ def _scheduled(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
     with virtual.set_fake_mode(mode):
         compile_fx._recursive_post_grad_passes(graph, is_inference=inference)
         found = lowering.GraphLowering(
-            graph, example_inputs=examples, shape_env=mode.shape_env if mode else None,
-            graph_id=how.get("graph_id"), is_inference=inference, is_backward=backward,
-        )  # fmt: skip
+            graph,
+            example_inputs=examples,
+            shape_env=mode.shape_env if mode else None,
+            graph_id=how.get("graph_id"),
+            is_inference=inference,
+            is_backward=backward,
+        )
         found.asked_outputs = names
         found.freeze_runtime_asserts()
         with (
@@ -189,8 +198,9 @@ def to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
     def moved(x: torch.Tensor) -> Any:
         if id(x) not in known:
             fake = on_gpu(mode, x)
-            known[id(x)] = nn.Parameter(fake, x.requires_grad) if isinstance(
-                x, nn.Parameter) else fake  # fmt: skip
+            known[id(x)] = (
+                nn.Parameter(fake, x.requires_grad) if isinstance(x, nn.Parameter) else fake
+            )
         return known[id(x)]
 
     for child in module.modules():

@@ -49,14 +49,18 @@ class Child:
         self._errors = (Path(self._folder.name) / "errors").open("w+b")
         paths = (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", ""))
         environment = {
-            **os.environ, "TORCHINDUCTOR_CACHE_DIR": self._folder.name,
+            **os.environ,
+            "TORCHINDUCTOR_CACHE_DIR": self._folder.name,
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        }  # fmt: skip
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "simulator.inductor", str(self._target)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=environment,
             start_new_session=True,  # in the same folder: a network's path may be relative
-        )  # fmt: skip
+        )
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(encoded(question))

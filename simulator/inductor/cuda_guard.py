@@ -71,10 +71,19 @@ def _compile(target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     command = [
-        compiler, "-shared", "-fPIC", "-std=c++20", f"-I{torch / 'include'}", str(_SOURCE),
-        "-o", str(part), f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu",
+        compiler,
+        "-shared",
+        "-fPIC",
+        "-std=c++20",
+        f"-I{torch / 'include'}",
+        str(_SOURCE),
+        "-o",
+        str(part),
+        f"-L{torch / 'lib'}",
+        "-lc10",
+        "-ltorch_cpu",
         f"-Wl,-rpath,{torch / 'lib'}",
-    ]  # fmt: skip
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S)
         if done.returncode:

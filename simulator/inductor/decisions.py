@@ -102,8 +102,13 @@ def _pad_by_prediction(gpu: GPU, profile: Profile) -> None:
         free = [rules.should_exclude_padding_time(match, name) for name in ("mat1", "mat2")]
         out = mat1.new_empty((*mat1.shape[:-1], n))
         names = ("self", "mat1", "mat2") if input is not None else ("self", "mat2")
-        found = signature(f"{op}.default".replace("aten::", "aten."), names,
-                          [tensor(t) for t in operands], [tensor(out)], {})  # fmt: skip
+        found = signature(
+            f"{op}.default".replace("aten::", "aten."),
+            names,
+            [tensor(t) for t in operands],
+            [tensor(out)],
+            {},
+        )
         return padded(found, [False, *free][-len(operands) :], seconds) is not None
 
     rules._should_pad = should_pad

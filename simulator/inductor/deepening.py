@@ -35,8 +35,11 @@ def depths(blocks: int, training: bool) -> Iterator[tuple[int, int]]:
 
 def deepened(
     schedule: Callable[[Callable[[nn.Module], None], Progress], Schedule],
-    path: str, blocks: int, training: bool, progress: Progress,
-) -> Schedule | None:  # fmt: skip
+    path: str,
+    blocks: int,
+    training: bool,
+    progress: Progress,
+) -> Schedule | None:
     """The schedule of a network whose module at `path` holds `blocks` equal blocks; None where it
     cannot be had from fewer. `schedule` makes one of the network as a function leaves it."""
 
@@ -60,8 +63,10 @@ def deepened(
         if made is not None:
             more, period = len(deeper.launches) - len(shallower.launches), deep - short
             every = "block" if period == 1 else f"{period} blocks"
-            note = (f"scheduled with {short} and with {deep} of the {blocks} equal blocks of "
-                    f"{path}, and extended by {more} launches with every {every}")  # fmt: skip
+            note = (
+                f"scheduled with {short} and with {deep} of the {blocks} equal blocks of "
+                f"{path}, and extended by {more} launches with every {every}"
+            )
             return replace(made, notes=(*made.notes, note))
     return None
 

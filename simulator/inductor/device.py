@@ -34,10 +34,14 @@ def believe(gpu: GPU) -> None:
     # torch.cuda.is_available stays as it is: where it is True, torch saves the state of the card's
     # random numbers, which takes a card
     for name, value in {
-        "get_device_properties": properties, "get_device_capability": gpu.compute_capability,
-        "get_device_name": properties.name, "device_count": 1, "current_device": 0,
-        "synchronize": None, "is_bf16_supported": gpu.compute_capability >= (8, 0),
-    }.items():  # fmt: skip
+        "get_device_properties": properties,
+        "get_device_capability": gpu.compute_capability,
+        "get_device_name": properties.name,
+        "device_count": 1,
+        "current_device": 0,
+        "synchronize": None,
+        "is_bf16_supported": gpu.compute_capability >= (8, 0),
+    }.items():
         _answer(torch.cuda, name, value)
     amp: Any = import_module("torch.cuda.amp.common")
     _answer(amp, "amp_definitely_not_available", False)
@@ -45,10 +49,16 @@ def believe(gpu: GPU) -> None:
     _triton(gpu)
     interface: Any = import_module("torch._dynamo.device_interface").CudaInterface
     for name, value in {
-        "is_available": True, "device_count": 1, "current_device": 0, "get_raw_stream": 0,
-        "set_device": None, "exchange_device": 0, "maybe_exchange_device": 0, "synchronize": None,
+        "is_available": True,
+        "device_count": 1,
+        "current_device": 0,
+        "get_raw_stream": 0,
+        "set_device": None,
+        "exchange_device": 0,
+        "maybe_exchange_device": 0,
+        "synchronize": None,
         "get_device_properties": properties,
-    }.items():  # fmt: skip
+    }.items():
         setattr(interface, name, staticmethod(_always(value)))
     interface.Worker.get_device_properties = staticmethod(_always(properties))
     inductor: Any = import_module("torch._inductor.utils")
@@ -67,14 +77,24 @@ def _answer(owner: Any, name: str, value: object) -> None:
 def _properties(gpu: GPU) -> Any:
     major, minor = gpu.compute_capability or (0, 0)
     return SimpleNamespace(
-        name=f"NVIDIA {gpu.name}", major=major, minor=minor, total_memory=gpu.memory_bytes,
-        multi_processor_count=gpu.units or 1, L2_cache_size=gpu.l2_bytes or 0, warp_size=32,
-        max_threads_per_multi_processor=_threads(major, minor), max_threads_per_block=1024,
-        regs_per_multiprocessor=65536, shared_memory_per_block=49152,
+        name=f"NVIDIA {gpu.name}",
+        major=major,
+        minor=minor,
+        total_memory=gpu.memory_bytes,
+        multi_processor_count=gpu.units or 1,
+        L2_cache_size=gpu.l2_bytes or 0,
+        warp_size=32,
+        max_threads_per_multi_processor=_threads(major, minor),
+        max_threads_per_block=1024,
+        regs_per_multiprocessor=65536,
+        shared_memory_per_block=49152,
         shared_memory_per_block_optin=_shared(major, minor),
         shared_memory_per_multiprocessor=_shared(major, minor) + 1024,
-        is_integrated=False, is_multi_gpu_board=False, gcnArchName="", uuid="0",
-    )  # fmt: skip
+        is_integrated=False,
+        is_multi_gpu_board=False,
+        gcnArchName="",
+        uuid="0",
+    )
 
 
 def _threads(major: int, minor: int) -> int:
@@ -110,8 +130,11 @@ def _triton(gpu: GPU) -> None:
         raise RefusalError(f"Triton is not installed ({error}); `pip install triton`") from error
     major, minor = gpu.compute_capability or (0, 0)
     target = GPUTarget("cuda", major * 10 + minor, 32)
-    facts = {"max_shared_mem": _shared(major, minor), "multiprocessor_count": gpu.units or 1,
-             "warpSize": 32}  # fmt: skip
+    facts = {
+        "max_shared_mem": _shared(major, minor),
+        "multiprocessor_count": gpu.units or 1,
+        "warpSize": 32,
+    }
 
     class Driver:
         """Names the target, and has no GPU."""

@@ -55,9 +55,18 @@ def question_of(found: Setting) -> Question:
     if found.edits or ask.checkpoint:
         raise RefusalError("a what-if changed the traced step, which the compiler does not see")
     return Question(
-        ask.network, found.gpu, ask.batch, ask.seq, ask.dtype, ask.training, ask.sizes,
-        ask.data_sizes, ask.frozen, ask.module_dtypes, ask.sdpa,
-    )  # fmt: skip
+        ask.network,
+        found.gpu,
+        ask.batch,
+        ask.seq,
+        ask.dtype,
+        ask.training,
+        ask.sizes,
+        ask.data_sizes,
+        ask.frozen,
+        ask.module_dtypes,
+        ask.sdpa,
+    )
 
 
 def scheduled(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Schedule:

@@ -29,16 +29,20 @@ def exact_pieces(answer: Answer, ruled: Fused) -> Fused:
     cuts = len(graphs(ruled.trace).cuts)
     if ruled.origin.phase == "training" and cuts != 4 * len(ruled.trace.breaks):
         schedules = {}
-        notes = ["the graphs are Dynamo's, and what each fuses is the rules' answer: where the "
-                 "backward pass leaves them is not known"]  # fmt: skip
+        notes = [
+            "the graphs are Dynamo's, and what each fuses is the rules' answer: where the "
+            "backward pass leaves them is not known"
+        ]
     if not schedules:
         found = with_fields(ruled, notes=(*ruled.notes, *notes))
         found.trace.kept["fusion"] = found
         return found
     some = next(iter(schedules.values()))
     which = "some graphs" if notes else "each graph"
-    by = (f"{which} compiled by Inductor of torch {some.torch_version} itself (triton "
-          f"{some.triton_version}), up to source code; the optimizer stays eager")  # fmt: skip
+    by = (
+        f"{which} compiled by Inductor of torch {some.torch_version} itself (triton "
+        f"{some.triton_version}), up to source code; the optimizer stays eager"
+    )
     return _Assembling(ruled, schedules, cuts).made((by, *notes))
 
 
@@ -54,12 +58,17 @@ def _of_stretches(answer: Answer, origin: Trace) -> tuple[dict[int, Schedule], l
             else:
                 lacking["sizes that depend on data are taken otherwise there"] += 1
         else:
-            lacking[next((why for why in known if isinstance(why, str)),
-                         "its ops cannot be told from the next one's")] += 1  # fmt: skip
+            lacking[
+                next(
+                    (why for why in known if isinstance(why, str)),
+                    "its ops cannot be told from the next one's",
+                )
+            ] += 1
     return found, [
         f"the rules answer for {many} graph{'s' * (many > 1)}, which Inductor does not schedule: "
-        f"{why}" for why, many in lacking.items()
-    ]  # fmt: skip
+        f"{why}"
+        for why, many in lacking.items()
+    ]
 
 
 def _sized(schedule: Schedule, origin: Trace, stretch: int) -> bool:
@@ -68,13 +77,16 @@ def _sized(schedule: Schedule, origin: Trace, stretch: int) -> bool:
     if not origin.assumptions:
         return True
     there = {
-        tensor.numel for op, graph in zip(origin.ops, graphs(origin).of, strict=True)
-        if graph == ("forward", stretch) for tensor in (*op.inputs, *op.outputs)
-    }  # fmt: skip
+        tensor.numel
+        for op, graph in zip(origin.ops, graphs(origin).of, strict=True)
+        if graph == ("forward", stretch)
+        for tensor in (*op.inputs, *op.outputs)
+    }
     over = {
         launch.call.outputs[0].numel if launch.call and launch.call.outputs else launch.elements
-        for launch in schedule.launches if launch.phase == "forward"
-    }  # fmt: skip
+        for launch in schedule.launches
+        if launch.phase == "forward"
+    }
     return over - {0} <= there
 
 
@@ -118,8 +130,13 @@ class _Assembling:
                 self._compiled(*known[graph], graph)
         breaks = parts.breaks_between(trace.breaks, self.stretches)
         assumed = [replace(each, op=place[each.op]) for each in trace.assumptions]
-        made = replace(trace, ops=self.ops, storages=lives(storages, self.ops), breaks=breaks,
-                       assumptions=assumed)  # fmt: skip
+        made = replace(
+            trace,
+            ops=self.ops,
+            storages=lives(storages, self.ops),
+            breaks=breaks,
+            assumptions=assumed,
+        )
         found = Fused(made, self.groups, ruled.origin, notes)
         made.kept["fusion"] = found
         return found

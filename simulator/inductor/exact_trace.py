@@ -30,19 +30,26 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     groups, ops = [group for group, _ in made_of], [op for _, op in made_of]
     rest = [op for op in origin.ops if op.phase == "optimizer"]
     ops += rest
-    made = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[],
-                   breaks=[])  # fmt: skip
+    made = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[], breaks=[])
     by = f"Inductor of torch {schedule.torch_version} itself (triton {schedule.triton_version})"
-    found = Fused(made, groups, origin, (f"compiled by {by}, up to source code; the optimizer "
-                                         "stays eager", *schedule.notes))  # fmt: skip
+    found = Fused(
+        made,
+        groups,
+        origin,
+        (f"compiled by {by}, up to source code; the optimizer stays eager", *schedule.notes),
+    )
     made.kept["fusion"] = found
     return found
 
 
 def launches(
-    schedule: Schedule, phases: Sequence[Phase], ops_of: list[list[int]], number: list[int],
-    filled: bool, ones: tuple[int, ...] = (),
-) -> Iterator[tuple[Group, Op]]:  # fmt: skip
+    schedule: Schedule,
+    phases: Sequence[Phase],
+    ops_of: list[list[int]],
+    number: list[int],
+    filled: bool,
+    ones: tuple[int, ...] = (),
+) -> Iterator[tuple[Group, Op]]:
     """The launches of some phases as ops, with the eager ops that each computes. Before those of
     the backward pass, where they are to be `filled`, the gradients that autograd gives it: that of
     the loss, the smallest, is what the eager ops `ones` make."""
@@ -56,8 +63,13 @@ def launches(
                 yield group, _filled(schedule, buffer, number)
                 ones = ()
         mine = tuple(sorted({op for each in launch.origins for op in ops_of[each]}))
-        node = Node(launch.kind, max(launch.rows, 1), ops=mine, flops=launch.flops,
-                    instructions=launch.instructions)  # fmt: skip
+        node = Node(
+            launch.kind,
+            max(launch.rows, 1),
+            ops=mine,
+            flops=launch.flops,
+            instructions=launch.instructions,
+        )
         module = schedule.origins[launch.origins[0]].module if launch.origins else ""
         names = [schedule.origins[each].op.split(".")[1] for each in launch.origins]
         yield Group([node], place, place), _op(launch, module, names, number)
@@ -140,10 +152,16 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
         operands = launch.operands or tuple(b for b, _ in (*launch.reads, *launch.writes))
         operands = (*operands, *(operands[-1:] * tensors))[:tensors]
         return Op(launch.call, module, launch.phase, tuple(number[b] for b in operands))
-    args = {"flops": launch.flops, "instructions": launch.instructions, "rows": launch.rows,
-            "ops": ", ".join(dict.fromkeys(names)), "elements": launch.elements,
-            "cols": launch.cols, "operands": len(launch.reads) + len(launch.writes),
-            "generated": True}  # fmt: skip
+    args = {
+        "flops": launch.flops,
+        "instructions": launch.instructions,
+        "rows": launch.rows,
+        "ops": ", ".join(dict.fromkeys(names)),
+        "elements": launch.elements,
+        "cols": launch.cols,
+        "operands": len(launch.reads) + len(launch.writes),
+        "generated": True,
+    }
     reads, writes = (tuple(in_bytes(n) for _, n in each) for each in (launch.reads, launch.writes))
     signature = Signature(
         f"fused.{launch.kind}.default", reads, writes, ("reads",) * len(reads), args
@@ -168,8 +186,9 @@ def _given(schedule: Schedule) -> list[int]:
 
 def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
     out = in_bytes(schedule.buffers[buffer].nbytes)
-    return Op(Signature("aten.zeros.default", (), (out,), (), {}), "", "backward",
-              (number[buffer],))  # fmt: skip
+    return Op(
+        Signature("aten.zeros.default", (), (out,), (), {}), "", "backward", (number[buffer],)
+    )
 
 
 def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[int]]:
@@ -188,8 +207,9 @@ def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[in
             continue
         number.append(len(storages))
         outlives = buffer.role != "activation"
-        storages.append(Storage(buffer.nbytes, -1 if outlives else 0, None if outlives else 0,
-                                buffer.role))  # fmt: skip
+        storages.append(
+            Storage(buffer.nbytes, -1 if outlives else 0, None if outlives else 0, buffer.role)
+        )
     return storages, number
 
 

@@ -23,11 +23,20 @@ _NUMBERS = ("operands", "origins")  # fields that hold numbers of buffers and of
 def extended(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
     """The schedule with `times` periods more than `deep`, which has one more than `short`; None
     where they differ by anything but a period."""
-    launched = _continued([_row(x, short.buffers) for x in short.launches],
-                          [_row(x, deep.buffers) for x in deep.launches],
-                          _forward(short.launches), _forward(deep.launches), times)  # fmt: skip
-    named = _continued(list(map(_origin_row, short.origins)), list(map(_origin_row, deep.origins)),
-                       _forward(short.origins), _forward(deep.origins), times)  # fmt: skip
+    launched = _continued(
+        [_row(x, short.buffers) for x in short.launches],
+        [_row(x, deep.buffers) for x in deep.launches],
+        _forward(short.launches),
+        _forward(deep.launches),
+        times,
+    )
+    named = _continued(
+        list(map(_origin_row, short.origins)),
+        list(map(_origin_row, deep.origins)),
+        _forward(short.origins),
+        _forward(deep.origins),
+        times,
+    )
     if launched is None or named is None:
         return None
     launches: list[Launch] = []
@@ -41,9 +50,11 @@ def extended(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
     if sorted(owned) != list(range(len(owned))):
         return None
     made = msgspec.structs.replace(
-        deep, launches=launches, buffers=[owned[number] for number in range(len(owned))],
+        deep,
+        launches=launches,
+        buffers=[owned[number] for number in range(len(owned))],
         origins=[_origin(deep.origins[like], counts) for like, counts in named],
-    )  # fmt: skip
+    )
     return made if _sound(made, deep, [like for like, _ in launched]) else None
 
 
@@ -131,9 +142,7 @@ def _leaves(value: Any, counted: bool, place: tuple[Any, ...] = ()) -> Iterator[
 def _filled(value: Any, counted: bool, counts: Iterator[int], place: tuple[Any, ...] = ()) -> Any:
     """The same data with the counting leaves taken from `counts`."""
     if isinstance(value, dict | list | tuple):
-        made = {
-            key: _filled(each, counted, counts, (*place, key)) for key, each in _items(value)
-        }  # fmt: skip
+        made = {key: _filled(each, counted, counts, (*place, key)) for key, each in _items(value)}
         return made if isinstance(value, dict) else list(made.values())
     return next(counts) if _counts(value, counted, place) else value
 

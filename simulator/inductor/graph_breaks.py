@@ -18,8 +18,9 @@ _INTERNALS = AttributeError, ImportError, TypeError
 def otherwise(error: BaseException) -> str:
     """What asked for internals of torch or Triton that are not there, or not as they were."""
     versions = " with ".join(f"{name} {_version(name)}" for name in ("torch", "triton"))
-    return (f"{versions} is otherwise than expected: {type(error).__name__}: {error}; install "
-            f"{_FITS}")  # fmt: skip
+    return (
+        f"{versions} is otherwise than expected: {type(error).__name__}: {error}; install {_FITS}"
+    )
 
 
 def _version(package: str) -> str:
@@ -42,8 +43,9 @@ def reason(error: BaseException) -> str:
         return otherwise(cause)
     words = [line.strip() for line in str(cause).splitlines() if line.strip()]
     said = next((line for line in words if not line.startswith("backend=")), type(cause).__name__)
-    explained = next((w.removeprefix("Explanation: ") for w in words
-                      if w.startswith("Explanation: ")), "")  # fmt: skip
+    explained = next(
+        (w.removeprefix("Explanation: ") for w in words if w.startswith("Explanation: ")), ""
+    )
     kind = "the graph breaks" if type(cause).__name__ == "Unsupported" else type(cause).__name__
     where = _line(cause) or _line(error)
     parts = [
@@ -59,8 +61,11 @@ def _line(error: BaseException) -> str:
     stack: Any = getattr(error, "real_stack", None) or ()
     frames = [f for f in stack if not any(part in f.filename for part in _NOT_THEIRS)]
     if not frames:
-        frames = [f for f in traceback.extract_tb(error.__traceback__)
-                  if not any(part in f.filename for part in _NOT_THEIRS)]  # fmt: skip
+        frames = [
+            f
+            for f in traceback.extract_tb(error.__traceback__)
+            if not any(part in f.filename for part in _NOT_THEIRS)
+        ]
     return line(frames)
 
 

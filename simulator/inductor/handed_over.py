@@ -34,8 +34,14 @@ def numbered(
             continue
         number[place] = len(storages)
         lasts = buffer.role in _OWN or (buffer.role == "gradient" and buffer.nbytes in weights)
-        storages.append(Storage(buffer.nbytes, -1 if lasts else 0, None if lasts else 0,
-                                buffer.role if lasts else "activation"))  # fmt: skip
+        storages.append(
+            Storage(
+                buffer.nbytes,
+                -1 if lasts else 0,
+                None if lasts else 0,
+                buffer.role if lasts else "activation",
+            )
+        )
     return number
 
 

@@ -135,11 +135,15 @@ class _Graph:
         for result in self._results(node):
             writes[self._number(result.get_name())] = layout_bytes(result)
         return Launch(
-            "library", name, self.phase,
+            "library",
+            name,
+            self.phase,
             self._origins(kernel.get_origins() if origin is None else [origin]),
-            tuple(reads.items()), tuple((k, v) for k, v in writes.items() if v), call=call,
+            tuple(reads.items()),
+            tuple((k, v) for k, v in writes.items() if v),
+            call=call,
             operands=tuple(operands),
-        )  # fmt: skip
+        )
 
     def _results(self, node: Any) -> list[Any]:
         """Buffers with memory: a call of several results has one node for each."""
@@ -183,11 +187,18 @@ class _Graph:
         cols = prod(self._int(s) for s in ranges) if ranges else 0
         kernels = [n.node for n in loops]
         return Launch(
-            "pointwise" if reduction is None else "reduction", self._name(loops), self.phase,
+            "pointwise" if reduction is None else "reduction",
+            self._name(loops),
+            self.phase,
             self._origins(node for kernel in kernels for node in kernel.get_origins()),
-            tuple(reads.items()), tuple(writes.items()), flops,
-            instructions, rows, elements=elements, cols=cols,
-        )  # fmt: skip
+            tuple(reads.items()),
+            tuple(writes.items()),
+            flops,
+            instructions,
+            rows,
+            elements=elements,
+            cols=cols,
+        )
 
     def _rows(self, loop: Any) -> int:
         """Results of a reduction along memory; 0 where its elements lie apart."""
@@ -216,8 +227,11 @@ class _Graph:
         limit: dict[int, int] = {}
         for dep in deps:
             buffer = self.found.try_get_buffer(self._real(dep.name))
-            if buffer is None or not hasattr(buffer, "get_layout") or type(
-                dep).__name__ == "WeakDep":  # fmt: skip
+            if (
+                buffer is None
+                or not hasattr(buffer, "get_layout")
+                or type(dep).__name__ == "WeakDep"
+            ):
                 continue
             number = self._number(dep.name)
             whole = limit[number] = layout_bytes(buffer)
@@ -225,8 +239,11 @@ class _Graph:
             if type(dep).__name__ == "MemoryDep":
                 itemsize = item_bytes(buffer)
                 index = dep.index
-                numel = prod(self._int(s) for s in dep.size) if dep.is_indirect() else self._int(
-                    dep.get_numel())  # fmt: skip
+                numel = (
+                    prod(self._int(s) for s in dep.size)
+                    if dep.is_indirect()
+                    else self._int(dep.get_numel())
+                )
                 size = min(numel * itemsize, whole)
                 start = index.subs(dict.fromkeys(index.free_symbols, 0))
             mine = regions.setdefault(number, {})

@@ -54,10 +54,11 @@ class Launch(msgspec.Struct, frozen=True):
     def renumbered(self, number: Mapping[int, int]) -> Launch:
         """With other numbers for its buffers."""
         return msgspec.structs.replace(
-            self, reads=tuple((number[b], n) for b, n in self.reads),
+            self,
+            reads=tuple((number[b], n) for b, n in self.reads),
             writes=tuple((number[b], n) for b, n in self.writes),
             operands=tuple(number[b] for b in self.operands),
-        )  # fmt: skip
+        )
 
 
 class Buffer(msgspec.Struct, frozen=True):

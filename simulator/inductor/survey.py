@@ -33,9 +33,14 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def surveyed(
-    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool,
-    autocast: str | None, sizes: Mapping[str, int], progress: Callable[[str], None],
-) -> tuple[list[Piece], list[Schedule | str]]:  # fmt: skip
+    module: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    training: bool,
+    autocast: str | None,
+    sizes: Mapping[str, int],
+    progress: Callable[[str], None],
+) -> tuple[list[Piece], list[Schedule | str]]:
     """The pieces of the forward pass of a module that lives on `meta`, and the schedules of its
     graphs, with their backward pass in training; of a graph that cannot be scheduled, why."""
     progress("looking for graph breaks")

@@ -21,9 +21,12 @@ def tensor(found: torch.Tensor) -> Tensor:
 
 
 def signature(
-    name: str, names: Sequence[str], inputs: Sequence[Tensor], outputs: Sequence[Tensor],
+    name: str,
+    names: Sequence[str],
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
     args: dict[str, Any],
-) -> Signature:  # fmt: skip
+) -> Signature:
     """A call whose tensors are all different memory."""
     return Signature(name, tuple(inputs), tuple(outputs), tuple(names), args)
 

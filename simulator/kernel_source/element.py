@@ -69,8 +69,10 @@ class Element:
     def broadcast(self, seen: Layout) -> At:
         """The element of an input that goes with this one of the output."""
         mine = self.at[len(self.at) - len(seen.shape) :]
-        return tuple(index.times(size - size) if size.is_(1) else index
-                     for index, size in zip(mine, seen.shape, strict=True))  # fmt: skip
+        return tuple(
+            index.times(size - size) if size.is_(1) else index
+            for index, size in zip(mine, seen.shape, strict=True)
+        )
 
     def __getitem__(self, name: str) -> str:
         """The text of an operand: a tensor, or a plain argument."""

@@ -55,10 +55,16 @@ def candidates(p: Prediction) -> list[Candidate]:
             continue
         alike.setdefault(_key(fused, number), []).append(number)
     found = [
-        Candidate(0, _name(fused, numbers[0]), numbers[0], len(numbers),
-                  float(took[numbers].sum()), *_judged(fused, numbers[0]))
+        Candidate(
+            0,
+            _name(fused, numbers[0]),
+            numbers[0],
+            len(numbers),
+            float(took[numbers].sum()),
+            *_judged(fused, numbers[0]),
+        )
         for numbers in alike.values()
-    ]  # fmt: skip
+    ]
     found.sort(key=lambda each: -each.seconds)
     return [replace(each, number=at) for at, each in enumerate(found, 1)]
 

@@ -61,11 +61,24 @@ def source(kernel: Kernel, told: Told) -> str:
     operands = [*kernel.operands, *more]
     parameters = ", ".join(["s", *(o.name for o in operands)])
     body = [
-        *_triton(kernel), "", "", *_elements(kernel), "", "", *_operands(kernel, operands), "", "",
-        *_launch(kernel, parameters), "", "",
+        *_triton(kernel),
+        "",
+        "",
+        *_elements(kernel),
+        "",
+        "",
+        *_operands(kernel, operands),
+        "",
+        "",
+        *_launch(kernel, parameters),
+        "",
+        "",
         f"def reference({parameters}):",
-        '    """The ops of the trace, as eager PyTorch runs them."""', *_indented(lines), "", "",
-    ]  # fmt: skip
+        '    """The ops of the trace, as eager PyTorch runs them."""',
+        *_indented(lines),
+        "",
+        "",
+    ]
     about = "\n\n".join([told.about, *_guess(kernel)])
     head = _HEAD.format(title=told.title, about=about)
     return head + "\n".join([*_constants(kernel, told), "", "", *body]) + RUNNING
@@ -74,11 +87,15 @@ def source(kernel: Kernel, told: Told) -> str:
 def _guess(kernel: Kernel) -> list[str]:
     """What must be said of parts that the trace does not tell apart."""
     ops = ", ".join(kernel.group.guessed)
-    return [
-        f"GUESSED: {ops} read parts of a tensor that are alike but for where they begin.\n"
-        "A trace does not say which op reads which: kernel and reference take them in one order,\n"
-        "which need not be the network's. Bytes and work are the same either way."
-    ] if ops else []  # fmt: skip
+    return (
+        [
+            f"GUESSED: {ops} read parts of a tensor that are alike but for where they begin.\n"
+            "A trace does not say which op reads which: kernel and reference take them in one order,\n"
+            "which need not be the network's. Bytes and work are the same either way."
+        ]
+        if ops
+        else []
+    )
 
 
 def _constants(kernel: Kernel, told: Told) -> list[str]:
@@ -92,19 +109,22 @@ def _constants(kernel: Kernel, told: Told) -> list[str]:
     tolerance *= len(kernel.group.ops) ** 0.5
     return [
         "# Sizes that differ from case to case; the others stand in the source as they are",
-        "CASES = {", *(f'    "{case}": {{{text}}},' for case, text in values), "}",
+        "CASES = {",
+        *(f'    "{case}": {{{text}}},' for case, text in values),
+        "}",
         f"# The reference rounds to {worst} after each op; the kernel computes in fp32 throughout",
         f"TOLERANCE = {tolerance:.3g}  # of the element, and of the root mean square of its tensor",
         f"# Seconds on {told.gpu}: alone with operands out of L2; and as a part of the step",
         f'PREDICTED_S = {{"kernel": {told.kernel_s:.4g}, "unfused": {told.unfused_s:.4g}, '
         f'"in the step": {told.in_step_s:.4g}}}',
         f"MOVED_BYTES = {told.moved_bytes}  # each operand once, each result once",
-    ]  # fmt: skip
+    ]
 
 
 def _triton(kernel: Kernel) -> list[str]:
-    given = [f"{o.name}_ptr" for o in kernel.operands] + [f"{result.name}_ptr" for result in
-                                                         kernel.results]  # fmt: skip
+    given = [f"{o.name}_ptr" for o in kernel.operands] + [
+        f"{result.name}_ptr" for result in kernel.results
+    ]
     tile = ("BLOCK",) if kernel.cols is None else ("ROWS", "COLS")
     # Sizes are constants, as in a network compiled for its shapes: what divides by one multiplies
     given += [f"{name}: tl.constexpr" for name in (*kernel.arguments, *tile)]
@@ -113,16 +133,22 @@ def _triton(kernel: Kernel) -> list[str]:
 
 def _elements(kernel: Kernel) -> list[str]:
     count = [kernel.count] if kernel.cols is None else [kernel.count, kernel.cols]
-    return ["def elements(s):", '    """How many elements the kernel goes over."""',
-            f"    return {' * '.join(kernel.names.text(size, 's.') for size in count)}",
-            ]  # fmt: skip
+    return [
+        "def elements(s):",
+        '    """How many elements the kernel goes over."""',
+        f"    return {' * '.join(kernel.names.text(size, 's.') for size in count)}",
+    ]
 
 
 def _operands(kernel: Kernel, operands: list[Operand]) -> list[str]:
     made = [f"{o.name} = {_filled(kernel, o)}" for o in operands]
     names = ", ".join(o.name for o in operands)
-    return ["def operands(s):", '    """What the kernel reads, filled at random."""',
-            *_indented(made), f"    return ({names},)" if names else "    return ()"]  # fmt: skip
+    return [
+        "def operands(s):",
+        '    """What the kernel reads, filled at random."""',
+        *_indented(made),
+        f"    return ({names},)" if names else "    return ()",
+    ]
 
 
 def _filled(kernel: Kernel, operand: Operand) -> str:
@@ -133,13 +159,17 @@ def _filled(kernel: Kernel, operand: Operand) -> str:
 
 
 def _layout(kernel: Kernel, made: Layout) -> str:
-    return (f"{shown(made.shape, kernel.names)}, {shown(made.stride, kernel.names)}, "
-            f"dtype=torch.{made.dtype}")  # fmt: skip
+    return (
+        f"{shown(made.shape, kernel.names)}, {shown(made.stride, kernel.names)}, "
+        f"dtype=torch.{made.dtype}"
+    )
 
 
 def _launch(kernel: Kernel, parameters: str) -> list[str]:
-    made = [f"{each.name} = empty({_layout(kernel, each.layout)}, device=DEVICE)"
-            for each in kernel.results]  # fmt: skip
+    made = [
+        f"{each.name} = empty({_layout(kernel, each.layout)}, device=DEVICE)"
+        for each in kernel.results
+    ]
     results = ", ".join(each.name for each in kernel.results)
     given = [*(o.name for o in kernel.operands), results]
     given += [f"s.{name}" for name in kernel.arguments]
@@ -151,9 +181,12 @@ def _launch(kernel: Kernel, parameters: str) -> list[str]:
         tile = _tile(kernel, kernel.names.text(kernel.cols, "s."))
         grid, constants = "rows", "ROWS=rows, COLS=cols, num_warps=warps"
     call = f"kernel[(triton.cdiv({count}, {grid}),)]({', '.join(given)}, {constants})"
-    return [f"def fused({parameters}, empty=torch.empty_strided):",
-            '    """The results, by one launch of the kernel."""',
-            *_indented([*made, *tile, call]), f"    return ({results},)"]  # fmt: skip
+    return [
+        f"def fused({parameters}, empty=torch.empty_strided):",
+        '    """The results, by one launch of the kernel."""',
+        *_indented([*made, *tile, call]),
+        f"    return ({results},)",
+    ]
 
 
 def _tile(kernel: Kernel, cols: str) -> list[str]:
@@ -163,9 +196,11 @@ def _tile(kernel: Kernel, cols: str) -> list[str]:
         return ["rows, cols, warps = {}, {}, {}".format(*sizes)]
     per_thread = _PER_THREAD_OF_BYTES if _reads_bytes(kernel) else _PER_THREAD
     least = 32 * _LEAST_WARPS * per_thread
-    return [f"cols = triton.next_power_of_2({cols})", f"rows = max(1, {least} // cols)",
-            f"warps = min({_MOST_WARPS}, max({_LEAST_WARPS}, rows * cols // {32 * per_thread}))",
-            ]  # fmt: skip
+    return [
+        f"cols = triton.next_power_of_2({cols})",
+        f"rows = max(1, {least} // cols)",
+        f"warps = min({_MOST_WARPS}, max({_LEAST_WARPS}, rows * cols // {32 * per_thread}))",
+    ]
 
 
 def _reads_bytes(kernel: Kernel) -> bool:

@@ -25,8 +25,12 @@ UNARY = {
 }  # fmt: skip
 """Of `self`."""
 
-POSITIVE = {"log": "tl.log({x})", "log2": "tl.log2({x})", "sqrt": "tl.sqrt({x})",
-            "rsqrt": "tl.rsqrt({x})"}  # fmt: skip
+POSITIVE = {
+    "log": "tl.log({x})",
+    "log2": "tl.log2({x})",
+    "sqrt": "tl.sqrt({x})",
+    "rsqrt": "tl.rsqrt({x})",
+}
 """Of `self`, which is filled with positive numbers."""
 
 BINARY = {

@@ -73,28 +73,41 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
     group, trace = fused.groups[number], fused.computed
     members = fused.members(number)
     _refuse_parts(group, trace, members)
-    same = [(name, other.computed) for name, other in others
-            if _same_ops(trace, other.computed, members)]  # fmt: skip
+    same = [
+        (name, other.computed)
+        for name, other in others
+        if _same_ops(trace, other.computed, members)
+    ]
     traces = [trace, *(other for _, other in same)]
     ops = _ops(traces, members)
     reads, writes = external(group)
     stored = _stored(fused, number, writes, trace)
     from_memory = {value_of(key) for key in reads}
-    makers = {value: (op, place) for op in ops for place, (value, _) in enumerate(op.outputs)
-              if value not in from_memory}  # fmt: skip
+    makers = {
+        value: (op, place)
+        for op in ops
+        for place, (value, _) in enumerate(op.outputs)
+        if value not in from_memory
+    }
     seen = {value: made for op in ops for value, made in (*op.outputs, *op.inputs)}
     for op in ops:
         known = [value in from_memory for value, _ in op.outputs]
         if any(known) and not all(known):
             raise InputError(_CONTINUED)
     elements = {value: _elements(traces, value, made) for value, made in seen.items()}
-    elements |= {before_bias(op.outputs[0][0]): elements[op.outputs[0][0]] for op in ops
-                 if op.short in BIASED}  # fmt: skip
+    elements |= {
+        before_bias(op.outputs[0][0]): elements[op.outputs[0][0]]
+        for op in ops
+        if op.short in BIASED
+    }
     return FusedGroup(
-        ops, makers, elements,
+        ops,
+        makers,
+        elements,
         tuple((value, _made(ops, value)) for value in stored),
-        ("as exported", *(name for name, _ in same)), _guessed(trace, ops),
-    )  # fmt: skip
+        ("as exported", *(name for name, _ in same)),
+        _guessed(trace, ops),
+    )
 
 
 def _refuse_parts(group: Group, trace: Trace, members: Sequence[int]) -> None:
@@ -106,10 +119,14 @@ def _refuse_parts(group: Group, trace: Trace, members: Sequence[int]) -> None:
     if any(node.atomic for node in group.nodes):
         raise InputError("it scatters: sums are added atomically into what was there")
     made = {key for node in group.nodes for key in node.writes}
-    products = any("convolution" in trace.ops[i].name or "mm." in trace.ops[i].name
-                   for i in members)  # fmt: skip
-    parts = any(isinstance(key, int) and key not in made
-                for node in group.nodes for key in map(value_of, node.reads))  # fmt: skip
+    products = any(
+        "convolution" in trace.ops[i].name or "mm." in trace.ops[i].name for i in members
+    )
+    parts = any(
+        isinstance(key, int) and key not in made
+        for node in group.nodes
+        for key in map(value_of, node.reads)
+    )
     if parts and not products:
         raise InputError(_CONTINUED)
 
@@ -130,17 +147,28 @@ def _ops(traces: Sequence[Trace], members: Sequence[int]) -> tuple[GroupOp, ...]
     found: list[GroupOp] = []
     for i in members:
         alike = [trace.ops[i] for trace in traces]
-        reads = [layout([op.inputs[k] for op in alike], [where[i][k] for where in places])
-                 for k in range(len(alike[0].inputs))]  # fmt: skip
-        makes = [layout([op.outputs[k] for op in alike], [0] * len(alike))
-                 for k in range(len(alike[0].outputs))]  # fmt: skip
-        args = {name: _varying([op.signature.args.get(name) for op in alike])
-                for name in alike[0].signature.args}  # fmt: skip
+        reads = [
+            layout([op.inputs[k] for op in alike], [where[i][k] for where in places])
+            for k in range(len(alike[0].inputs))
+        ]
+        makes = [
+            layout([op.outputs[k] for op in alike], [0] * len(alike))
+            for k in range(len(alike[0].outputs))
+        ]
+        args = {
+            name: _varying([op.signature.args.get(name) for op in alike])
+            for name in alike[0].signature.args
+        }
         found.append(
-            GroupOp(i, alike[0].name, alike[0].signature.names,
-                    tuple(zip(flow.reads[i], reads, strict=True)),
-                    tuple(zip(flow.makes[i], makes, strict=True)), args)
-        )  # fmt: skip
+            GroupOp(
+                i,
+                alike[0].name,
+                alike[0].signature.names,
+                tuple(zip(flow.reads[i], reads, strict=True)),
+                tuple(zip(flow.makes[i], makes, strict=True)),
+                args,
+            )
+        )
     return tuple(found)
 
 
@@ -164,9 +192,7 @@ def _elements(traces: Sequence[Trace], value: Value, seen: Layout) -> Size:
     return Size(tuple(sizes))
 
 
-def _stored(
-    fused: Fused, number: int, writes: Iterable[Any], trace: Trace
-) -> list[Value]:  # fmt: skip
+def _stored(fused: Fused, number: int, writes: Iterable[Any], trace: Trace) -> list[Value]:
     """What the kernel writes that others read, in the order of the fused op's outputs."""
     op = fused.trace.ops[number]
     storages = op.storages[len(op.inputs) :]

@@ -128,8 +128,9 @@ class Index:
 
     def _reduced(self, by: Size) -> tuple[Index, Size]:
         """Both without the largest factor that all of it has in common with `by`."""
-        columns = zip(by.values, self.constant.values, *(c.values for _, c in self.terms),
-                      strict=True)  # fmt: skip
+        columns = zip(
+            by.values, self.constant.values, *(c.values for _, c in self.terms), strict=True
+        )
         common = Size(tuple(gcd(*numbers) for numbers in columns))
         terms = frozenset((atom, c // common) for atom, c in self.terms)
         return Index(terms, self.constant // common), by // common
@@ -166,8 +167,9 @@ def _shown(atom: Atom, names: Names) -> str:
     if isinstance(atom, Variable):
         return atom.name
     inner = atom.inner.text(names)
-    single = len(atom.inner.terms) == 1 and (inner.isidentifier() or (inner.count("(") == 1
-                                             and inner[0] + inner[-1] == "()"))  # fmt: skip
+    single = len(atom.inner.terms) == 1 and (
+        inner.isidentifier() or (inner.count("(") == 1 and inner[0] + inner[-1] == "()")
+    )
     inner = inner if single else f"({inner})"
     by = names.text(atom.by)
     return f"({inner} {atom.how} {by if by.isalnum() else f'({by})'})"

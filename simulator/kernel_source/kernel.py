@@ -92,8 +92,10 @@ def _loop(group: FusedGroup) -> Kernel:
         same = made.shape == first.shape
         mine = at if same else digits(number(at, first.shape, first.cases), made.shape)
         _store(writer, value, made, mine, results)
-    lines = ["i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)",
-             f"inside = i < {writer.names.text(count)}"]  # fmt: skip
+    lines = [
+        "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)",
+        f"inside = i < {writer.names.text(count)}",
+    ]
     lines[0] = _wide(lines[0], group)
     return _kernel(writer, lines, results, count)
 
@@ -118,19 +120,22 @@ def _over_rows(group: FusedGroup, found: Rows, whole: int) -> Kernel:
                 n = number(at, found.seen.shape, found.seen.cases)
                 _store(writer, value, made, at if same else digits(n, made.shape), results)
     n_rows, n_cols = writer.names.text(found.rows), writer.names.text(found.cols)
-    head = [_wide("r = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None]", group),
-            f"in_rows = r < {n_rows}"]  # fmt: skip
+    head = [
+        _wide("r = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None]", group),
+        f"in_rows = r < {n_rows}",
+    ]
     if walking:
         head.append(f"cols = {n_cols}")
     else:
-        head += ["c = tl.arange(0, COLS)[None, :]", f"in_cols = c < {n_cols}",
-                 "inside = in_rows & in_cols"]  # fmt: skip
+        head += [
+            "c = tl.arange(0, COLS)[None, :]",
+            f"in_cols = c < {n_cols}",
+            "inside = in_rows & in_cols",
+        ]
     return _kernel(writer, head, results, found.rows, found)
 
 
-def _store(
-    writer: Writer, value: Value, made: Layout, at: At, results: list[Result]
-) -> None:  # fmt: skip
+def _store(writer: Writer, value: Value, made: Layout, at: At, results: list[Result]) -> None:
     op, place = writer.group.makers[value]
     name = "out" if not results else f"out_{len(results)}"
     results.append(Result(name, value, made))
@@ -144,13 +149,23 @@ def _wide(line: str, group: FusedGroup) -> str:
 
 
 def _kernel(
-    writer: Writer, head: list[str], results: list[Result], count: Size,
+    writer: Writer,
+    head: list[str],
+    results: list[Result],
+    count: Size,
     found: Rows | None = None,
-) -> Kernel:  # fmt: skip
+) -> Kernel:
     lines = [*head, *writer.lines]
     lines = lines if writer.walking else loads_first(lines)
     return Kernel(
-        writer.group, tuple(lines), tuple(writer.operands.values()), tuple(results),
-        writer.names, tuple(writer.names.values), count, found.cols if found else None,
-        writer.walking, found.beside if found else True,
-    )  # fmt: skip
+        writer.group,
+        tuple(lines),
+        tuple(writer.operands.values()),
+        tuple(results),
+        writer.names,
+        tuple(writer.names.values),
+        count,
+        found.cols if found else None,
+        writer.walking,
+        found.beside if found else True,
+    )

@@ -43,13 +43,17 @@ class Layout:
     @property
     def row_major(self) -> bool:
         """Dense in the order of its dimensions?"""
-        steps = [step for size, step in zip(self.shape, self.stride, strict=True)
-                 if not size.is_(1)]  # fmt: skip
+        steps = [
+            step for size, step in zip(self.shape, self.stride, strict=True) if not size.is_(1)
+        ]
         return self.dense and steps == sorted(steps, key=lambda s: s.values, reverse=True)
 
     def _inner_first(self) -> list[tuple[Size, Size]]:
-        found = [(size, step) for size, step in zip(self.shape, self.stride, strict=True)
-                 if not size.is_(1)]  # fmt: skip
+        found = [
+            (size, step)
+            for size, step in zip(self.shape, self.stride, strict=True)
+            if not size.is_(1)
+        ]
         return sorted(found, key=lambda pair: (pair[1].values, pair[0].values))
 
     def place(self, at: At) -> Index:
@@ -79,10 +83,11 @@ def digits(number: Index, shape: Sequence[Size]) -> At:
     """The index of an element by its number in row-major order."""
     cases = len(number.constant.values)
     return tuple(
-        constant(size - size) if size.is_(1)
+        constant(size - size)
+        if size.is_(1)
         else number.over(product(shape[d + 1 :], cases)).modulo(size)
         for d, size in enumerate(shape)
-    )  # fmt: skip
+    )
 
 
 def number(at: At, shape: Sequence[Size], cases: int) -> Index:

@@ -20,8 +20,9 @@ def nll_loss(e: Element) -> str:
     def counts(at: At) -> Term:
         target = e.term("target", at)
         e.fill("target", f"index:{min(classes.values)}")
-        return e.writer.let("counts", f"{target.text} != {ignored}", target.depends,
-                            (e.op.number, "counts", target))  # fmt: skip
+        return e.writer.let(
+            "counts", f"{target.text} != {ignored}", target.depends, (e.op.number, "counts", target)
+        )
 
     def each(_: Rows, at: At) -> Term:
         there, target = counts(at), e.term("target", at)

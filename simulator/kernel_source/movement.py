@@ -85,8 +85,9 @@ def _joined(
         if number + 1 < len(pieces):
             bounds.append((index, "<", pieces[number + 1][0]))
         there = _condition(e, bounds)
-        text = _chosen(e, there, lambda place=place, begin=begin: e.term(place, at(place, begin)),
-                       text)  # fmt: skip
+        text = _chosen(
+            e, there, lambda place=place, begin=begin: e.term(place, at(place, begin)), text
+        )
     return text
 
 
@@ -123,8 +124,9 @@ def slice_backward(e: Element) -> str:
         raise InputError(f"{e.op.name} with a step is not among the ops that can be written")
     start = _size(e, e.arg("start", 0))
     whole = _size(e, e.arg("input_sizes")[dim])
-    start = Size(tuple(s + w if s < 0 else s for s, w in zip(start.values, whole.values,
-                                                             strict=True)))  # fmt: skip
+    start = Size(
+        tuple(s + w if s < 0 else s for s, w in zip(start.values, whole.values, strict=True))
+    )
     there = _condition(e, [(e.at[dim], ">=", start), (e.at[dim], "<", start + size[dim])])
     along = _within(e, 0, e.at[dim], start, size[dim])
     return _chosen(e, there, lambda: e.term("grad_output", _moved(e.at, dim, along)), "0.0")
@@ -195,8 +197,20 @@ def arange(e: Element) -> str:
     return text if whole else f"({text}) * 1.0"
 
 
-@rule("full", "full_like", "new_full", "fill", "scalar_tensor", "zeros", "zeros_like", "new_zeros",
-      "ones", "ones_like", "new_ones", "zero")  # fmt: skip
+@rule(
+    "full",
+    "full_like",
+    "new_full",
+    "fill",
+    "scalar_tensor",
+    "zeros",
+    "zeros_like",
+    "new_zeros",
+    "ones",
+    "ones_like",
+    "new_ones",
+    "zero",
+)
 def full(e: Element) -> str:
     names = ("fill_value", "value", "s")
     given = next((e.op.args[name] for name in names if name in e.op.args), None)

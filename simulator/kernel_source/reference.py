@@ -71,10 +71,10 @@ class _Reference:
                 text += ".clone()"  # it is written in place
             shown.setdefault(name, []).append(text)
         many = ("tensors", "indices") if op.short in ("cat", "stack", "index") else ()
-        parts = [f"{name}={_list(each) if name in many else each[0]}"
-                 for name, each in shown.items()]  # fmt: skip
-        parts += [f"{name}={self._plain(name, value)}"
-                  for name, value in op.args.items()]  # fmt: skip
+        parts = [
+            f"{name}={_list(each) if name in many else each[0]}" for name, each in shown.items()
+        ]
+        parts += [f"{name}={self._plain(name, value)}" for name, value in op.args.items()]
         given = {*shown, *op.args}
         parts += [f"{name}=None" for name in _OPTIONAL.get(op.short, ()) if name not in given]
         if op.short in _MAKES:
@@ -82,8 +82,10 @@ class _Reference:
         name = op.name
         if op.short == "cudnn_batch_norm":
             name = _BATCH_NORM
-            parts = [p.replace("exponential_average_factor", "momentum").replace("epsilon", "eps")
-                     for p in parts]  # fmt: skip
+            parts = [
+                p.replace("exponential_average_factor", "momentum").replace("epsilon", "eps")
+                for p in parts
+            ]
         results = [self._fresh(op.short) for _ in op.outputs]
         for result, (value, made) in zip(results, op.outputs, strict=True):
             if self.kernel.group.makers.get(value, (None,))[0] is op:

@@ -79,9 +79,7 @@ def _own_row(e: Element, kept: At) -> tuple[Rows, At]:
     return rows, rows.element(kept, variable("c", rows.cols))
 
 
-def over_row(
-    e: Element, how: str, kept: At, each: Callable[[Rows, At], Term], name: str
-) -> str:  # fmt: skip
+def over_row(e: Element, how: str, kept: At, each: Callable[[Rows, At], Term], name: str) -> str:
     """A sum of the row that the kept dimensions name."""
     rows, at = _own_row(e, kept)
     return e.use(e.writer.over_row(name, how, lambda: each(rows, at), (e.op.number, name)))

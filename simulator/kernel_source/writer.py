@@ -240,8 +240,9 @@ class Writer:
             f"{summed} = tl.full([ROWS, COLS], 0.0, tl.float32)",
         ]
         with self.walk():
-            each = self.let("each", f"tl.where(inside, {make().text}, {nothing})",
-                            frozenset({"r", "c"})).text  # fmt: skip
+            each = self.let(
+                "each", f"tl.where(inside, {make().text}, {nothing})", frozenset({"r", "c"})
+            ).text
             assert self._loop is not None
             self._loop.lines += [
                 f"{later} = tl.maximum({highest}, {each})",

@@ -100,9 +100,16 @@ def _laid(d: dict[str, Any], kept: Band, tile: _Tile, splits: int = 1) -> _Layou
 
 @at_each
 def _layout(
-    rows: int, columns: int, high: int, wide: int, left: int, right: int, shift: int, splits: int,
+    rows: int,
+    columns: int,
+    high: int,
+    wide: int,
+    left: int,
+    right: int,
+    shift: int,
+    splits: int,
     causal: bool,
-) -> tuple[int, int, int, int]:  # fmt: skip
+) -> tuple[int, int, int, int]:
     tiles = visited(rows, columns, high, wide, Band(left, right, shift))
     if splits > 1:
         tiles = np.repeat(np.ceil(tiles / splits).astype(int), splits)
@@ -195,8 +202,11 @@ def _split(op: Signature, work: Work, main: Work, splits: int) -> tuple[Work, Wo
         write_bytes=work.write_bytes,
         instructions=4 * splits * rows * d["dv"],
         dims={
-            "variant": "splits", "rows": rows, "cols": splits, "inner": d["dv"],
+            "variant": "splits",
+            "rows": rows,
+            "cols": splits,
+            "inner": d["dv"],
             "backend": d["backend"],
         },
-    )  # fmt: skip
+    )
     return replace(main, write_bytes=parts, dims={**d, "splits": splits}), combine

@@ -254,6 +254,9 @@ def _worth_padding(c: Product) -> bool:
 
 def _share(work: Work, parts: int) -> Work:
     return replace(
-        work, flops=work.flops // parts, read_bytes=work.read_bytes // parts,
-        write_bytes=work.write_bytes // parts, dims=work.dims | {"groups": 1},
-    )  # fmt: skip
+        work,
+        flops=work.flops // parts,
+        read_bytes=work.read_bytes // parts,
+        write_bytes=work.write_bytes // parts,
+        dims=work.dims | {"groups": 1},
+    )

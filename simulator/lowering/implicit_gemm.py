@@ -90,10 +90,12 @@ class Product:
         elif taps > _TAPS and self.direction != "dgrad" and "variant" not in more:
             more["variant"] = f"{self.direction}_wide"
         size = {
-            "positions": self.rows, "columns": columns, "depth": depth,
+            "positions": self.rows,
+            "columns": columns,
+            "depth": depth,
             "blocks": max(1, round(self.blocks)),
             "channel_align": gcd(_CHANNELS, d["cin"] // d["groups"], d["cout"] // d["groups"]),
-        }  # fmt: skip
+        }
         return msgspec.structs.replace(self.work, dims=d | size | more)
 
     def plain(self) -> Work:
@@ -174,7 +176,13 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
         sources, target = ((grad, x), weight) if direction == "wgrad" else ((grad, weight), x)
     blocks = groups * ceil(rows / 128) * ceil(columns / 128)
     return Product(
-        work, direction, sources, target, rows, columns, depth,
+        work,
+        direction,
+        sources,
+        target,
+        rows,
+        columns,
+        depth,
         blocks=blocks * UNITS_SEEN / (gpu.units or UNITS_SEEN),
         half=work.dtype in ("float16", "bfloat16"),
         hopper=(gpu.compute_capability or (0, 0)) >= (9, 0),
@@ -182,7 +190,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
         unit=taps == 1,
         strided=prod(d["stride"]) > 1,
         few=d["cin"] < _FEW,
-    )  # fmt: skip
+    )
 
 
 def _result(op: Signature) -> Tensor:

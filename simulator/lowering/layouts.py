@@ -93,8 +93,10 @@ def spread(tensor: Tensor, *, generic: bool = False) -> Work:
     too, and channels by groups, are for a generic kernel, which finds each element's place."""
     size = tensor.numel * tensor.itemsize
     dims: dict[str, object] = {
-        "elements": tensor.numel, "channels": tensor.shape[1], "item_bytes": tensor.itemsize,
-    }  # fmt: skip
+        "elements": tensor.numel,
+        "channels": tensor.shape[1],
+        "item_bytes": tensor.itemsize,
+    }
     if generic:
         dims["variant"] = "generic"
     slots = 40 if generic else 4
@@ -111,6 +113,10 @@ def summed(target: Tensor, parts: int) -> Work:
     n = target.numel
     dims = {"variant": "parts", "elements": n, "parts": parts, "item_bytes": target.itemsize}
     return Work(
-        "reduction", parts * n, 4 * parts * n, n * target.itemsize, instructions=parts * n,
+        "reduction",
+        parts * n,
+        4 * parts * n,
+        n * target.itemsize,
+        instructions=parts * n,
         dims=dims,
-    )  # fmt: skip
+    )

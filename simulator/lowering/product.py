@@ -60,9 +60,14 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         out_bytes = work.write_bytes
         return (
             work,
-            Work("reduction", read_bytes=partial_bytes, write_bytes=out_bytes,
-                 instructions=d["b"] * d["m"] * d["n"], dims={"outer": out_bytes, "inner": 2}),
-        )  # fmt: skip
+            Work(
+                "reduction",
+                read_bytes=partial_bytes,
+                write_bytes=out_bytes,
+                instructions=d["b"] * d["m"] * d["n"],
+                dims={"outer": out_bytes, "inner": 2},
+            ),
+        )
     if _is_by_depth(work):
         return _by_depth(work)
     hopper = (gpu.compute_capability or (0, 0)) >= (9, 0)

@@ -144,17 +144,38 @@ def _step(work: Work, itemsize: int, *, last: bool) -> tuple[Work, ...]:
 
     step = {"variant": "tensor_step"} if work.engine == "tensor" else {}
     product = Work(
-        "gemm", part(work.flops), weights + (state if forward else gates) * itemsize, result,
-        work.engine, work.dtype,
-        dims={"b": 1, "m": d["b"], "n": columns, "k": depth, "transa": False, "transb": forward,
-              "align_bytes": gcd(16, d["hidden"] * itemsize), "epilogue": None, **step},
-    )  # fmt: skip
+        "gemm",
+        part(work.flops),
+        weights + (state if forward else gates) * itemsize,
+        result,
+        work.engine,
+        work.dtype,
+        dims={
+            "b": 1,
+            "m": d["b"],
+            "n": columns,
+            "k": depth,
+            "transa": False,
+            "transb": forward,
+            "align_bytes": gcd(16, d["hidden"] * itemsize),
+            "epilogue": None,
+            **step,
+        },
+    )
     cell = Work(
-        "pointwise", 0, part(work.read_bytes - weights) + result, part(work.write_bytes),
+        "pointwise",
+        0,
+        part(work.read_bytes - weights) + result,
+        part(work.write_bytes),
         instructions=part(work.instructions),
-        dims={"elements": d["b"] * d["hidden"], "gates": d["gates"], "back": not forward,
-              "train": d["train"], "variant": "cell"},
-    )  # fmt: skip
+        dims={
+            "elements": d["b"] * d["hidden"],
+            "gates": d["gates"],
+            "back": not forward,
+            "train": d["train"],
+            "variant": "cell",
+        },
+    )
     products = _split(product, itemsize, forward)
     return (*products, cell) if forward else (cell, *products)
 
@@ -167,10 +188,13 @@ def _split(product: Work, itemsize: int, forward: bool) -> tuple[Work, ...]:
     """
     d = product.dims
     total = Work(
-        "reduction", 0, 2 * 4 * d["m"] * d["n"], product.write_bytes,
+        "reduction",
+        0,
+        2 * 4 * d["m"] * d["n"],
+        product.write_bytes,
         instructions=2 * d["m"] * d["n"],
         dims={"variant": "parts", "elements": d["m"] * d["n"], "parts": 2, "item_bytes": itemsize},
-    )  # fmt: skip
+    )
     if d["m"] == 1:
         return (product,)
     if itemsize == 2:

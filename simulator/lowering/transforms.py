@@ -98,9 +98,14 @@ def _complex(work: Work, length: int, rows: Any, apart: bool) -> list[Work]:
 
 
 def _kernel(
-    work: Work, length: int, rows: Any, apart: bool, moved: tuple[Any, Any], primes: list[int],
+    work: Work,
+    length: int,
+    rows: Any,
+    apart: bool,
+    moved: tuple[Any, Any],
+    primes: list[int],
     variant: str,
-) -> Work:  # fmt: skip
+) -> Work:
     """One kernel over `rows` sequences, a block's each: every number meets the others of its
     butterfly, one for each prime of the length. Towards real numbers it reads what it else writes.
     """
@@ -111,18 +116,32 @@ def _kernel(
         variant = "prime"
     elif variant == "complex" and apart:
         variant = "column"
-    dims = {"variant": variant, "length": length, "rows": rows, "largest": max(primes),
-            "apart": apart, "item_bytes": work.dims["item_bytes"]}  # fmt: skip
-    return replace(work, flops=2 * slots, read_bytes=read, write_bytes=write,
-                   instructions=slots, dims=dims)  # fmt: skip
+    dims = {
+        "variant": variant,
+        "length": length,
+        "rows": rows,
+        "largest": max(primes),
+        "apart": apart,
+        "item_bytes": work.dims["item_bytes"],
+    }
+    return replace(
+        work, flops=2 * slots, read_bytes=read, write_bytes=write, instructions=slots, dims=dims
+    )
 
 
 def _turn(work: Work, one: Any, other: Any) -> Work:
     """A pass between real numbers and their transform."""
     read, write = (one, other) if work.dims["kind"] == "r2c" else (other, one)
     elements = write // work.dims["item_bytes"]
-    return Work("fft", 0, read, write, dtype=work.dtype, instructions=10 * elements,
-                dims={"variant": "turn", "elements": elements})  # fmt: skip
+    return Work(
+        "fft",
+        0,
+        read,
+        write,
+        dtype=work.dtype,
+        instructions=10 * elements,
+        dims={"variant": "turn", "elements": elements},
+    )
 
 
 def _primes(length: int) -> list[int]:

@@ -35,7 +35,12 @@ def turns(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 for _family in (
-    "weight_gradient", "batch_norm", "batch_norm_backward", "group_moments", "norm", "softmax",
+    "weight_gradient",
+    "batch_norm",
+    "batch_norm_backward",
+    "group_moments",
+    "norm",
+    "softmax",
     "scan",
-):  # fmt: skip
+):
     lowering(_family)(turns)

@@ -60,5 +60,12 @@ def winograd(c: Product, gpu: GPU) -> Iterator[Work]:
 def _transformed(elements: int, read_bytes: int, write_bytes: int) -> Work:
     """Into so many elements of 6 × 6 patches, or out of them."""
     dims = {"elements": elements, "contiguous": True}
-    return Work("pointwise", 0, read_bytes, write_bytes, dtype="float32",
-                instructions=_SLOTS * elements, dims=dims)  # fmt: skip
+    return Work(
+        "pointwise",
+        0,
+        read_bytes,
+        write_bytes,
+        dtype="float32",
+        instructions=_SLOTS * elements,
+        dims=dims,
+    )

@@ -69,9 +69,12 @@ def overlay(p: Prediction, step: ProfiledStep) -> Overlay:
             pairs.append(Pair(op, float(took[op]), calls[theirs + k]))
     known, seen = {pair.op for pair in pairs}, {id(pair.measured) for pair in pairs}
     return Overlay(
-        p, step, tuple(pairs), tuple(op for op in ops if op not in known),
+        p,
+        step,
+        tuple(pairs),
+        tuple(op for op in ops if op not in known),
         tuple(call for call in calls if id(call) not in seen),
-    )  # fmt: skip
+    )
 
 
 def _base(name: str) -> str:

@@ -55,8 +55,16 @@ def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
     other figures of the GPU or of another host is like none that was timed."""
     found = setting(scenario)
     ask = found.ask
-    plain = Ask(ask.network, ask.batch, ask.seq, ask.dtype, ask.training, ask.optimizer, ask.sizes,
-                ask.data_sizes)  # fmt: skip
+    plain = Ask(
+        ask.network,
+        ask.batch,
+        ask.seq,
+        ask.dtype,
+        ask.training,
+        ask.optimizer,
+        ask.sizes,
+        ask.data_sizes,
+    )
     changed = found.edits or found.speeds or found.fusion or found.rates != Rates()
     if ask != plain or changed or found.gap_times != 1.0 or found.host != find_host():
         return ()
@@ -64,9 +72,10 @@ def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
     if not known or found.gpu != find_gpu(found.gpu.id):
         return ()
     return tuple(
-        step for step in known
-        if (step.network, step.dtype, step.training, step.mode) == (
-            ask.network, ask.dtype, ask.training, found.mode)
+        step
+        for step in known
+        if (step.network, step.dtype, step.training, step.mode)
+        == (ask.network, ask.dtype, ask.training, found.mode)
         and (not step.training or step.optimizer == ask.optimizer)
         and step.sizes == dict(ask.sizes)
-    )  # fmt: skip
+    )

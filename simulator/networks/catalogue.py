@@ -139,8 +139,10 @@ def constructor_sizes(name: str) -> Mapping[str, Any]:
     made = _constructor(module.rpartition(".")[2], factory)
     named = [*made.args.posonlyargs, *made.args.args]
     first = len(named) - len(made.args.defaults)
-    pairs = [*zip(named[first:], made.args.defaults, strict=True),
-             *zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)]  # fmt: skip
+    pairs = [
+        *zip(named[first:], made.args.defaults, strict=True),
+        *zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True),
+    ]
     return {word.arg: ast.literal_eval(value) for word, value in pairs if value is not None}
 
 

@@ -28,9 +28,10 @@ def factories(path: Path) -> tuple[Factory, ...]:
 
     own = own_callables(imported(path))
     found = tuple(
-        _factory(name, value) for name, value in own.items()
+        _factory(name, value)
+        for name, value in own.items()
         if (issubclass(value, nn.Module) if isinstance(value, type) else _may_return(value))
-    )  # fmt: skip
+    )
     if not found:
         raise InputError(
             f"{path.name} has no network: expected a function or a class that makes an nn.Module; "
@@ -48,7 +49,8 @@ def _factory(name: str, value: Callable[..., Any]) -> Factory:
     signature = inspect.signature(value)
     parameters = signature.parameters.values()
     required = tuple(
-        p.name for p in parameters
+        p.name
+        for p in parameters
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    )  # fmt: skip
+    )
     return Factory(name, str(signature.replace(return_annotation=signature.empty)), required)

@@ -103,10 +103,13 @@ def _forget(code: ModuleType | None) -> None:
 def own_callables(code: ModuleType) -> dict[str, Callable[..., Any]]:
     """The functions and classes that a file defines, by name, without its `example_inputs`."""
     return {
-        key: value for key, value in vars(code).items()
-        if callable(value) and getattr(value, "__module__", "") == code.__name__
-        and key != "example_inputs" and not key.startswith("_")
-    }  # fmt: skip
+        key: value
+        for key, value in vars(code).items()
+        if callable(value)
+        and getattr(value, "__module__", "") == code.__name__
+        and key != "example_inputs"
+        and not key.startswith("_")
+    }
 
 
 def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:

@@ -182,8 +182,9 @@ class _Simulation:
             if waited >= 0 and rank.end[waited] < 0:
                 return  # its end begins this stream again
         parts = rank.plan.parts[local]
-        if parts and any(s != stream and not rank.plan.parts[j % rank.count]
-                         for s, j in rank.running.items()):  # fmt: skip
+        if parts and any(
+            s != stream and not rank.plan.parts[j % rank.count] for s, j in rank.running.items()
+        ):
             return
         queue.popleft()
         rank.running[stream] = k
@@ -276,5 +277,6 @@ class _Simulation:
         for step in range(steps):
             ends = rank.end[step * count : (step + 1) * count]
             done.append(max(ends, default=0.0))
-        return Ran(rank.issue[first:], rank.start[first:], rank.end[first:], rank.moved[first:],
-                   done)  # fmt: skip
+        return Ran(
+            rank.issue[first:], rank.start[first:], rank.end[first:], rank.moved[first:], done
+        )

@@ -54,9 +54,14 @@ class RankPlan:
 
 
 def plan(
-    rank: int, run: Issued, columns: Columns, host: Host, cluster: Cluster,
-    representative: Callable[[int], int], mode: str,
-) -> RankPlan:  # fmt: skip
+    rank: int,
+    run: Issued,
+    columns: Columns,
+    host: Host,
+    cluster: Cluster,
+    representative: Callable[[int], int],
+    mode: str,
+) -> RankPlan:
     """The plan of a rank whose ops are `run`, each kernel taking as long as in `columns`."""
     ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
     launches = run.by(host)
@@ -144,9 +149,13 @@ def _last_on(out: RankPlan, stream: int) -> int | None:
 
 
 def _part(
-    what: Collective, rank: int, cluster: Cluster, representative: Callable[[int], int],
-    counted: dict[Key, int], mode: str,
-) -> tuple[Part, CollectiveTime]:  # fmt: skip
+    what: Collective,
+    rank: int,
+    cluster: Cluster,
+    representative: Callable[[int], int],
+    counted: dict[Key, int],
+    mode: str,
+) -> tuple[Part, CollectiveTime]:
     members = tuple(what.ranks)
     time = priced(what.kind, what.message_bytes, group_of(cluster, members), mode)
     if what.kind in ("send", "recv"):
@@ -167,12 +176,16 @@ def nudged(plans: list[RankPlan], seconds: list[list[float]], link: float) -> li
     """The same plans with other seconds, and with every transfer so many times as long."""
     return [
         replace(
-            each, seconds=own,
-            parts=[tuple(replace(p, seconds=p.seconds * link) for p in parts)
-                   for parts in each.parts] if link != 1.0 else each.parts,
+            each,
+            seconds=own,
+            parts=[
+                tuple(replace(p, seconds=p.seconds * link) for p in parts) for parts in each.parts
+            ]
+            if link != 1.0
+            else each.parts,
         )
         for each, own in zip(plans, seconds, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def kernel_seconds(run: Issued, columns: Columns, durations: Floats) -> list[float]:

@@ -21,9 +21,11 @@ MODES = ("eager", "cuda_graph")
 
 
 def predict_step(
-    make: Make, cluster: str | Cluster = "1xh200", host: str | Host | None = None,
+    make: Make,
+    cluster: str | Cluster = "1xh200",
+    host: str | Host | None = None,
     mode: str = "eager",
-) -> ParallelPrediction:  # fmt: skip
+) -> ParallelPrediction:
     """How long a step takes that `make(rank, world_size)` returns as a callable.
 
     `make` is the program as it runs under torchrun: it may call init_process_group,

@@ -53,19 +53,25 @@ def roles(trace_rank: TraceRank, world_size: int) -> Roles:
 
 def _peers(trace: Trace) -> set[int]:
     return {
-        rank for op in trace.ops
+        rank
+        for op in trace.ops
         if op.collective is not None and op.collective.kind in ("send", "recv")
         for rank in op.collective.ranks
-    }  # fmt: skip
+    }
 
 
 def _does(trace: Trace) -> list[tuple[object, ...]]:
     """What a rank does, without which ranks its groups have."""
     return [
-        (id_of(op.collective), op.name, op.stream, *(t.shape for t in op.inputs),
-         *(t.shape for t in op.outputs))
+        (
+            id_of(op.collective),
+            op.name,
+            op.stream,
+            *(t.shape for t in op.inputs),
+            *(t.shape for t in op.outputs),
+        )
         for op in trace.ops
-    ]  # fmt: skip
+    ]
 
 
 def id_of(what: Collective | None) -> tuple[object, ...]:
@@ -77,8 +83,10 @@ def id_of(what: Collective | None) -> tuple[object, ...]:
 
 def _check_alike(traces: dict[int, Trace], first: int, second: int) -> None:
     """Raise InputError where two ranks call different collectives in a group they share."""
-    a, b = ([op.collective for op in traces[r].ops if op.collective is not None]
-            for r in (first, second))  # fmt: skip
+    a, b = (
+        [op.collective for op in traces[r].ops if op.collective is not None]
+        for r in (first, second)
+    )
     groups = {c.ranks for c in a} & {c.ranks for c in b}
     for group in sorted(groups):
         one = [c for c in a if c.ranks == group]

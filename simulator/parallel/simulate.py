@@ -46,9 +46,13 @@ def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> Par
     if mode == "cuda_graph":
         plans = [_captured(each, profile) for each in plans]
     machine = Machine(
-        host.latency_s, profile.gap_s if mode == "eager" else profile.graph_gap_s, host.sync_s,
-        host.depth if mode == "eager" else 1 << 30, cluster.gpu.units or 108, _BESIDE,
-    )  # fmt: skip
+        host.latency_s,
+        profile.gap_s if mode == "eager" else profile.graph_gap_s,
+        host.sync_s,
+        host.depth if mode == "eager" else 1 << 30,
+        cluster.gpu.units or 108,
+        _BESIDE,
+    )
     ran = run(plans, machine, STEPS)
     period_s = _period(ran)
     shares = _shares(period_s, plans, runs, columns, machine)
@@ -57,9 +61,15 @@ def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         for (rank, each), own in zip(zip(runs, plans, strict=True), ran, strict=True)
     )
     return ParallelPrediction(
-        cluster, host, mode, period_s,
-        _interval(period_s, ranks, plans, profile, cluster, host, mode), shares, ranks, (),
-    )  # fmt: skip
+        cluster,
+        host,
+        mode,
+        period_s,
+        _interval(period_s, ranks, plans, profile, cluster, host, mode),
+        shares,
+        ranks,
+        (),
+    )
 
 
 def _captured(each: RankPlan, profile: Profile) -> RankPlan:
@@ -67,9 +77,19 @@ def _captured(each: RankPlan, profile: Profile) -> RankPlan:
     host_s = [0.0] * len(each.host_s)
     if host_s:
         host_s[0] = profile.graph_launch_s
-    return RankPlan(each.rank, each.stream, host_s, each.seconds, each.after, each.parts,
-                    each.channels, [False] * len(host_s), 0.0, each.kernel_of_op,
-                    each.times)  # fmt: skip
+    return RankPlan(
+        each.rank,
+        each.stream,
+        host_s,
+        each.seconds,
+        each.after,
+        each.parts,
+        each.channels,
+        [False] * len(host_s),
+        0.0,
+        each.kernel_of_op,
+        each.times,
+    )
 
 
 def _period(ran: list[Ran]) -> float:
@@ -77,9 +97,12 @@ def _period(ran: list[Ran]) -> float:
 
 
 def _shares(
-    period_s: float, plans: list[RankPlan], runs: dict[int, Issued],
-    columns: dict[int, Columns], machine: Machine,
-) -> dict[ParallelRegime, float]:  # fmt: skip
+    period_s: float,
+    plans: list[RankPlan],
+    runs: dict[int, Issued],
+    columns: dict[int, Columns],
+    machine: Machine,
+) -> dict[ParallelRegime, float]:
     """Elasticities of the period: compute, memory and links slowed by a little, one by one."""
     found: list[float] = []
     for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
@@ -119,20 +142,36 @@ def _rank(
         call = ops[op]
         wait = max(0.0, ran.moved_s[k] - ran.start_s[k]) if each.parts[k] else 0.0
         kernels.append(
-            RankKernel(k, op, call.name.removeprefix("aten."), call.module, call.phase,
-                       each.stream[k], ran.issue_s[k] - first, ran.start_s[k] - first,
-                       ran.end_s[k] - first, wait, call.collective)
-        )  # fmt: skip
+            RankKernel(
+                k,
+                op,
+                call.name.removeprefix("aten."),
+                call.module,
+                call.phase,
+                each.stream[k],
+                ran.issue_s[k] - first,
+                ran.start_s[k] - first,
+                ran.end_s[k] - first,
+                wait,
+                call.collective,
+            )
+        )
     moving = [(ran.moved_s[k], ran.end_s[k]) for k in range(len(kernels)) if each.parts[k]]
     others = [(ran.start_s[k], ran.end_s[k]) for k in range(len(kernels)) if not each.parts[k]]
     together = _union([*moving, *others])
     busy = _union(others)
     return RankPrediction(
-        found.ranks(rank), run_.trace, cluster, kernels, sum(each.host_s) + each.tail_s,
-        together, sum(end - start for start, end in moving), max(0.0, together - busy),
+        found.ranks(rank),
+        run_.trace,
+        cluster,
+        kernels,
+        sum(each.host_s) + each.tail_s,
+        together,
+        sum(end - start for start, end in moving),
+        max(0.0, together - busy),
         sum(kernel.wait_s for kernel in kernels),
         dict(Counter(ops[i].name for i in run_.lowered.unmodelled)),
-    )  # fmt: skip
+    )
 
 
 def _ops_of(run_: Issued, each: RankPlan) -> list[int]:
@@ -160,9 +199,14 @@ def _union(spans: list[tuple[float, float]]) -> float:
 
 
 def _interval(
-    period_s: float, ranks: tuple[RankPrediction, ...], plans: list[RankPlan], profile: Profile,
-    cluster: Cluster, host: Host, mode: str,
-) -> tuple[float, float]:  # fmt: skip
+    period_s: float,
+    ranks: tuple[RankPrediction, ...],
+    plans: list[RankPlan],
+    profile: Profile,
+    cluster: Cluster,
+    host: Host,
+    mode: str,
+) -> tuple[float, float]:
     """The interval of one GPU's step, and that of the communication that nothing hides."""
     slowest = max(ranks, key=lambda each: each.gpu_busy_s)
     low_s, high_s = interval(
@@ -187,12 +231,25 @@ def _one_gpu(
     """One GPU: the same answer as `predict` for the same ops."""
     p = simulate(found.traces[0], cluster.gpu, host, profile, mode)
     kernels = [
-        RankKernel(k.index, k.op, k.name, k.module, k.phase, p.trace.ops[k.op].stream, k.issue_s,
-                   k.start_s, k.start_s + k.duration_s, 0.0, None)
+        RankKernel(
+            k.index,
+            k.op,
+            k.name,
+            k.module,
+            k.phase,
+            p.trace.ops[k.op].stream,
+            k.issue_s,
+            k.start_s,
+            k.start_s + k.duration_s,
+            0.0,
+            None,
+        )
         for k in p.kernels
-    ]  # fmt: skip
-    rank = RankPrediction((0,), p.trace, cluster, kernels, p.host_s, p.gpu_busy_s, 0.0, 0.0, 0.0,
-                          p.unmodelled)  # fmt: skip
+    ]
+    rank = RankPrediction(
+        (0,), p.trace, cluster, kernels, p.host_s, p.gpu_busy_s, 0.0, 0.0, 0.0, p.unmodelled
+    )
     shares: dict[ParallelRegime, float] = {**p.shares, "communication": 0.0}
-    return ParallelPrediction(cluster, host, mode, p.period_s, p.interval_s, shares, (rank,),
-                              p.notes)  # fmt: skip
+    return ParallelPrediction(
+        cluster, host, mode, p.period_s, p.interval_s, shares, (rank,), p.notes
+    )

@@ -41,20 +41,46 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         found.append(Assumption(name, value, source, low, high, *ends))
 
     low, high = machine.step.low, machine.step.high
-    add("time of a step", "as predicted", "the 80% interval of the profile", f"× {low:.2f}",
-        f"× {high:.2f}", at(quick, faster(low)), at(quick, faster(high)))  # fmt: skip
+    add(
+        "time of a step",
+        "as predicted",
+        "the 80% interval of the profile",
+        f"× {low:.2f}",
+        f"× {high:.2f}",
+        at(quick, faster(low)),
+        at(quick, faster(high)),
+    )
     if work.requests_csv is None and work.prompt and work.output:
-        add("requests a second", f"{rate:g}", yours, f"{0.75 * rate:.3g}", f"{1.25 * rate:.3g}",
-            *(at(replace(quick, rate_per_s=rate * t)) for t in (0.75, 1.25)))  # fmt: skip
+        add(
+            "requests a second",
+            f"{rate:g}",
+            yours,
+            f"{0.75 * rate:.3g}",
+            f"{1.25 * rate:.3g}",
+            *(at(replace(quick, rate_per_s=rate * t)) for t in (0.75, 1.25)),
+        )
         for name, each in (("prompt", work.prompt), ("output", work.output)):
             ends = [at(of_work(**{name: _times(each, t)})) for t in (0.75, 1.25)]
-            add(f"tokens of the {name}", f"{each.mean:g}", yours, f"{0.75 * each.mean:.4g}",
-                f"{1.25 * each.mean:.4g}", *ends)  # fmt: skip
+            add(
+                f"tokens of the {name}",
+                f"{each.mean:g}",
+                yours,
+                f"{0.75 * each.mean:.4g}",
+                f"{1.25 * each.mean:.4g}",
+                *ends,
+            )
     host = work.host_per_step_s
-    add("host work between iterations", f"{host * 1e3:g} ms", own if host == 1e-3 else yours,
-        "0.5×", "2×", *(
+    add(
+        "host work between iterations",
+        f"{host * 1e3:g} ms",
+        own if host == 1e-3 else yours,
+        "0.5×",
+        "2×",
+        *(
             at(quick, replace(machine, step=replace(machine.step, host_s=host * t)))
-            for t in (0.5, 2.0)))  # fmt: skip
+            for t in (0.5, 2.0)
+        ),
+    )
     add(
         "token budget of an iteration",
         f"{work.token_budget}",
@@ -64,8 +90,15 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         at(of_work(token_budget=max(work.token_budget // 2, work.max_requests))),
         at(quick),
     )
-    add("sequences at once, at most", f"{work.max_requests}", "vLLM's rule", "half", "as it is",
-        at(of_work(max_requests=max(work.max_requests // 2, 1))), at(quick))  # fmt: skip
+    add(
+        "sequences at once, at most",
+        f"{work.max_requests}",
+        "vLLM's rule",
+        "half",
+        "as it is",
+        at(of_work(max_requests=max(work.max_requests // 2, 1))),
+        at(quick),
+    )
     add(
         "memory that may be used",
         f"{work.memory_share:.0%}",
@@ -75,9 +108,15 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         at(of_work(memory_share=0.8)),
         at(of_work(memory_share=0.95)),
     )
-    add("prefix hits", f"{work.prefix_hit:.0%}", yours if work.prefix_hit else own, "0%",
-        f"{min(work.prefix_hit + 0.3, 0.95):.0%}", at(of_work(prefix_hit=0.0)),
-        at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))))  # fmt: skip
+    add(
+        "prefix hits",
+        f"{work.prefix_hit:.0%}",
+        yours if work.prefix_hit else own,
+        "0%",
+        f"{min(work.prefix_hit + 0.3, 0.95):.0%}",
+        at(of_work(prefix_hit=0.0)),
+        at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))),
+    )
     found.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
     found += _said(spec, row)
     return found
@@ -85,9 +124,11 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
 
 def _times(lengths: Lengths, times: float) -> Lengths:
     return replace(
-        lengths, mean=max(lengths.mean * times, 1.0), low=max(lengths.low * times, 0.0),
+        lengths,
+        mean=max(lengths.mean * times, 1.0),
+        low=max(lengths.low * times, 0.0),
         high=lengths.high * times,
-    )  # fmt: skip
+    )
 
 
 def _said(spec: Spec, row: Row) -> list[Assumption]:
@@ -95,19 +136,28 @@ def _said(spec: Spec, row: Row) -> list[Assumption]:
     work, prices = spec.workload, spec.prices
     engine = {
         "vllm": "kernels of the captured eager step; attention reads the cache as fast as the "
-                "best kernel reads memory",
+        "best kernel reads memory",
         "compiled+graph": "torch.compile's saving at one decode and one prefill, carried over",
         "eager": "eager PyTorch, host as calibrated",
-    }[row.engine]  # fmt: skip
+    }[row.engine]
     return [
         Assumption("engine", row.engine, engine),
         Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
         Assumption("replicas", "drawn at random for each request", "no router is modelled"),
         Assumption("cache full", work.admission, "vLLM's rule: the last to come starts again"),
-        Assumption("price", "none" if row.usd_per_h is None else
-                   f"{row.usd_per_h / row.count:.3g} USD/h a GPU", row.price_source),
-        Assumption("power", "the card's limit × its busy share × PUE "
-                   f"{prices.pue:g}", "an upper bound while it works; idle draw left out"),
-        Assumption("not modelled", "tokenizer, network, sampling, speculative decoding, splits "
-                   "over several GPUs", ""),
-    ]  # fmt: skip
+        Assumption(
+            "price",
+            "none" if row.usd_per_h is None else f"{row.usd_per_h / row.count:.3g} USD/h a GPU",
+            row.price_source,
+        ),
+        Assumption(
+            "power",
+            f"the card's limit × its busy share × PUE {prices.pue:g}",
+            "an upper bound while it works; idle draw left out",
+        ),
+        Assumption(
+            "not modelled",
+            "tokenizer, network, sampling, speculative decoding, splits over several GPUs",
+            "",
+        ),
+    ]

@@ -17,20 +17,41 @@ def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
     ends = best.duration_interval_s or best.latency_interval_s
     assert value is not None and ends is not None
     found = [
-        Assumption("time of a step", "as predicted", "the 80% interval of the profile",
-                   f"× {ends[0] / value:.2f}", f"× {ends[1] / value:.2f}", *ends)
-    ]  # fmt: skip
+        Assumption(
+            "time of a step",
+            "as predicted",
+            "the 80% interval of the profile",
+            f"× {ends[0] / value:.2f}",
+            f"× {ends[1] / value:.2f}",
+            *ends,
+        )
+    ]
     work = spec.workload
     if best.duration_s is not None:
         amount = work.tokens or work.samples or 0.0
-        found.append(Assumption("amount to train on", f"{amount:.3g}", "your spec", "0.75×",
-                                "1.25×", 0.75 * value, 1.25 * value))  # fmt: skip
+        found.append(
+            Assumption(
+                "amount to train on",
+                f"{amount:.3g}",
+                "your spec",
+                "0.75×",
+                "1.25×",
+                0.75 * value,
+                1.25 * value,
+            )
+        )
         found += [
-            Assumption("replicas", "a ring over the card's link, not overlapped",
-                       "2·(n−1)/n of the gradients: an upper bound"),
-            Assumption("checkpoints, failures", f"{1 - (best.utilisation or 1.0):.2%} of the run",
-                       "Daly, first order" if work.checkpoint_every_s else "none given: none"),
-        ]  # fmt: skip
+            Assumption(
+                "replicas",
+                "a ring over the card's link, not overlapped",
+                "2·(n−1)/n of the gradients: an upper bound",
+            ),
+            Assumption(
+                "checkpoints, failures",
+                f"{1 - (best.utilisation or 1.0):.2%} of the run",
+                "Daly, first order" if work.checkpoint_every_s else "none given: none",
+            ),
+        ]
     else:
         found.append(Assumption("arrivals", "batches are always full", "no queue is modelled"))
     price = "none" if best.usd_per_h is None else f"{best.usd_per_h / best.count:.3g} USD/h a GPU"

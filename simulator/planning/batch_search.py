@@ -41,8 +41,9 @@ def search(
 ) -> Found:
     """Every candidate: predicted steps at each batch, replicas by count."""
     found = Found([], {}, {})
-    engines = tuple(dict.fromkeys("compiled+graph" if e == "vllm" else e
-                                  for e in spec.candidates.engines))  # fmt: skip
+    engines = tuple(
+        dict.fromkeys("compiled+graph" if e == "vllm" else e for e in spec.candidates.engines)
+    )
     cards = list(listed(spec.candidates.gpus))
     for done, card in enumerate(cards):
         progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
@@ -59,13 +60,20 @@ def search(
     return found
 
 
-def _rows(spec: Spec, card: GPU, engine: str, precision: str, families: Families,
-          communication: Communication) -> list[Row]:  # fmt: skip
+def _rows(
+    spec: Spec,
+    card: GPU,
+    engine: str,
+    precision: str,
+    families: Families,
+    communication: Communication,
+) -> list[Row]:
     work = spec.workload
     training = work.kind == "training"
     base = asked(work.network, card, precision, _MODES[engine])
-    base = replace(base, seq=work.seq, training=training,
-                   optimizer=work.optimizer if training else None)  # fmt: skip
+    base = replace(
+        base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
+    )
     if training and work.recompute:
         base = apply(base, "recompute", {})
     batches = (work.batch,) if work.batch else _BATCHES
@@ -77,15 +85,24 @@ def _rows(spec: Spec, card: GPU, engine: str, precision: str, families: Families
         raise InputError(next(iter(swept.refused.values())))
     places = [i for i in range(len(scenarios)) if i not in swept.refused]
     fits = [i for i in places if swept.columns["fits"][i]]
-    common: dict[str, Any] = {"gpu": card.id, "name": card.name, "engine": engine,
-                              "precision": precision}  # fmt: skip
+    common: dict[str, Any] = {
+        "gpu": card.id,
+        "name": card.name,
+        "engine": engine,
+        "precision": precision,
+    }
     if not fits:
         need = float(swept.columns["memory_bytes"][places[0]])
-        return [Row(
-            **common, count=1, status="no memory", binds="capacity",
-            reason=f"batch {batches[places[0]]} needs {need / 2**30:.1f} of "
-                   f"{card.memory_bytes / 2**30:.1f} GiB",
-        )]  # fmt: skip
+        return [
+            Row(
+                **common,
+                count=1,
+                status="no memory",
+                binds="capacity",
+                reason=f"batch {batches[places[0]]} needs {need / 2**30:.1f} of "
+                f"{card.memory_bytes / 2**30:.1f} GiB",
+            )
+        ]
     latency = spec.limits.latency_s
     ok = [i for i in fits if latency is None or swept.columns["latency_s"][i] <= latency]
     best = max(ok or fits[:1], key=lambda i: swept.columns["samples_per_s"][i])
@@ -94,10 +111,18 @@ def _rows(spec: Spec, card: GPU, engine: str, precision: str, families: Families
     if training:
         weights = _trace_weights(scenarios[best])
         return [
-            _trained(spec, card, count, common, batches[best] or 0, c, binds,
-                     communication(card, count, weights))
+            _trained(
+                spec,
+                card,
+                count,
+                common,
+                batches[best] or 0,
+                c,
+                binds,
+                communication(card, count, weights),
+            )
             for count in spec.candidates.counts
-        ]  # fmt: skip
+        ]
     return _inferred(spec, card, common, batches[best] or 0, c, binds)
 
 
@@ -108,8 +133,9 @@ def _trace_weights(scenario: Scenario) -> float:
     return float(trace_at(found, found.ask.batch, found.ask.seq).weight_bytes)
 
 
-def _inferred(spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict[str, float],
-              binds: str) -> list[Row]:  # fmt: skip
+def _inferred(
+    spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict[str, float], binds: str
+) -> list[Row]:
     """One row: as many replicas as the rate asks for, on the steps' far end."""
     limits = spec.limits
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
@@ -136,19 +162,42 @@ def _inferred(spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict
     served = min(rate, carried)
     million = None if paid.usd_per_h is None else paid.usd_per_h / (served * 3600) * 1e6
     joules = None if paid.watts is None else paid.watts / served
-    return [Row(
-        **common, count=count, status=status, reason=reason, usd_per_h=paid.usd_per_h,
-        price_source=paid.source, usd_per_million=million, gpu_hours=float(count),
-        latency_s=c["latency_s"], latency_interval_s=ends, batch=float(batch), per_s=served,
-        utilisation=utilisation, largest_rate_per_s=carried,
-        largest_rate_interval_per_s=(carried / high, carried / low),
-        memory_share=c["memory_bytes"] / card.memory_bytes, watts=paid.watts,
-        joules_per_unit=joules, co2_g_per_h=paid.co2_g_per_h, binds=binds,
-    )]  # fmt: skip
+    return [
+        Row(
+            **common,
+            count=count,
+            status=status,
+            reason=reason,
+            usd_per_h=paid.usd_per_h,
+            price_source=paid.source,
+            usd_per_million=million,
+            gpu_hours=float(count),
+            latency_s=c["latency_s"],
+            latency_interval_s=ends,
+            batch=float(batch),
+            per_s=served,
+            utilisation=utilisation,
+            largest_rate_per_s=carried,
+            largest_rate_interval_per_s=(carried / high, carried / low),
+            memory_share=c["memory_bytes"] / card.memory_bytes,
+            watts=paid.watts,
+            joules_per_unit=joules,
+            co2_g_per_h=paid.co2_g_per_h,
+            binds=binds,
+        )
+    ]
 
 
-def _trained(spec: Spec, card: GPU, count: int, common: dict[str, Any], batch: int,
-             c: dict[str, float], binds: str, waits_s: float | None) -> Row:  # fmt: skip
+def _trained(
+    spec: Spec,
+    card: GPU,
+    count: int,
+    common: dict[str, Any],
+    batch: int,
+    c: dict[str, float],
+    binds: str,
+    waits_s: float | None,
+) -> Row:
     """A whole run: steps, the wait for replicas, checkpoints, failures."""
     work, limits = spec.workload, spec.limits
     if waits_s is None:
@@ -161,8 +210,13 @@ def _trained(spec: Spec, card: GPU, count: int, common: dict[str, Any], batch: i
     steps = amount / (batch * work.accumulation * count)
     lost = lost_share(spec, count)
     if lost >= 1:
-        return Row(**common, count=count, status="too slow", binds="capacity",
-                   reason="failures come sooner than restarts are done")  # fmt: skip
+        return Row(
+            **common,
+            count=count,
+            status="too slow",
+            binds="capacity",
+            reason="failures come sooner than restarts are done",
+        )
     whole = steps * step / (1 - lost)
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
     share = waits_s / step
@@ -179,15 +233,26 @@ def _trained(spec: Spec, card: GPU, count: int, common: dict[str, Any], batch: i
         status, reason = "too dear", f"{usd:,.0f} USD of {limits.budget_usd:,.0f}"
     status, reason = _dear(spec, paid, status, reason)
     return Row(
-        **common, count=count, status=status, reason=reason, usd_per_h=paid.usd_per_h,
-        price_source=paid.source, usd_total=usd, gpu_hours=whole / 3600 * count,
-        duration_s=whole, duration_interval_s=ends, latency_s=step, batch=float(batch),
-        per_s=batch * work.accumulation * count / step * per_sample, utilisation=1 - lost,
-        memory_share=c["memory_bytes"] / card.memory_bytes, watts=paid.watts,
-        joules_per_unit=None if paid.watts is None else
-        paid.watts * whole / (amount * per_sample),
-        co2_g_per_h=paid.co2_g_per_h, binds="communication" if share > 0.5 else binds,
-    )  # fmt: skip
+        **common,
+        count=count,
+        status=status,
+        reason=reason,
+        usd_per_h=paid.usd_per_h,
+        price_source=paid.source,
+        usd_total=usd,
+        gpu_hours=whole / 3600 * count,
+        duration_s=whole,
+        duration_interval_s=ends,
+        latency_s=step,
+        batch=float(batch),
+        per_s=batch * work.accumulation * count / step * per_sample,
+        utilisation=1 - lost,
+        memory_share=c["memory_bytes"] / card.memory_bytes,
+        watts=paid.watts,
+        joules_per_unit=None if paid.watts is None else paid.watts * whole / (amount * per_sample),
+        co2_g_per_h=paid.co2_g_per_h,
+        binds="communication" if share > 0.5 else binds,
+    )
 
 
 def lost_share(spec: Spec, count: int) -> float:

@@ -24,9 +24,12 @@ def no_families(ask: Any, card: Any) -> bool:
 
 
 def plan(
-    source: Path | str | Mapping[str, Any] | Spec, *, families: Families = no_families,
-    workers: int = 1, progress: Callable[[str], None] = lambda text: None,
-) -> Plan:  # fmt: skip
+    source: Path | str | Mapping[str, Any] | Spec,
+    *,
+    families: Families = no_families,
+    workers: int = 1,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Plan:
     """Answer a plan's TOML file, or the mapping that it holds.
 
     `families` offers traces that are packaged elsewhere; `workers` processes share the GPUs.
@@ -48,10 +51,16 @@ def plan(
     rows = ranked(found.rows)
     progress("varying the assumptions")
     return Plan(
-        spec.workload.kind, question(spec), verdict(spec, rows, found.pruned), rows,
-        tuple(_assumptions(spec, rows, found)), found.pruned, unit, figure,
+        spec.workload.kind,
+        question(spec),
+        verdict(spec, rows, found.pruned),
+        rows,
+        tuple(_assumptions(spec, rows, found)),
+        found.pruned,
+        unit,
+        figure,
         perf_counter() - began,
-    )  # fmt: skip
+    )
 
 
 def _assumptions(spec: Spec, rows: tuple[Row, ...], found: Found) -> list[Assumption]:
@@ -74,9 +83,11 @@ def question(spec: Spec) -> str:
     for text, value in (
         (f"{percent} of tokens within", limits.per_token_s),
         (f"{percent} of first tokens within", limits.first_token_s),
-        (f"{percent} of answers within" if work.kind == "serving" else "each batch within",
-         limits.latency_s),
-    ):  # fmt: skip
+        (
+            f"{percent} of answers within" if work.kind == "serving" else "each batch within",
+            limits.latency_s,
+        ),
+    ):
         if value is not None:
             bounds.append(f"{text} {value * 1e3:g} ms")
     tail = f", {', '.join(bounds)}" if bounds else ""

@@ -84,8 +84,10 @@ def read(path: Path) -> Requests:
     for names, least in ((_ARRIVALS, 0.0), (_PROMPTS, 1.0), (_OUTPUTS, 1.0)):
         name = next((n for n in names if n in rows[0]), None)
         if name is None:
-            raise InputError(f"{path}: no column {names[0]!r}: expected arrival_s, prompt_tokens "
-                             "and output_tokens; rename it")  # fmt: skip
+            raise InputError(
+                f"{path}: no column {names[0]!r}: expected arrival_s, prompt_tokens "
+                "and output_tokens; rename it"
+            )
         values: list[float] = []
         for line, row in enumerate(rows, 2):
             try:
@@ -93,8 +95,10 @@ def read(path: Path) -> Requests:
             except (TypeError, ValueError):
                 value = float("nan")
             if not least <= value < 1e15:
-                raise InputError(f"{path}, line {line}: {name} is {row[name]!r}: expected a number "
-                                 f"from {least:g}; correct it")  # fmt: skip
+                raise InputError(
+                    f"{path}, line {line}: {name} is {row[name]!r}: expected a number "
+                    f"from {least:g}; correct it"
+                )
             values.append(value)
         columns.append(np.array(values))
     order = np.argsort(columns[0], kind="stable")

@@ -113,12 +113,17 @@ class Plan:
     def document(self) -> dict[str, Any]:
         """The plan as data; figures that are not numbers are null."""
         return {
-            "format": FORMAT, "version": VERSION, "kind": self.kind, "question": self.question,
-            "verdict": self.verdict, "unit": self.unit, "judged_by": self.figure,
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind,
+            "question": self.question,
+            "verdict": self.verdict,
+            "unit": self.unit,
+            "judged_by": self.figure,
             "rows": [_finite(asdict(row)) for row in self.rows],
             "assumptions": [_finite(asdict(a)) | {"swing": a.swing} for a in self.assumptions],
             "pruned": dict(self.pruned),
-        }  # fmt: skip
+        }
 
     def to_json(self) -> str:
         """The plan as a JSON document."""

@@ -39,9 +39,10 @@ class Figures:
         """Do they hold every limit in time?"""
         limits = spec.limits
         pairs = (
-            (self.first_s, limits.first_token_s), (self.token_s, limits.per_token_s),
+            (self.first_s, limits.first_token_s),
+            (self.token_s, limits.per_token_s),
             (self.latency_s, limits.latency_s),
-        )  # fmt: skip
+        )
         return all(limit is None or value <= limit for value, limit in pairs)
 
 
@@ -49,9 +50,12 @@ def rules(spec: Spec, machine: Machine, gpu: GPU) -> Rules:
     """What the workload allows on this machine."""
     work = spec.workload
     return Rules(
-        work.token_budget, work.max_requests, machine.cache_tokens(gpu, work.memory_share),
-        work.prefix_hit, work.admission == "reserve",
-    )  # fmt: skip
+        work.token_budget,
+        work.max_requests,
+        machine.cache_tokens(gpu, work.memory_share),
+        work.prefix_hit,
+        work.admission == "reserve",
+    )
 
 
 def lengths(spec: Spec) -> tuple[float, float, float]:
@@ -59,8 +63,11 @@ def lengths(spec: Spec) -> tuple[float, float, float]:
     work = spec.workload
     if work.requests_csv is not None or not (work.prompt and work.output):
         load = requests(spec, 0)
-        return spec.rate_per_s or load.rate_per_s, float(load.prompt.mean()), float(
-            load.output.mean())  # fmt: skip
+        return (
+            spec.rate_per_s or load.rate_per_s,
+            float(load.prompt.mean()),
+            float(load.output.mean()),
+        )
     return spec.rate_per_s or 0.0, work.prompt.mean, work.output.mean
 
 
@@ -75,8 +82,9 @@ def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figur
     return Figures(
         inf if never else percentile(first, None, percent),
         percentile(served.gap_s[dropped:], served.decoded[dropped:], percent) if len(load) else 0.0,
-        inf if never else percentile(last, None, percent), served,
-    )  # fmt: skip
+        inf if never else percentile(last, None, percent),
+        served,
+    )
 
 
 def factor(step: StepTime, quantile: float) -> float:
@@ -88,46 +96,72 @@ def factor(step: StepTime, quantile: float) -> float:
 
 
 def candidate(
-    spec: Spec, gpu: GPU, count: int, engine: str, precision: str, machine: Machine,
+    spec: Spec,
+    gpu: GPU,
+    count: int,
+    engine: str,
+    precision: str,
+    machine: Machine,
     quantiles: tuple[float, float, float] = ENDS,
-) -> Row:  # fmt: skip
+) -> Row:
     """The row of a candidate: overload is said first, then what binds it; else it is simulated."""
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
     own = rate / count
     common: dict[str, Any] = {
-        "gpu": gpu.id, "name": gpu.name, "count": count, "engine": engine, "precision": precision,
-    }  # fmt: skip
+        "gpu": gpu.id,
+        "name": gpu.name,
+        "count": count,
+        "engine": engine,
+        "precision": precision,
+    }
     bill_of = bill(gpu, count, 1.0, spec.prices)
     if within.cache_tokens < prompt + output:
         room = gpu.memory_bytes * spec.workload.memory_share
         need = machine.weight_bytes + machine.activation_bytes
         need += (prompt + output) * machine.cache_bytes_per_token
         return Row(
-            **common, status="no memory", binds="capacity", usd_per_h=bill_of.usd_per_h,
-            price_source=bill_of.source, memory_share=need / gpu.memory_bytes,
+            **common,
+            status="no memory",
+            binds="capacity",
+            usd_per_h=bill_of.usd_per_h,
+            price_source=bill_of.source,
+            memory_share=need / gpu.memory_bytes,
             reason=f"one request needs {need / 2**30:.1f} GiB of {room / 2**30:.1f} GiB",
-        )  # fmt: skip
+        )
     most = _largest(machine, within, prompt, output, 1.0) * count
     state = steady(machine.step, within, own, prompt, output)
     if state.binds:
-        what = {"cache": "its cache is full", "sequences": "all sequences are taken",
-                "tokens": "iterations hold no more tokens"}[state.binds]  # fmt: skip
+        what = {
+            "cache": "its cache is full",
+            "sequences": "all sequences are taken",
+            "tokens": "iterations hold no more tokens",
+        }[state.binds]
         needed = ceil(rate / most * count) if most else 0
         return Row(
-            **common, status="overloaded", binds="capacity", usd_per_h=bill_of.usd_per_h,
-            price_source=bill_of.source, largest_rate_per_s=most, utilisation=1.0,
+            **common,
+            status="overloaded",
+            binds="capacity",
+            usd_per_h=bill_of.usd_per_h,
+            price_source=bill_of.source,
+            largest_rate_per_s=most,
+            utilisation=1.0,
             reason=f"carries {most:.3g} of {rate:.3g} requests/s ({what}); {needed} would",
-        )  # fmt: skip
+        )
     limit = spec.limits.per_token_s
     low = factor(machine.step, ENDS[0])
     if limit is not None and state.iteration_s * low > 1.5 * limit:
         return Row(
-            **common, status="too slow", usd_per_h=bill_of.usd_per_h, binds="memory",
-            price_source=bill_of.source, largest_rate_per_s=most, per_token_s=state.iteration_s,
+            **common,
+            status="too slow",
+            usd_per_h=bill_of.usd_per_h,
+            binds="memory",
+            price_source=bill_of.source,
+            largest_rate_per_s=most,
+            per_token_s=state.iteration_s,
             steady_per_token_s=state.iteration_s,
             reason=f"a mean iteration takes {state.iteration_s * 1e3:.3g} ms, not simulated",
-        )  # fmt: skip
+        )
     load = requests(spec, spec.requests, count)
     tried = {
         q: simulate(spec, load, machine.step.scaled(factor(machine.step, q)), within)
@@ -158,21 +192,34 @@ def candidate(
         for q in (quantiles[2], quantiles[0])
     ]
     return Row(
-        **common, status=status, reason=reason, usd_per_h=paid.usd_per_h,
-        price_source=paid.source, gpu_hours=float(count),
+        **common,
+        status=status,
+        reason=reason,
+        usd_per_h=paid.usd_per_h,
+        price_source=paid.source,
+        gpu_hours=float(count),
         usd_per_million=None if paid.usd_per_h is None else paid.usd_per_h / per_hour * 1e6,
-        first_token_s=middle.first_s, first_token_interval_s=(near.first_s, far.first_s),
-        per_token_s=middle.token_s, per_token_interval_s=(near.token_s, far.token_s),
-        latency_s=middle.latency_s, latency_interval_s=(near.latency_s, far.latency_s),
+        first_token_s=middle.first_s,
+        first_token_interval_s=(near.first_s, far.first_s),
+        per_token_s=middle.token_s,
+        per_token_interval_s=(near.token_s, far.token_s),
+        latency_s=middle.latency_s,
+        latency_interval_s=(near.latency_s, far.latency_s),
         batch=float(np.average(middle.served.decoded)) if middle.served.decoded.size else 0.0,
-        per_s=rate, utilisation=utilisation, largest_rate_per_s=most,
-        largest_rate_interval_per_s=(ends[0], ends[1]), waiting=middle.served.waiting,
+        per_s=rate,
+        utilisation=utilisation,
+        largest_rate_per_s=most,
+        largest_rate_interval_per_s=(ends[0], ends[1]),
+        waiting=middle.served.waiting,
         preempted=middle.served.preempted,
-        memory_share=_memory_share(gpu, machine, middle.served), watts=paid.watts,
+        memory_share=_memory_share(gpu, machine, middle.served),
+        watts=paid.watts,
         joules_per_unit=None if paid.watts is None else paid.watts / tokens_per_s,
-        co2_g_per_h=paid.co2_g_per_h, steady_per_token_s=state.iteration_s, binds=binds,
+        co2_g_per_h=paid.co2_g_per_h,
+        steady_per_token_s=state.iteration_s,
+        binds=binds,
         chance=chance_of(chances),
-    )  # fmt: skip
+    )
 
 
 def _largest(machine: Machine, within: Rules, prompt: float, output: float, times: float) -> float:
@@ -209,15 +256,21 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     random = np.random.default_rng(spec.seed)
     picks = first[random.integers(first.size, size=(100, first.size))]
     spread = np.quantile(np.quantile(picks, spec.limits.percentile / 100, axis=1), (0.1, 0.9))
-    sure = row.status if row.status not in ("fits", "uncertain") else (
-        "fits" if chance >= 0.9 else "uncertain")  # fmt: skip
+    sure = (
+        row.status
+        if row.status not in ("fits", "uncertain")
+        else ("fits" if chance >= 0.9 else "uncertain")
+    )
     return replace(
-        row, status=sure, chance=chance, first_token_interval_s=ends([f.first_s for f in found]),
+        row,
+        status=sure,
+        chance=chance,
+        first_token_interval_s=ends([f.first_s for f in found]),
         per_token_interval_s=ends([f.token_s for f in found]),
         latency_interval_s=ends([f.latency_s for f in found]),
         confidence_s=(float(spread[0]), float(spread[1])),
         reason=row.reason or (f"{chance:.0%} sure" if sure == "uncertain" else ""),
-    )  # fmt: skip
+    )
 
 
 def missed(spec: Spec, figures: Figures) -> str:

@@ -53,8 +53,10 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
         peak = card.peak("tensor", "fp8") or peak
     need = weights * BITS[precision] / 8
     if need > card.memory_bytes * spec.workload.memory_share:
-        return (f"weights of {need / 1e9:.1f} GB do not fit {card.memory_bytes / 1e9:.0f} GB; "
-                "splits over several GPUs are not planned yet")  # fmt: skip
+        return (
+            f"weights of {need / 1e9:.1f} GB do not fit {card.memory_bytes / 1e9:.0f} GB; "
+            "splits over several GPUs are not planned yet"
+        )
     limit = spec.limits.per_token_s
     if limit is not None and need / card.bandwidth_bytes_per_s > limit:
         seconds = need / card.bandwidth_bytes_per_s
@@ -102,8 +104,7 @@ def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> Found:
     return found
 
 
-def _counts(spec: Spec, card: GPU, engine: str, precision: str, one: Machine,
-            found: Found) -> None:  # fmt: skip
+def _counts(spec: Spec, card: GPU, engine: str, precision: str, one: Machine, found: Found) -> None:
     """Counts upwards, until the one after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
     fits = 0
@@ -119,8 +120,9 @@ def _counts(spec: Spec, card: GPU, engine: str, precision: str, one: Machine,
         fits += row.status == "fits"
 
 
-def _mapped(one: Callable[[GPU], Found], cards: list[GPU], workers: int,
-            progress: Told) -> Iterator[Found]:  # fmt: skip
+def _mapped(
+    one: Callable[[GPU], Found], cards: list[GPU], workers: int, progress: Told
+) -> Iterator[Found]:
     if workers < 2 or len(cards) < 8:
         for done, card in enumerate(cards):
             progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
@@ -157,6 +159,9 @@ def _refine(spec: Spec, found: Found, cards: dict[str, GPU], progress: Told) -> 
 def _far(spec: Spec, row: Row) -> float:
     """How many times above its limits a row is."""
     limits = spec.limits
-    pairs = ((row.first_token_s, limits.first_token_s), (row.per_token_s, limits.per_token_s),
-             (row.latency_s, limits.latency_s))  # fmt: skip
+    pairs = (
+        (row.first_token_s, limits.first_token_s),
+        (row.per_token_s, limits.per_token_s),
+        (row.latency_s, limits.latency_s),
+    )
     return max((v / limit for v, limit in pairs if v is not None and limit), default=1.0)

@@ -101,9 +101,8 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             slope, beyond, began = near[batch], far[batch], len(gaps)
             while tick < until and clock < stop and held <= limit:
                 took = flat + (
-                    held * slope if held <= knee_at
-                    else knee_at * slope + (held - knee_at) * beyond
-                )  # fmt: skip
+                    held * slope if held <= knee_at else knee_at * slope + (held - knee_at) * beyond
+                )
                 clock += took
                 cached_area += held * took
                 gaps.append(took)
@@ -194,10 +193,16 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     arrival = load.arrival_s
     span = max(clock, 1e-12)
     return Served(
-        np.array(first) - arrival, np.array(last) - arrival, np.array(gaps),
-        np.array(decoded, float), clock, busy, cached_area / max(busy, 1e-12), preempted,
+        np.array(first) - arrival,
+        np.array(last) - arrival,
+        np.array(gaps),
+        np.array(decoded, float),
+        clock,
+        busy,
+        cached_area / max(busy, 1e-12),
+        preempted,
         waiting_area / span,
-    )  # fmt: skip
+    )
 
 
 def percentile(values: Floats, weights: Floats | None, percent: float) -> float:

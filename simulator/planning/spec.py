@@ -200,8 +200,10 @@ def _candidates(held: Mapping[str, Any]) -> Candidates:
     if "counts" in held:
         counts = held["counts"] if isinstance(held["counts"], list) else [held["counts"]]
         if not counts or not all(type(c) is int and 0 < c <= 4096 for c in counts):
-            raise InputError(f"candidates.counts = {counts!r}: expected whole numbers from 1 to "
-                             "4096, such as [1, 2, 4, 8]; correct them")  # fmt: skip
+            raise InputError(
+                f"candidates.counts = {counts!r}: expected whole numbers from 1 to "
+                "4096, such as [1, 2, 4, 8]; correct them"
+            )
         values["counts"] = tuple(sorted(set(counts)))
     return Candidates(**values)
 
@@ -212,8 +214,9 @@ def _prices(held: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
     from simulator.hardware.gpu import gpu
 
     tables: tuple[tuple[str, Kind, str], ...] = (
-        ("hourly", "price", "hourly_usd"), ("purchase", "money", "purchase_usd"),
-    )  # fmt: skip
+        ("hourly", "price", "hourly_usd"),
+        ("purchase", "money", "purchase_usd"),
+    )
     for table, kind, into in tables:
         listed = _section(f"prices.{table}", held.get(table, {}))
         values[into] = {
@@ -223,8 +226,13 @@ def _prices(held: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
     return Prices(**values)
 
 
-def _read(section: str, held: Mapping[str, Any], kinds: Mapping[str, Kind | str],
-          currencies: dict[str, float], more: tuple[str, ...] = ()) -> dict[str, Any]:  # fmt: skip
+def _read(
+    section: str,
+    held: Mapping[str, Any],
+    kinds: Mapping[str, Kind | str],
+    currencies: dict[str, float],
+    more: tuple[str, ...] = (),
+) -> dict[str, Any]:
     _known(section, held, (*kinds, *more))
     values: dict[str, Any] = {}
     for name, value in held.items():
@@ -312,29 +320,42 @@ def _check(spec: Spec) -> None:
         )
     work, limits = spec.workload, spec.limits
     if not 0 < limits.percentile < 100:
-        raise InputError(f"limits.percentile = {limits.percentile:g}: expected more than 0 and "
-                         "less than 100; write 99")  # fmt: skip
+        raise InputError(
+            f"limits.percentile = {limits.percentile:g}: expected more than 0 and "
+            "less than 100; write 99"
+        )
     if work.kind == "serving":
         if spec.rate_per_s is None and work.requests_csv is None:
-            raise InputError('load.rate is missing: expected requests a second, such as "20/s"; '
-                             "add it under [load]")  # fmt: skip
+            raise InputError(
+                'load.rate is missing: expected requests a second, such as "20/s"; '
+                "add it under [load]"
+            )
         if work.requests_csv is None and not (work.prompt and work.output):
-            raise InputError("workload.prompt or workload.output is missing: expected tokens of "
-                             "each; add both, or requests_csv")  # fmt: skip
+            raise InputError(
+                "workload.prompt or workload.output is missing: expected tokens of "
+                "each; add both, or requests_csv"
+            )
     if work.kind == "training":
         if (work.tokens is None) == (work.samples is None):
-            raise InputError("workload.tokens and workload.samples: expected one of the two; give "
-                             "what is to be trained on")  # fmt: skip
+            raise InputError(
+                "workload.tokens and workload.samples: expected one of the two; give "
+                "what is to be trained on"
+            )
         if work.checkpoint_every_s and work.checkpoint_s >= work.checkpoint_every_s:
             raise InputError(
                 f"workload.checkpoint takes {work.checkpoint_s:g} s and is written every "
                 f"{work.checkpoint_every_s:g} s: expected less; write checkpoints less often"
             )
     if limits.first_token_s and limits.latency_s and limits.first_token_s > limits.latency_s:
-        raise InputError("limits contradict: first_token is above latency, which contains it; "
-                         "raise latency or lower first_token")  # fmt: skip
-    wanted = {"serving": ("first_token_s", "per_token_s", "latency_s"), "inference": ("latency_s",),
-              "training": ("deadline_s",)}[work.kind]  # fmt: skip
+        raise InputError(
+            "limits contradict: first_token is above latency, which contains it; "
+            "raise latency or lower first_token"
+        )
+    wanted = {
+        "serving": ("first_token_s", "per_token_s", "latency_s"),
+        "inference": ("latency_s",),
+        "training": ("deadline_s",),
+    }[work.kind]
     for name in ("first_token_s", "per_token_s", "latency_s", "deadline_s"):
         if getattr(limits, name) is not None and name not in wanted:
             shown = name.removesuffix("_s")

@@ -25,8 +25,7 @@ class Steady:
     binds: str = ""
 
 
-def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float,
-           output: float) -> Steady:  # fmt: skip
+def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, output: float) -> Steady:
     """The fixed point for requests of these mean lengths."""
     fresh = prompt * (1 - rules.prefix_hit)
     decodes = max(output - 1, 0.0)
@@ -66,8 +65,9 @@ def largest_rate(step: StepTime, rules: Rules, prompt: float, output: float) -> 
     return low
 
 
-def _iteration(step: StepTime, tokens: float, fresh: float, prompt: float, batch: float,
-               held: float) -> float:  # fmt: skip
+def _iteration(
+    step: StepTime, tokens: float, fresh: float, prompt: float, batch: float, held: float
+) -> float:
     """Between whole numbers of decodes, linearly: the mean of a step with and one without."""
     below = int(batch)
     share = batch - below

@@ -43,9 +43,11 @@ class StepTime:
         """Seconds of an iteration that decodes alone: `cached` tokens over all sequences."""
         near = min(cached, self.knee * batch)
         return (
-            self.decode_s[batch] + near * self.near_s[batch]
-            + (cached - near) * self.far_s[batch] + self.host_s
-        )  # fmt: skip
+            self.decode_s[batch]
+            + near * self.near_s[batch]
+            + (cached - near) * self.far_s[batch]
+            + self.host_s
+        )
 
     def mixed(self, prompt: int, squares: float, batch: int, cached: float) -> float:
         """Seconds of an iteration with `prompt` tokens of prompts, whose Σ((c+p)² − c²) is
@@ -63,10 +65,17 @@ class StepTime:
     def scaled(self, times: float) -> StepTime:
         """Every second of the GPU and the host so many times as long."""
         return StepTime(
-            self.forward_s * times, self.decode_s * times, self.near_s * times,
-            self.far_s * times, self.knee, self.quadratic_s * times, self.head,
-            self.host_s * times, self.low, self.high,
-        )  # fmt: skip
+            self.forward_s * times,
+            self.decode_s * times,
+            self.near_s * times,
+            self.far_s * times,
+            self.knee,
+            self.quadratic_s * times,
+            self.head,
+            self.host_s * times,
+            self.low,
+            self.high,
+        )
 
 
 def constant(seconds: float, batch: int, tokens: int = 4096) -> StepTime:

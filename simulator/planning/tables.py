@@ -75,9 +75,7 @@ def asked(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
     return apply(scenario, name, {"dtype": precision} if name == "weights" else {})
 
 
-def machine(
-    work: Workload, gpu: GPU, precision: str, engine: str, families: Families
-) -> Machine:  # fmt: skip
+def machine(work: Workload, gpu: GPU, precision: str, engine: str, families: Families) -> Machine:
     """What serves the workload. InputError where the GPU or the precision cannot."""
     decode_network = f"{work.network}-decode"
     if decode_network not in CATALOGUE:
@@ -158,8 +156,9 @@ def _figures(
     def predicted() -> Floats:
         settings = [
             replace(first, mode=mode, ask=replace(first.ask, batch=b, seq=s))
-            for mode in modes for b, s in points
-        ]  # fmt: skip
+            for mode in modes
+            for b, s in points
+        ]
         table, refused, _ = answers(settings, lambda p: [])
         if refused:
             raise InputError(next(iter(refused.values())))

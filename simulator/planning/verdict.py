@@ -34,10 +34,11 @@ def front(rows: Sequence[Row]) -> list[Row]:
     def beaten(row: Row) -> bool:
         own = figures[id(row)]
         return any(
-            other is not row and figures[id(other)] != own
+            other is not row
+            and figures[id(other)] != own
             and all(a <= b for a, b in zip(figures[id(other)], own, strict=True))
             for other in fits
-        )  # fmt: skip
+        )
 
     return [replace(row, front=id(row) in figures and not beaten(row)) for row in rows]
 

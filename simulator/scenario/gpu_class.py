@@ -22,23 +22,35 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
     bf16 = bool(gpu.peak("tensor", "bf16"))
     if network not in CATALOGUE:
         return (
-            capability, gpu.vendor, bf16, gpu.units, gpu.id, gpu.name, gpu.memory_bytes,
+            capability,
+            gpu.vendor,
+            bf16,
+            gpu.units,
+            gpu.id,
+            gpu.name,
+            gpu.memory_bytes,
             gpu.l2_bytes,
-        )  # fmt: skip
+        )
     units = gpu.units if ".recurrent:" in CATALOGUE[network].factory else None
     rules = capability or ((8, 0) if bf16 else (0, 0))  # as `simulator.tracing.semantics` has it
     return (
-        rules in CUDNN_FIRST, rules >= (8, 0), rules >= (5, 0), gpu.vendor == "NVIDIA",
-        (capability or (9, 0)) >= (8, 0), units,
-    )  # fmt: skip
+        rules in CUDNN_FIRST,
+        rules >= (8, 0),
+        rules >= (5, 0),
+        gpu.vendor == "NVIDIA",
+        (capability or (9, 0)) >= (8, 0),
+        units,
+    )
 
 
 def as_seen(network: str, gpu: GPU) -> GPU:
     """A card of nothing but what a trace can see, for the key of a trace on disk."""
     return GPU(
-        id=repr(seen(network, gpu)), name="as seen by a trace", memory_bytes=1,
+        id=repr(seen(network, gpu)),
+        name="as seen by a trace",
+        memory_bytes=1,
         bandwidth_bytes_per_s=1.0,
-    )  # fmt: skip
+    )
 
 
 def content(network: str) -> int:

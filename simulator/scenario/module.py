@@ -19,9 +19,13 @@ from simulator.scenario.setting import Ask
 def load(ask: Ask) -> Loaded:
     """The network of an ask as it was written, on `meta`."""
     return loading.load(
-        ask.network, batch=ask.batch, seq=ask.seq, training=ask.training,
-        dtype="fp32" if ask.dtype in AUTOCAST else ask.dtype, sizes=dict(ask.sizes),
-    )  # fmt: skip
+        ask.network,
+        batch=ask.batch,
+        seq=ask.seq,
+        training=ask.training,
+        dtype="fp32" if ask.dtype in AUTOCAST else ask.dtype,
+        sizes=dict(ask.sizes),
+    )
 
 
 AUTOCAST = {"autocast": "bf16", "autocast-fp16": "fp16"}
@@ -73,8 +77,9 @@ def _cast(value: Any, dtype: str) -> Any:
 
 def _casting_in(dtype: str) -> Callable[..., Any]:
     return lambda module, args, kwargs: (
-        _cast(args, dtype), {name: _cast(value, dtype) for name, value in kwargs.items()}
-    )  # fmt: skip
+        _cast(args, dtype),
+        {name: _cast(value, dtype) for name, value in kwargs.items()},
+    )
 
 
 def _casting_out(dtype: str) -> Callable[..., Any]:

@@ -134,7 +134,14 @@ def _parameter(name: str, hint: Any, default: Value | None) -> Parameter:
     else:
         kind = "choice" if names else _KINDS.get(hint, "value")
     return Parameter(
-        name, kind, default, bounds and bounds.low, bounds and bounds.high,
-        bool(bounds and bounds.log), unit, names, fixed,
+        name,
+        kind,
+        default,
+        bounds and bounds.low,
+        bounds and bounds.high,
+        bool(bounds and bounds.log),
+        unit,
+        names,
+        fixed,
         any(isinstance(e, Pattern) for e in extras),
-    )  # fmt: skip
+    )

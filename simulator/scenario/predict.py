@@ -53,7 +53,8 @@ def learned(found: Setting) -> Profile:
     if found.gap_times == 1.0:
         return profile
     return msgspec.structs.replace(
-        profile, gap_s=profile.gap_s * found.gap_times,
+        profile,
+        gap_s=profile.gap_s * found.gap_times,
         graph_gap_s=profile.graph_gap_s * found.gap_times,
         graph_launch_s=profile.graph_launch_s * found.gap_times,
-    )  # fmt: skip
+    )

@@ -27,9 +27,10 @@ Table = NDArray[np.float64]
 
 
 def answers(
-    settings: Sequence[Setting], figures: Callable[[Prediction], list[float]],
+    settings: Sequence[Setting],
+    figures: Callable[[Prediction], list[float]],
     counted: Callable[[int], None] = lambda done: None,
-) -> tuple[Table, dict[int, str], dict[int, str]]:  # fmt: skip
+) -> tuple[Table, dict[int, str], dict[int, str]]:
     """A row of COLUMNS for each setting, NaN (regime −1) where it has no answer; why by row; and
     why a row took a trace of its own, where there are several batches or sequences. `figures`
     makes the row of a prediction where kernels are sped up one by one; `counted` is told how many
@@ -147,9 +148,13 @@ def _answer_grid(asked: Sequence[_OfFamily], table: Table, refused: dict[int, st
     for points, drives in grids.items():
         batches, seqs = zip(*points, strict=True)
         found = at_points(
-            first.family, batches, seqs, first.setting.gpu, first.profile,
+            first.family,
+            batches,
+            seqs,
+            first.setting.gpu,
+            first.profile,
             [Drive(rows[0].setting.host, rows[0].setting.mode) for rows in drives],
-        )  # fmt: skip
+        )
         for rows, (figures, why) in zip(drives, found, strict=True):
             places = [each.row for each in rows]
             table[places] = figures

@@ -60,8 +60,10 @@ class WhatIf:
     @property
     def usage(self) -> str:
         """As a command writes it, such as "+bandwidth=2.0"."""
-        parts = [f"{p.name}={p.name.upper() if p.default is None else _word(p.default)}"
-                 for p in self.parameters]  # fmt: skip
+        parts = [
+            f"{p.name}={p.name.upper() if p.default is None else _word(p.default)}"
+            for p in self.parameters
+        ]
         if not parts:
             return f"+{self.name}"
         first = parts[0].partition("=")[2]

@@ -49,11 +49,15 @@ def _faster(host: Host, learned: Profile, times: float) -> tuple[Host, Profile]:
     """All overhead that many times as fast."""
     return (
         msgspec.structs.replace(
-            host, seconds={name: s / times for name, s in host.seconds.items()},
-            latency_s=host.latency_s / times, sync_s=host.sync_s / times,
+            host,
+            seconds={name: s / times for name, s in host.seconds.items()},
+            latency_s=host.latency_s / times,
+            sync_s=host.sync_s / times,
         ),
         msgspec.structs.replace(
-            learned, gap_s=learned.gap_s / times, graph_gap_s=learned.graph_gap_s / times,
+            learned,
+            gap_s=learned.gap_s / times,
+            graph_gap_s=learned.graph_gap_s / times,
             graph_launch_s=learned.graph_launch_s / times,
         ),
-    )  # fmt: skip
+    )

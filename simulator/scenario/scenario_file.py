@@ -39,8 +39,18 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     whatif: list[dict[str, Any]] = []
 
 
-_PLAIN = ("network", "gpu", "host", "host_speed", "mode", "batch", "seq", "dtype", "training",
-          "optimizer")  # fmt: skip
+_PLAIN = (
+    "network",
+    "gpu",
+    "host",
+    "host_speed",
+    "mode",
+    "batch",
+    "seq",
+    "dtype",
+    "training",
+    "optimizer",
+)
 
 
 def text(scenario: Scenario) -> str:
@@ -124,10 +134,11 @@ def _checked(file: _File) -> Scenario:
         arguments = {key: value for key, value in entry.items() if key != "name"}
         applied.append(Applied(name, named(name).checked(arguments)))
     found = Scenario(
-        **{name: getattr(file, name) for name in _PLAIN}, data_sizes=file.data_sizes,
+        **{name: getattr(file, name) for name in _PLAIN},
+        data_sizes=file.data_sizes,
         sizes={k: tuple(v) if isinstance(v, list) else v for k, v in file.sizes.items()},  # pyright: ignore
         whatifs=tuple(applied),
-    )  # fmt: skip
+    )
     setting(found)  # refused here rather than when it is asked
     return found
 

@@ -171,12 +171,16 @@ def base(scenario: Scenario) -> Setting:
     else:
         _check_name(scenario.network)
     ask = Ask(
-        network=scenario.network, batch=scenario.batch, seq=scenario.seq,
-        dtype=scenario.dtype or "fp32", training=bool(scenario.training),
+        network=scenario.network,
+        batch=scenario.batch,
+        seq=scenario.seq,
+        dtype=scenario.dtype or "fp32",
+        training=bool(scenario.training),
         optimizer=None if scenario.optimizer == "none" else scenario.optimizer or "adamw",
         sizes=tuple(sorted(scenario.sizes.items())),
-        data_sizes=tuple(sorted(scenario.data_sizes.items())), saved=saved,
-    )  # fmt: skip
+        data_sizes=tuple(sorted(scenario.data_sizes.items())),
+        saved=saved,
+    )
     host = faster_host(find_host(scenario.host), scenario.host_speed)
     return Setting(ask, gpu_of(scenario.gpu), host, scenario.mode)
 
@@ -206,9 +210,11 @@ def faster_host(host: Host, times: float) -> Host:
     if times == 1.0:
         return host
     return msgspec.structs.replace(
-        host, latency_s=host.latency_s / times, sync_s=host.sync_s / times,
+        host,
+        latency_s=host.latency_s / times,
+        sync_s=host.sync_s / times,
         seconds={name: value / times for name, value in host.seconds.items()},
-    )  # fmt: skip
+    )
 
 
 def _check(scenario: Scenario) -> None:
@@ -216,8 +222,9 @@ def _check(scenario: Scenario) -> None:
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}: expected 1 or more")
     for name, value, known in (
-        ("dtype", scenario.dtype, DTYPES), ("optimizer", scenario.optimizer, OPTIMIZERS),
-    ):  # fmt: skip
+        ("dtype", scenario.dtype, DTYPES),
+        ("optimizer", scenario.optimizer, OPTIMIZERS),
+    ):
         if value is not None and value not in known:
             raise InputError(f"unknown {name} {shown(value)}: expected one of {', '.join(known)}")
     if not 1e-3 <= scenario.host_speed <= 1e3:
@@ -233,10 +240,14 @@ def _check_name(name: str) -> None:
 
 def _refuse_fixed(scenario: Scenario) -> None:
     fixed = {
-        "batch": scenario.batch, "seq": scenario.seq, "dtype": scenario.dtype,
-        "training": scenario.training, "optimizer": scenario.optimizer,
-        "sizes": scenario.sizes or None, "data_sizes": scenario.data_sizes or None,
-    }  # fmt: skip
+        "batch": scenario.batch,
+        "seq": scenario.seq,
+        "dtype": scenario.dtype,
+        "training": scenario.training,
+        "optimizer": scenario.optimizer,
+        "sizes": scenario.sizes or None,
+        "data_sizes": scenario.data_sizes or None,
+    }
     given = [name for name, value in fixed.items() if value is not None]
     if given:
         raise InputError(

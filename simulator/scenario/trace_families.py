@@ -77,9 +77,10 @@ class Lines:
     """
 
     def __init__(
-        self, tracer: Callable[[int | None, int | None, bool], Trace],
+        self,
+        tracer: Callable[[int | None, int | None, bool], Trace],
         store: Store | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._tracer = tracer
         self._store = store
         self._asked: set[Point] = set()

@@ -92,8 +92,9 @@ def stored_families(ask: Ask, gpu: GPU, line: Line) -> Path:
     """Where `make` leaves the families along a line. InputError where nothing is kept on disk."""
     if not _DISK:
         raise InputError("no families on disk: expected a folder of traces; call keep_on_disk")
-    return _DISK[0].families(_disk_name(replaced(_settled(ask), batch=None, seq=None), gpu,
-                                        line=line))  # fmt: skip
+    return _DISK[0].families(
+        _disk_name(replaced(_settled(ask), batch=None, seq=None), gpu, line=line)
+    )
 
 
 def give(ask: Ask, gpu: GPU, line: Line, path: Path) -> None:
@@ -310,10 +311,16 @@ def _run(ask: Ask, gpu: GPU) -> Trace:
     ):
         found = loaded(ask)
         made = trace(
-            found.module, found.args, found.kwargs, gpu=gpu, autocast=AUTOCAST.get(ask.dtype),
-            phase="training" if ask.training else "inference", sizes=dict(ask.data_sizes),
-            optimizer=ask.optimizer, run=ask.run,
-        )  # fmt: skip
+            found.module,
+            found.args,
+            found.kwargs,
+            gpu=gpu,
+            autocast=AUTOCAST.get(ask.dtype),
+            phase="training" if ask.training else "inference",
+            sizes=dict(ask.data_sizes),
+            optimizer=ask.optimizer,
+            run=ask.run,
+        )
     name, batch, seq = found.facts
     _FACTS.get(_key(ask, gpu), lambda: Facts(name, batch or made.samples, seq))
     _PROGRESS.get()()

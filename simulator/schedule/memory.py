@@ -43,8 +43,9 @@ def memory(trace: Trace) -> Memory:
     at_peak = dict(found.at_peak)
     for role, nbytes in pool.at_peak.items():
         at_peak[role] = at_peak.get(role, 0) + nbytes
-    return Memory(found.bytes_at + pool.peak_bytes, found.peak_bytes + pool.peak_bytes,
-                  found.peak_op, at_peak)  # fmt: skip
+    return Memory(
+        found.bytes_at + pool.peak_bytes, found.peak_bytes + pool.peak_bytes, found.peak_op, at_peak
+    )
 
 
 def _over_time(listed: Sequence[Storage], last: int) -> Memory:
@@ -76,7 +77,10 @@ def carried_bytes(trace: Trace) -> int:
     if backward is None:
         return 0
     return sum(
-        s.nbytes for s in trace.storages
-        if s.device == "cuda" and s.role == "activation" and 0 <= s.born < backward
+        s.nbytes
+        for s in trace.storages
+        if s.device == "cuda"
+        and s.role == "activation"
+        and 0 <= s.born < backward
         and (s.freed is None or s.freed > backward)
-    )  # fmt: skip
+    )

@@ -155,10 +155,12 @@ def _rows(
     return (
         Launches(host[rows], duration[rows], launches.sync_after, those(launches.tail_s)),
         replace(
-            clock, latency_s=those(clock.latency_s), gap_s=those(clock.gap_s),
+            clock,
+            latency_s=those(clock.latency_s),
+            gap_s=those(clock.gap_s),
             sync_s=those(clock.sync_s),
         ),
-    )  # fmt: skip
+    )
 
 
 def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:

@@ -65,9 +65,13 @@ class Alike:
 
 
 def at_points(
-    family: Family, batches: Sequence[int], seqs: Sequence[int], gpu: GPU, profile: Profile,
+    family: Family,
+    batches: Sequence[int],
+    seqs: Sequence[int],
+    gpu: GPU,
+    profile: Profile,
     drives: Sequence[Drive],
-) -> list[tuple[Floats, dict[int, str]]]:  # fmt: skip
+) -> list[tuple[Floats, dict[int, str]]]:
     """For each drive a row of COLUMNS a point, NaN (regime −1) where it has no answer, and why by
     point. The points must be of the family, and no drive's mode one that compiles: that is
     partitioned point by point (`simulator.simulate.traces`)."""
@@ -139,20 +143,37 @@ def at_points(
 
 
 def _row(
-    periods: Floats, latency: Floats, busy: Floats, on_host_s: float,
-    ends: tuple[Floats, Floats], samples: Floats, peak: Ints, need: Ints,
-    fits: NDArray[np.bool_], drawn: tuple[Floats, Floats] | None,
-) -> Floats:  # fmt: skip
+    periods: Floats,
+    latency: Floats,
+    busy: Floats,
+    on_host_s: float,
+    ends: tuple[Floats, Floats],
+    samples: Floats,
+    peak: Ints,
+    need: Ints,
+    fits: NDArray[np.bool_],
+    drawn: tuple[Floats, Floats] | None,
+) -> Floats:
     period, part = periods[0], shares(periods)
     host_s = np.full_like(period, on_host_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(period > 0, samples / period, np.nan)
     return np.column_stack(
         [
-            period, latency, busy, host_s, *ends, *part, rate, peak, need, fits,
-            *(drawn or np.full((2, period.size), np.nan)), part.argmax(axis=0),
+            period,
+            latency,
+            busy,
+            host_s,
+            *ends,
+            *part,
+            rate,
+            peak,
+            need,
+            fits,
+            *(drawn or np.full((2, period.size), np.nan)),
+            part.argmax(axis=0),
         ]
-    ).astype(float)  # fmt: skip
+    ).astype(float)
 
 
 def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
@@ -199,10 +220,13 @@ def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...
     # For the host a kernel is the op that launches it.
     kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
     return Alike(
-        Issued(family.kept["trace"], kernels), far, class_of,
+        Issued(family.kept["trace"], kernels),
+        far,
+        class_of,
         np.bincount(class_of, minlength=len(op_class)).astype(float),
-        np.array(op_class, np.int64), np.array(place, np.int64),
-    )  # fmt: skip
+        np.array(op_class, np.int64),
+        np.array(place, np.int64),
+    )
 
 
 def _parts(alike: Ints, kernels: Alike) -> Iterator[Ints]:
@@ -265,8 +289,10 @@ def _scheduled(
         rest = np.flatnonzero(~simple.period)
         if rest.size:
             slow = Launches(
-                launches.host_s, one[:, rest][:, :, kernels.class_of], launches.sync_after,
+                launches.host_s,
+                one[:, rest][:, :, kernels.class_of],
+                launches.sync_after,
                 launches.tail_s,
-            )  # fmt: skip
+            )
             periods[:, begin + rest] = steady(slow, clock).period_s
     return periods, latency + clock.sync_s

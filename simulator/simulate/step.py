@@ -43,9 +43,14 @@ Retime = Callable[[list[Work], Columns], Columns]
 
 
 def simulate(
-    trace: Trace, gpu: GPU, host: Host, profile: Profile, mode: str, retime: Retime | None = None,
+    trace: Trace,
+    gpu: GPU,
+    host: Host,
+    profile: Profile,
+    mode: str,
+    retime: Retime | None = None,
     held: Settled | None = None,
-) -> Prediction:  # fmt: skip
+) -> Prediction:
     """How long a traced step takes on a GPU driven by a host; at the clock that its power limit
     leaves the step, or at one that is `held`."""
     check_mode(mode)
@@ -218,8 +223,11 @@ def _notes(trace: Trace, gpu: GPU, profile: Profile) -> tuple[str, ...]:
             f"{gpu.name} runs {other.runs}: {other.note}; predicted as a GPU whose kernels use it "
             f"like an H200's, and the interval allows for {low:g} to {high:g} times as long"
         )
-    missing = [name for name in ("units", "boost_hz", "compute_capability", "l2_bytes")
-               if getattr(gpu, name) is None]  # fmt: skip
+    missing = [
+        name
+        for name in ("units", "boost_hz", "compute_capability", "l2_bytes")
+        if getattr(gpu, name) is None
+    ]
     if missing and gpu.vendor in (None, "NVIDIA"):
         notes.append(
             f"the data sheet of {gpu.name} lacks {', '.join(missing)}: taken as of a typical card, "

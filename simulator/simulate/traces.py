@@ -178,10 +178,20 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
         rate = np.where(period > 0, samples / period, np.nan)
     table[[r.row for r in alike]] = np.column_stack(
         [
-            period, alone + sync, busy, on_host, *np.array(ends).T, *part, rate, peak,
-            need, need <= room, *_drawn(alike, period), part.argmax(axis=0),
+            period,
+            alone + sync,
+            busy,
+            on_host,
+            *np.array(ends).T,
+            *part,
+            rate,
+            peak,
+            need,
+            need <= room,
+            *_drawn(alike, period),
+            part.argmax(axis=0),
         ]
-    )  # fmt: skip
+    )
 
 
 def _drawn(alike: Sequence[_Ready], periods: Floats) -> Floats:

@@ -13,8 +13,15 @@ HIGHLY_COMPOSITE = 120_960
 LARGEST_BATCH = 16_384
 
 _BETWEEN = (
-    (0.97, 37), (0.35, 5), (0.6, 22), (0.15, 12), (0.5, 40), (0.8, 21), (0.25, 53), (0.7, 48),
-)  # fmt: skip
+    (0.97, 37),
+    (0.35, 5),
+    (0.6, 22),
+    (0.15, 12),
+    (0.5, 40),
+    (0.8, 21),
+    (0.25, 53),
+    (0.7, 48),
+)
 """Shares of the way from end to end, in logarithms, and residues of 64 there: off the grid first,
 at none of the first four are ⌈S/8⌉·8, ⌈S/16⌉·16, ⌈S/32⌉·32 and ⌈S/64⌉·64 all the same."""
 

@@ -102,9 +102,15 @@ class Family:
             [s.device for s in first.storages],
         )
         return Family(
-            slots.expressions(Search(points)), list(tensors), signatures, rows, storages, header,
-            assumptions, columns,
-        )  # fmt: skip
+            slots.expressions(Search(points)),
+            list(tensors),
+            signatures,
+            rows,
+            storages,
+            header,
+            assumptions,
+            columns,
+        )
 
     def at(self, batch: int, seq: int) -> Trace:
         """The trace at one point, its distinct signatures already told apart."""
@@ -123,8 +129,15 @@ class Family:
             inputs = tuple([tensors[i] for i in form.inputs])
             outputs = tuple([tensors[i] for i in form.outputs])
             args = fill(form.args, sizes)
-            key = (form.name, *map(id, inputs), 0, *map(id, outputs), form.names, repr(args),
-                   form.aliases)  # fmt: skip
+            key = (
+                form.name,
+                *map(id, inputs),
+                0,
+                *map(id, outputs),
+                form.names,
+                repr(args),
+                form.aliases,
+            )
             place = unique.setdefault(key, len(signatures))
             if place == len(signatures):
                 made = Signature(form.name, inputs, outputs, form.names, args, form.aliases)
@@ -163,9 +176,13 @@ class Family:
             )
 
         return Signature(
-            form.name, tuple(map(tensor, form.inputs)), tuple(map(tensor, form.outputs)),
-            form.names, fill(form.args, sizes), form.aliases,
-        )  # fmt: skip
+            form.name,
+            tuple(map(tensor, form.inputs)),
+            tuple(map(tensor, form.outputs)),
+            form.names,
+            fill(form.args, sizes),
+            form.aliases,
+        )
 
     @cached_property
     def varying(self) -> list[tuple[int, ...]]:
@@ -173,8 +190,12 @@ class Family:
         fixed = [not any(atoms for _, atoms in e.terms) for e in self.expressions]
         found: list[tuple[int, ...]] = []
         for form in self.signatures:
-            held = {slot for place in (*form.inputs, *form.outputs)
-                    for part in self.tensors[place][:2] for slot in part}  # fmt: skip
+            held = {
+                slot
+                for place in (*form.inputs, *form.outputs)
+                for part in self.tensors[place][:2]
+                for slot in part
+            }
             held |= slots_in(form.args)
             found.append(tuple(sorted(slot for slot in held if not fixed[slot])))
         return found

@@ -105,18 +105,29 @@ def _packed(found: Symbolic) -> _File:
             places[id(family)] = len(families)
             families.append(
                 _Family(
-                    [[(c, [(a.axis, a.divisor) for a in atoms]) for c, atoms in e.terms]
-                     for e in family.expressions],
-                    family.tensors, family.signatures, family.rows, family.storages,
-                    family.header, family.assumptions,
+                    [
+                        [(c, [(a.axis, a.divisor) for a in atoms]) for c, atoms in e.terms]
+                        for e in family.expressions
+                    ],
+                    family.tensors,
+                    family.signatures,
+                    family.rows,
+                    family.storages,
+                    family.header,
+                    family.assumptions,
                     _Columns(module, phase, storages, counts, born, freed, role, device),
                 )
-            )  # fmt: skip
+            )
     cells = [(cell, places[id(family)]) for cell, family in found.families]
     return _File(
-        "ridgepoint-families", VERSION, families, cells, found.failures, found.has_seq,
+        "ridgepoint-families",
+        VERSION,
+        families,
+        cells,
+        found.failures,
+        found.has_seq,
         found.traced,
-    )  # fmt: skip
+    )
 
 
 def _family(each: _Family) -> Family:
@@ -143,9 +154,15 @@ def _family(each: _Family) -> Family:
     for held in c.storages:
         _within(held, each.storages)
     return Family(
-        expressions, each.tensors, each.signatures, each.rows, each.storages, each.header,
-        each.assumptions, (*ops, *lives),
-    )  # fmt: skip
+        expressions,
+        each.tensors,
+        each.signatures,
+        each.rows,
+        each.storages,
+        each.header,
+        each.assumptions,
+        (*ops, *lives),
+    )
 
 
 def _within(places: Sequence[int], held: Sequence[Any]) -> None:

@@ -124,9 +124,15 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     number = np.array([kind for kind, *_ in classes], np.int64)
     of_class, times, tensor, means, row = np.array(alike, np.int64).reshape(-1, 5).T
     return Reuse(
-        op_class, number, of_class, times.astype(float), tensor, means, row,
+        op_class,
+        number,
+        of_class,
+        times.astype(float),
+        tensor,
+        means,
+        row,
         (distinct @ held).astype(float),
-    )  # fmt: skip
+    )
 
 
 def _distinct(table: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:

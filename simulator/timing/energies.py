@@ -149,16 +149,22 @@ def _carried(
     share = limit_w / (like.tdp_w or limit_w)
     t = logic.times
     return msgspec.structs.replace(
-        base, gpu=gpu_id, source=f"{logic.source}; {dram.source if dram else others.source}",
+        base,
+        gpu=gpu_id,
+        source=f"{logic.source}; {dram.source if dram else others.source}",
         clock_hz=base.clock_hz if architecture == like.architecture else boost_hz,
-        idle_w=base.idle_w * share, clocked_w=base.clocked_w * share, busy_w=base.busy_w * share,
+        idle_w=base.idle_w * share,
+        clocked_w=base.clocked_w * share,
+        busy_w=base.busy_w * share,
         tensor_j_per_flop={d: j * t for d, j in base.tensor_j_per_flop.items()},
         vector_j_per_flop={d: j * t for d, j in base.vector_j_per_flop.items()},
         tensor_w=base.tensor_w * share,
-        instruction_j=base.instruction_j * t, l2_j_per_byte=base.l2_j_per_byte * t,
+        instruction_j=base.instruction_j * t,
+        l2_j_per_byte=base.l2_j_per_byte * t,
         dram_j_per_byte=base.dram_j_per_byte * (dram.times if dram else others.default_memory),
-        launch_j=base.launch_j * share, interval=others.interval,
-    )  # fmt: skip
+        launch_j=base.launch_j * share,
+        interval=others.interval,
+    )
 
 
 def _begins(table: dict[str, Process], name: str) -> Process | None:
@@ -178,9 +184,12 @@ def _decoded(path: Path, kind: type[_Kind]) -> _Kind:
 
 
 def chip_j(
-    works: Sequence[Work], counts: Sequence[int] | None, compute_s: Floats, gpu: GPU,
+    works: Sequence[Work],
+    counts: Sequence[int] | None,
+    compute_s: Floats,
+    gpu: GPU,
     known: Energies,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Joules of each work at the highest clock, but for DRAM's: what follows the voltage. A kernel
     on the vector lanes issues instructions for as long as it computes."""
     found = stacked(

@@ -19,8 +19,12 @@ from simulator.varying import stacked
 
 Floats = NDArray[np.float64]
 
-_TWICE = {"norm_fused": 1, "norm_fused_rms": 1,
-          "norm_input_gradient": 2, "norm_input_gradient_rms": 2}  # fmt: skip
+_TWICE = {
+    "norm_fused": 1,
+    "norm_fused_rms": 1,
+    "norm_input_gradient": 2,
+    "norm_input_gradient_rms": 2,
+}
 """Operands that each of these curves' kernels reads twice. It writes one more."""
 _BLOCKS = 8
 """Of 128 threads with so many registers, at a time on a unit."""

@@ -170,9 +170,13 @@ class Supply:
         return Slower(np.maximum(1.0, timed_at / clock), np.maximum(1.0, tensor))
 
     def _held(
-        self, load: Load, limit_w: float, timed_at: Floats, on_host_s: float | Floats,
+        self,
+        load: Load,
+        limit_w: float,
+        timed_at: Floats,
+        on_host_s: float | Floats,
         gaps_s: float | Floats,
-    ) -> Floats:  # fmt: skip
+    ) -> Floats:
         """The clock at which a limit holds, kernels having been timed at a clock of their own: by
         false position (Illinois), at all points at once."""
 
@@ -222,6 +226,9 @@ def supply(gpu: GPU) -> Supply | None:
             f"without work: expected more than that, up to {gpu.tdp_w:g} W; raise the limit"
         )
     return Supply(
-        known, limit_w, gpu.tdp_w, gpu.boost_hz or known.clock_hz,
+        known,
+        limit_w,
+        gpu.tdp_w,
+        gpu.boost_hz or known.clock_hz,
         is_measured(gpu),
-    )  # fmt: skip
+    )

@@ -184,10 +184,14 @@ def _of_card(path: Path) -> Profile:
 def _out_of_range(p: Profile) -> str | None:
     """The first figure that no measurement gives: a share above 1 of a bandwidth, a time or a
     length that is not positive."""
-    checks = {"dram_reach": (p.dram_reach, 0, 1), "l2_reach": (p.l2_reach, 0, 1),
-              "gap_s": (p.gap_s, 0, 1e-3), "graph_gap_s": (p.graph_gap_s, 0, 1e-3),
-              "graph_launch_s": (p.graph_launch_s, 0, 1e-2),
-              "units": (p.units, 0, 1e5)}  # fmt: skip
+    checks = {
+        "dram_reach": (p.dram_reach, 0, 1),
+        "l2_reach": (p.l2_reach, 0, 1),
+        "gap_s": (p.gap_s, 0, 1e-3),
+        "graph_gap_s": (p.graph_gap_s, 0, 1e-3),
+        "graph_launch_s": (p.graph_launch_s, 0, 1e-2),
+        "units": (p.units, 0, 1e5),
+    }
     for name, t in (*p.traffic.items(), *p.tiles.items()):
         checks |= {f"{name}.l2": (t.l2, 0, 1), f"{name}.fixed_s": (t.fixed_s, 0, 1e-2)}
     for name, r in p.residuals.items():

@@ -49,9 +49,12 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     noise: float
 
     def of(
-        self, works: Sequence[Work], units: int, counts: Sequence[int] | None = None,
+        self,
+        works: Sequence[Work],
+        units: int,
+        counts: Sequence[int] | None = None,
         warm: NDArray[np.bool_] | None = None,
-    ) -> Floats:  # fmt: skip
+    ) -> Floats:
         """Mean from DRAM, and from L2, of each work, [works, 2]; of works at so many points each, a
         row for each point, from L2 where it is `warm`. Those at one point are kept, since the next
         question is often about the same ones."""
@@ -163,9 +166,12 @@ def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def coordinates(
-    works: Sequence[Work], hot: float, names: Sequence[str], units: int,
+    works: Sequence[Work],
+    hot: float,
+    names: Sequence[str],
+    units: int,
     counts: Sequence[int] | None = None,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Where these works lie, [works, names], with this share of their bytes in L2; of works at so
     many points each, a row for each point."""
     column = {name: i for i, name in enumerate(names)}

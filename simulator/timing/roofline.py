@@ -166,9 +166,14 @@ def _architecture(gpu: GPU | None) -> int:
 
 
 def _measured(
-    of: Group, curve: str, times: Floats, gpu: GPU, profile: Profile, residual: Residual,
+    of: Group,
+    curve: str,
+    times: Floats,
+    gpu: GPU,
+    profile: Profile,
+    residual: Residual,
     warm: NDArray[np.bool_] | None,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Columns `cold_log` and `hot_log`. No residual makes a kernel faster than its
     engine's peak, or slower from L2 than from DRAM."""
     compute, cold, hot, fixed, latency, _ = times.T

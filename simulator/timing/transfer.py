@@ -55,8 +55,14 @@ def measured_on(gpu_id: str) -> GPU | None:
     return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
 
 
-def longer(share: Floats | float, on_tensor: NDArray[np.bool_], here: Floats, there: Floats,
-           gpu: GPU, measured: GPU | None) -> Floats:  # fmt: skip
+def longer(
+    share: Floats | float,
+    on_tensor: NDArray[np.bool_],
+    here: Floats,
+    there: Floats,
+    gpu: GPU,
+    measured: GPU | None,
+) -> Floats:
     """How many times as long [works] as this share of the peak `here` would take, on `gpu`, what
     reaches it of the peak `there` on the GPU that was measured."""
     if measured is None or not _carries(gpu, measured):

@@ -20,9 +20,12 @@ _TORCHS = Path(torch.__file__).resolve().parent
 
 @contextmanager
 def blaming(
-    module: nn.Module, what: str, remedy: str, given: Any = None,
+    module: nn.Module,
+    what: str,
+    remedy: str,
+    given: Any = None,
     assumed: Callable[[], str] = lambda: "",
-) -> Generator[None]:  # fmt: skip
+) -> Generator[None]:
     """Turn whatever `module`'s own code raises in `what` ("forward", "backward" …) into an
     InputError with the tensors among `given`, the line of that code, the remedy and, by then, what
     had been assumed."""

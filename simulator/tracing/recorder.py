@@ -255,15 +255,33 @@ class Recorder(TorchDispatchMode):
         )
         self._counted = counts
         self.ops.append(
-            Op(signature, module, self.phase, storages, calls, modules, nodes, instructions, cold,
-               attributes, c_calls)
-        )  # fmt: skip
+            Op(
+                signature,
+                module,
+                self.phase,
+                storages,
+                calls,
+                modules,
+                nodes,
+                instructions,
+                cold,
+                attributes,
+                c_calls,
+            )
+        )
 
     def _counts(self) -> list[int]:
         """Of an op's fields what was counted so far."""
         python = self.bytecode
-        return [self.python_calls, self.module_calls, self.autograd_nodes, python.instructions,
-                python.cold, python.attributes, self.c_calls]  # fmt: skip
+        return [
+            self.python_calls,
+            self.module_calls,
+            self.autograd_nodes,
+            python.instructions,
+            python.cold,
+            python.attributes,
+            self.c_calls,
+        ]
 
     def tail(self) -> dict[str, int]:
         """What was counted after the last op, by the trace's field."""

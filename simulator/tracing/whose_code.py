@@ -24,8 +24,20 @@ _THEIRS = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("pure
 _NO_THEIRS = (_NOT_THEIRS[0], f"{_SIMULATOR}/networks/loading.py")
 _ENDS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
-_KNOWN_C = {"math", "_operator", "itertools", "_functools", "_collections", "random", "numpy",
-            "torch", "typing", "_abc", "_weakref", "copy"}  # fmt: skip
+_KNOWN_C = {
+    "math",
+    "_operator",
+    "itertools",
+    "_functools",
+    "_collections",
+    "random",
+    "numpy",
+    "torch",
+    "typing",
+    "_abc",
+    "_weakref",
+    "copy",
+}
 """Modules in C for whose functions Dynamo has rules, or that it calls while tracing."""
 _REFUSED_BUILTINS = {"print", "input", "open", "exec", "eval", "breakpoint", "compile"}
 _VALUES = {"aten._local_scalar_dense.default", "aten.equal.default"}

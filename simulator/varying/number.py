@@ -178,9 +178,12 @@ class Varying(AsOne):
         return self.path.truth(np.asarray(compare(mine, values), np.bool_))
 
     def _with(
-        self, operation: Callable[[Any, Any], Any], other: Any, bound: Callable[[int, int], int],
+        self,
+        operation: Callable[[Any, Any], Any],
+        other: Any,
+        bound: Callable[[int, int], int],
         turned: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """One numpy operation, in Python's integers where those of 64 bits might not do."""
         if type(other) is Varying:
             values, most = other.values, other.most
@@ -202,9 +205,12 @@ class Varying(AsOne):
         return Varying(found, self.path, 0 if found.dtype == np.float64 else most)
 
     def _over(
-        self, operation: Callable[[Any, Any], Any], other: Any, bound: Callable[[int, int], int],
+        self,
+        operation: Callable[[Any, Any], Any],
+        other: Any,
+        bound: Callable[[int, int], int],
         turned: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """A division: Python's error where a point on the path divides by 0."""
         below = self if turned else other
         if type(below) is Varying:

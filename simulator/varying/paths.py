@@ -41,8 +41,10 @@ def walked(ask: Callable[[list[Any]], Any], columns: Ints) -> list[Walked]:
     while waiting:
         points = waiting.pop()
         if points.size <= _FEW or (runs >= _RUNS and done < _FEW * runs):
-            found += [Walked(ask(columns[:, p].tolist()), points[i : i + 1])
-                      for i, p in enumerate(points.tolist())]  # fmt: skip
+            found += [
+                Walked(ask(columns[:, p].tolist()), points[i : i + 1])
+                for i, p in enumerate(points.tolist())
+            ]
             continue
         path = Path(points.size)
         numbers = [_number(column[points], path) for column in columns]

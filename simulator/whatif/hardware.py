@@ -96,9 +96,14 @@ def sustained_clock(
     """The highest clock, this many times the data sheet's: peaks, issue and L2 follow, DRAM does
     not. A step that the power limit holds below it gains nothing."""
     return _scaled(
-        setting, times, "boost_hz", "tensor_hz", "tensor_flops_per_s", "vector_flops_per_s",
+        setting,
+        times,
+        "boost_hz",
+        "tensor_hz",
+        "tensor_flops_per_s",
+        "vector_flops_per_s",
         "l2_bandwidth_bytes_per_s",
-    )  # fmt: skip
+    )
 
 
 @whatif("hardware")

@@ -74,9 +74,10 @@ def launch_cost(
     and the gaps between kernels and between a graph's nodes."""
     old = setting.host
     host = msgspec.structs.replace(
-        old, latency_s=old.latency_s * times,
+        old,
+        latency_s=old.latency_s * times,
         seconds=dict(old.seconds) | {"launch": old.launch_s * times},
-    )  # fmt: skip
+    )
     return replace(setting, host=host, gap_times=setting.gap_times * times)
 
 

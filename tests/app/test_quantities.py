@@ -57,16 +57,31 @@ def test_shares() -> None:
 def test_changes() -> None:
     pairs = ((1, 0.41), (1, 1.03), (1, 2.4), (1, 1), (1, 0.998), (1000, 1), (0, 0), (0, 1))
     assert [change(a, b) for a, b in pairs] == [
-        "−59%", "+3%", "2.4×", "0%", "−0.2%", "−99.9%", "0%", "new",
-    ]  # fmt: skip
+        "−59%",
+        "+3%",
+        "2.4×",
+        "0%",
+        "−0.2%",
+        "−99.9%",
+        "0%",
+        "new",
+    ]
     assert (signed_seconds(1.2e-3), signed_seconds(-3e-6)) == ("+1.20 ms", "−3.00 µs")
     assert between(4.7e-3, 5.3e-3, 5e-3) == "4.7 to 5.3"
 
 
 def test_numbers_that_were_asked_for() -> None:
     assert [plain(v) for v in (1, 16384, 0.125, 1.5, 123_450.5)] == [
-        "1", "16,384", "0.125", "1.5", "123,450",
-    ]  # fmt: skip
+        "1",
+        "16,384",
+        "0.125",
+        "1.5",
+        "123,450",
+    ]
     assert [trimmed(t) for t in ("16.0 GiB", "128 GiB", "1.50 ms", "20.0 ms", "1,000 /s")] == [
-        "16 GiB", "128 GiB", "1.5 ms", "20 ms", "1,000 /s",
-    ]  # fmt: skip
+        "16 GiB",
+        "128 GiB",
+        "1.5 ms",
+        "20 ms",
+        "1,000 /s",
+    ]

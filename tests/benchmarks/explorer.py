@@ -25,8 +25,14 @@ def explorer() -> Iterator[Row]:
             row for _ in range(_STARTS) for row in _ran(environment, "start", str(time.time()))
         ]
         yield _row(starts[0][0], [each[1][0] for each in starts], starts[0][2], starts[0][3])
-        for run in (("slider", "bert"), ("slider", "llama"), ("stalls",), ("cancel",),
-                    ("memory", "sessions"), ("memory", "windows")):  # fmt: skip
+        for run in (
+            ("slider", "bert"),
+            ("slider", "llama"),
+            ("stalls",),
+            ("cancel",),
+            ("memory", "sessions"),
+            ("memory", "windows"),
+        ):
             for figure, seconds, note, asked_s in _ran(environment, *run):
                 yield _row(figure, seconds, note, asked_s)
 

@@ -32,8 +32,11 @@ def start(began: str) -> None:
             say("explorer: command to live prediction", [time.time() - float(began)], torch, 1.5)
             window.close()
 
-        painted(window.verdict, lambda: window.verdict.answer is not None,
-                lambda: QTimer.singleShot(0, over))  # fmt: skip
+        painted(
+            window.verdict,
+            lambda: window.verdict.answer is not None,
+            lambda: QTimer.singleShot(0, over),
+        )
         return window
 
     starting.opened = watched
@@ -108,8 +111,11 @@ def slider(name: str) -> None:
         def until(loop: Any, value: int = value) -> None:
             from PySide6.QtCore import QTimer
 
-            painted(window.verdict, lambda: window.verdict.answer.subject.batch == value,
-                    lambda: QTimer.singleShot(0, loop.quit))  # fmt: skip
+            painted(
+                window.verdict,
+                lambda: window.verdict.answer.subject.batch == value,
+                lambda: QTimer.singleShot(0, loop.quit),
+            )
             box.setValue(value)
 
         loop_for(20_000, until)
@@ -117,8 +123,12 @@ def slider(name: str) -> None:
         cpu.append(time.thread_time() - busy)
     kind = "training" if scenario.training else "inference"
     cpu.sort()
-    say(f"explorer: {scenario.network} {kind}, slider to screen", taken,
-        f"{cpu[len(cpu) // 2] * 1e3:.0f} ms CPU of the GUI", asked_s)  # fmt: skip
+    say(
+        f"explorer: {scenario.network} {kind}, slider to screen",
+        taken,
+        f"{cpu[len(cpu) // 2] * 1e3:.0f} ms CPU of the GUI",
+        asked_s,
+    )
     window.close()
     window.worker.close()
 
@@ -173,16 +183,19 @@ def stalls() -> None:
     todo += [
         ("copy", lambda: window.strip.copy(0)),
         ("+cuda_graph", lambda: session.ask(apply(FIRST, "cuda_graph"), "graph")),
-        ("to Compare with two", go("Compare")), ("to Explore with two", go("Explore")),
+        ("to Compare with two", go("Compare")),
+        ("to Explore with two", go("Explore")),
         ("gpt2", lambda: window.inspector._network("gpt2")),
         ("resnet50", lambda: window.inspector._network("resnet50")),
-        ("undo", session.history.undo), ("undo", session.history.undo),
+        ("undo", session.history.undo),
+        ("undo", session.history.undo),
         ("search", lambda: window.shelf.search.setText("gpu")),
         ("no search", lambda: window.shelf.search.setText("")),
-        ("commands", window.show_commands), ("table", window.panels.show_twin),
+        ("commands", window.show_commands),
+        ("table", window.panels.show_twin),
         ("resize", lambda: window.resize(1280, 800)),
         ("pick", lambda: session.pick(frozenset({3, 4, 5}))),
-    ]  # fmt: skip
+    ]
     for panel in window.panels.panels.values():
         todo.append((f"front: {panel.windowTitle()}", panel.raise_))
     for name, done in todo:
@@ -212,8 +225,10 @@ def cancel() -> None:
         loop_for(750 + 20 * (batch - 90))
         idle_runs += not window.worker.busy()
         at = time.perf_counter()
-        QApplication.sendEvent(window, QKeyEvent(
-            QEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier))  # fmt: skip
+        QApplication.sendEvent(
+            window,
+            QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier),
+        )
 
         def until(loop: Any) -> None:
             window.worker.ask("probe", lambda _: None, lambda _: loop.quit(), lane=SLOW)
@@ -261,12 +276,19 @@ def memory(kind: str, count: str = "200") -> None:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         sizes.append(pages * 4096 / 2**20)
     grown = sizes[-1] / sizes[19] - 1
-    say(f"explorer: memory over {count} {kind}", [0.0],
-        f"{sizes[19]:.1f} → {sizes[-1]:.1f} MiB, {grown:+.1%}; asked at most 2%")  # fmt: skip
+    say(
+        f"explorer: memory over {count} {kind}",
+        [0.0],
+        f"{sizes[19]:.1f} → {sizes[-1]:.1f} MiB, {grown:+.1%}; asked at most 2%",
+    )
 
 
 if __name__ == "__main__":
     RUNS: dict[str, Callable[..., None]] = {
-        "start": start, "slider": slider, "stalls": stalls, "cancel": cancel, "memory": memory,
-    }  # fmt: skip
+        "start": start,
+        "slider": slider,
+        "stalls": stalls,
+        "cancel": cancel,
+        "memory": memory,
+    }
     RUNS[sys.argv[1]](*sys.argv[2:])

@@ -24,8 +24,11 @@ def axes(scenarios: int) -> dict[str, Any]:
     """About as many scenarios, the batches making up the number."""
     batches = max(2, scenarios // (len(CARDS) * len(PRECISIONS) * len(MODES)))
     return {
-        "gpu": CARDS, "precision": PRECISIONS, "batch": range(1, batches + 1), "mode": MODES,
-    }  # fmt: skip
+        "gpu": CARDS,
+        "precision": PRECISIONS,
+        "batch": range(1, batches + 1),
+        "mode": MODES,
+    }
 
 
 def growth(most: int = 100_000) -> Iterator[Row]:

@@ -36,13 +36,17 @@ def whatifs() -> Iterator[Row]:
             predict(apply(base, name, arguments(0)))  # a card's or a dtype's first time
             yield timed(
                 f"{base.network}: again after +{name}",
-                lambda i, b=base, n=name, a=arguments: predict(apply(b, n, a(i))), 9, asked_s,
-            )  # fmt: skip
+                lambda i, b=base, n=name, a=arguments: predict(apply(b, n, a(i))),
+                9,
+                asked_s,
+            )
     next_shift(BERT, "batch")  # a family along the batch
     yield timed(
         "bert-base: at a batch never asked before, of a family",
-        lambda i: predict(apply(BERT, "batch", {"samples": 1000 + 37 * i})), 9, 5e-3,
-    )  # fmt: skip
+        lambda i: predict(apply(BERT, "batch", {"samples": 1000 + 37 * i})),
+        9,
+        5e-3,
+    )
 
 
 def advice() -> Iterator[Row]:
@@ -56,8 +60,9 @@ def advice() -> Iterator[Row]:
                 yield timed(
                     f"{base.network}: advice, {source}",
                     lambda _, b=base: f"{len(advise(b).advice)} gain",
-                    5 if source == "again" else 1, 2.0,
-                )  # fmt: skip
+                    5 if source == "again" else 1,
+                    2.0,
+                )
             trace_source.forget()
 
 
@@ -82,8 +87,10 @@ def maps() -> Iterator[Row]:
     yield timed("bert-base: regime map of 32 × 32, again", lambda _: _map(BERT, 1, 0), 9, 0.1)
     yield timed(
         "bert-base: regime map of 32 × 32, again after +host_speed",
-        lambda i: _map(apply(BERT, "host_speed", {"times": 1.1 + i / 10}), 1, 0), 9, 0.1,
-    )  # fmt: skip
+        lambda i: _map(apply(BERT, "host_speed", {"times": 1.1 + i / 10}), 1, 0),
+        9,
+        0.1,
+    )
 
 
 def _map(base: Scenario, first: int, shift: int) -> str:

@@ -136,16 +136,20 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
             missing = set(p.unmodelled)
             uncosted |= missing
             costed |= names - missing
-    return Result(case.key, predicted, *(tuple(sorted(set(each))) for each in
-                                         (refused, crashed, costed, uncosted)))  # fmt: skip
+    return Result(
+        case.key,
+        predicted,
+        *(tuple(sorted(set(each))) for each in (refused, crashed, costed, uncosted)),
+    )
 
 
 def _sum(output: Any) -> Tensor:
     parts = [t for t in tree_leaves(output) if isinstance(t, Tensor) and t.requires_grad]
     if not parts:
         raise InputError("no output of this op has a gradient")
-    return torch.stack([t.abs().sum().float() if t.is_complex() else t.sum().float()
-                        for t in parts]).sum()  # fmt: skip
+    return torch.stack(
+        [t.abs().sum().float() if t.is_complex() else t.sum().float() for t in parts]
+    ).sum()
 
 
 def _where(error: Exception) -> str:
@@ -184,9 +188,10 @@ def summary(path: Path) -> str:
     lines = [
         f"{len(found):,} of {len(cases()):,} cases, {sum(r['predicted'] for r in found):,} "
         f"predictions: {len(crashed)} crashes, {refused} cases with refusals",
-        f"{len(costed):,} overloads have a cost, {share:.1%}", *crashed,
+        f"{len(costed):,} overloads have a cost, {share:.1%}",
+        *crashed,
         *(f"  no cost: {name}" for name in uncosted),
-    ]  # fmt: skip
+    ]
     return "\n".join(lines)
 
 

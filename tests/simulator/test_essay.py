@@ -34,9 +34,13 @@ def by_data_sheet() -> Profile:
     full = Tiles(((1, 1),), 1.0, 1e9, 0.0, 0.0, 1.0, 1.0, 0.0)
     measured = profile()
     return replace(
-        measured, traffic=dict.fromkeys(measured.traffic, free),
-        tiles=dict.fromkeys(measured.tiles, full), dram_reach=1.0, residuals={}, gpu=A100.id,
-    )  # fmt: skip
+        measured,
+        traffic=dict.fromkeys(measured.traffic, free),
+        tiles=dict.fromkeys(measured.tiles, full),
+        dram_reach=1.0,
+        residuals={},
+        gpu=A100.id,
+    )
 
 
 def by_physics() -> Profile:
@@ -53,9 +57,13 @@ def seconds(work: Work, curves: Profile) -> float:
 def pointwise(instructions: int, flops: int = 0) -> Work:
     """One read and one write of every element, and so many instructions and FLOPs for each."""
     return Work(
-        "pointwise", flops * ELEMENTS, BYTES, BYTES, instructions=instructions * ELEMENTS,
+        "pointwise",
+        flops * ELEMENTS,
+        BYTES,
+        BYTES,
+        instructions=instructions * ELEMENTS,
         dims={"elements": ELEMENTS, "inputs": 1, "contiguous": True},
-    )  # fmt: skip
+    )
 
 
 @lru_cache
@@ -168,8 +176,14 @@ def test_bert_has_99_8_percent_of_its_flops_in_tensor_contractions() -> None:
     for row in lowered.work_of.tolist():
         flops[lowered.works[row].family] += lowered.works[row].flops
     assert {f for f, n in flops.items() if n} >= {
-        "gemm", "attention", "pointwise", "norm", "softmax", "reduction", "weight_gradient",
-    }  # fmt: skip
+        "gemm",
+        "attention",
+        "pointwise",
+        "norm",
+        "softmax",
+        "reduction",
+        "weight_gradient",
+    }
     contractions = flops["gemm"] + flops["attention"]
     assert contractions / flops.total() == pytest.approx(0.998, abs=0.003)
     assert 1 - contractions / flops.total() > 0.0005

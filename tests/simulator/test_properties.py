@@ -68,9 +68,14 @@ def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any
         assert predict(one).period_s == pytest.approx(predict(other).period_s, rel=1e-9)
 
 
-@given(bases, st.sampled_from(["bandwidth", "tensor_peak", "vector_peak", "l2", "l2_bandwidth",
-                               "sustained_clock"]),
-       st.floats(1, 2), st.floats(1, 2))  # fmt: skip
+@given(
+    bases,
+    st.sampled_from(
+        ["bandwidth", "tensor_peak", "vector_peak", "l2", "l2_bandwidth", "sustained_clock"]
+    ),
+    st.floats(1, 2),
+    st.floats(1, 2),
+)
 @settings(max_examples=MANY, deadline=None)
 def test_a_faster_card_of_the_same_kind_is_never_slower(
     base: Scenario, name: str, some: float, more: float
@@ -145,9 +150,22 @@ def test_any_whatif_asked_for_nothing_is_the_identity(base: Scenario, data: st.D
     states = [base]
     for name, arguments in data.draw(st.lists(applied, max_size=3)):
         states.append(apply(states[-1], name, arguments))
-    name = data.draw(st.sampled_from(["bandwidth", "tensor_peak", "vector_peak", "l2", "memory",
-                                      "l2_bandwidth", "sustained_clock", "host_speed", "rate",
-                                      "launch_cost"]))  # fmt: skip
+    name = data.draw(
+        st.sampled_from(
+            [
+                "bandwidth",
+                "tensor_peak",
+                "vector_peak",
+                "l2",
+                "memory",
+                "l2_bandwidth",
+                "sustained_clock",
+                "host_speed",
+                "rate",
+                "launch_cost",
+            ]
+        )
+    )
     assert apply(states[-1], name, {"times": 1.0}) is states[-1]
     for twice in ("cuda_graph", "no_syncs"):  # and what was done is done
         once = apply(states[-1], twice)

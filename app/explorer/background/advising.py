@@ -93,10 +93,13 @@ class Advising(QObject):
         if asked is None:
             return
         self.worker.ask(
-            f"seek {goal}", lambda cancelled: _seek(goal, asked, target, _until(cancelled)),
+            f"seek {goal}",
+            lambda cancelled: _seek(goal, asked, target, _until(cancelled)),
             lambda found: self.sought.emit(goal, found, ""),
-            lambda error: self.sought.emit(goal, None, str(error)), SLOW, True,
-        )  # fmt: skip
+            lambda error: self.sought.emit(goal, None, str(error)),
+            SLOW,
+            True,
+        )
 
     def ask_more(self) -> None:
         """Try also what has to be traced first."""
@@ -109,9 +112,13 @@ class Advising(QObject):
         asked = self.scenario
         if asked is not None:
             self.worker.ask(
-                "advice", lambda cancelled: self._found(asked, whole, cancelled), self.found.emit,
-                lambda error: self.failed.emit(str(error)), SLOW, True,
-            )  # fmt: skip
+                "advice",
+                lambda cancelled: self._found(asked, whole, cancelled),
+                self.found.emit,
+                lambda error: self.failed.emit(str(error)),
+                SLOW,
+                True,
+            )
 
     def _found(self, scenario: Scenario, whole: bool, cancelled: Cancelled) -> Found:
         """In the worker's thread."""

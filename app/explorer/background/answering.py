@@ -74,9 +74,11 @@ class Answering(QObject):
                 self.worker.cancel(key)
                 continue
             self.worker.ask(
-                key, lambda _, s=asked: answered(s), self._answered,
+                key,
+                lambda _, s=asked: answered(s),
+                self._answered,
                 lambda error, s=asked: self._failed(s, error),
-            )  # fmt: skip
+            )
 
     def read_again(self, path: Path) -> None:
         """A file was saved: ask again about the sides that run it. Their answers stay until there
@@ -116,8 +118,9 @@ class Answering(QObject):
             if place == state.current:
                 current = len(found)
             if answer is not None:
-                found.append(Side(LETTERS[place], side.name, side.scenario, answer.prediction,
-                                  side.measured))  # fmt: skip
+                found.append(
+                    Side(LETTERS[place], side.name, side.scenario, answer.prediction, side.measured)
+                )
         return tuple(found), current
 
     def give_up(self) -> None:
@@ -155,8 +158,14 @@ class Answering(QObject):
         answer = self.answer
         if answer is not None:
             asked, batch = answer.scenario, answer.subject.batch
-            self.worker.ask("along", lambda _: along_batch(asked, batch), self._found_along,
-                            lambda error: self._found_along(None), SLOW, True)  # fmt: skip
+            self.worker.ask(
+                "along",
+                lambda _: along_batch(asked, batch),
+                self._found_along,
+                lambda error: self._found_along(None),
+                SLOW,
+                True,
+            )
 
     def _found_along(self, along: Along | None) -> None:
         self.searched.emit(along)

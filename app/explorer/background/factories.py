@@ -47,13 +47,17 @@ def offered(path: Path, name: str = "") -> Offered:
     except InputError as error:
         return Offered(refused=str(error))
     except Exception as error:  # the user's code may raise anything
-        return Offered(refused=f"{path.name} raised {type(error).__name__}: {error}; expected a "
-                       "file that runs; correct the file")  # fmt: skip
+        return Offered(
+            refused=f"{path.name} raised {type(error).__name__}: {error}; expected a "
+            "file that runs; correct the file"
+        )
     if ready:
         return Offered(found)
     signatures = ", ".join(f"{each.name}{each.signature}" for each in found)
-    return Offered(refused=f"{path.name} has no factory that can be called without arguments: "
-                   f"{signatures}; expected one; give its arguments defaults")  # fmt: skip
+    return Offered(
+        refused=f"{path.name} has no factory that can be called without arguments: "
+        f"{signatures}; expected one; give its arguments defaults"
+    )
 
 
 def _taken(path: Path, name: str) -> Taken:

@@ -77,9 +77,14 @@ def serve(requests: BinaryIO, say: Callable[[Said], None]) -> None:
         except InputError as error:
             say(Said(wanted.number, refused=str(error)))
         except Exception as error:  # the user's network may raise anything
-            say(Said(wanted.number, refused=f"{wanted.ask.network} cannot be traced: "
-                     f"{type(error).__name__}: {error}; expected a network that runs; "
-                     "`ridgepoint trace` shows where it fails"))  # fmt: skip
+            say(
+                Said(
+                    wanted.number,
+                    refused=f"{wanted.ask.network} cannot be traced: "
+                    f"{type(error).__name__}: {error}; expected a network that runs; "
+                    "`ridgepoint trace` shows where it fails",
+                )
+            )
         else:
             say(Said(wanted.number, done=True))
 

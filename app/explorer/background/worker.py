@@ -77,10 +77,14 @@ class Worker(QObject):
         self._lanes = [_Lane(self._answer, self._returned.emit) for _ in (LIVE, SLOW)]
 
     def ask(
-        self, key: str, run: Run, done: Callable[[Any], None],
-        failed: Callable[[RidgepointError], None] = lambda error: None, lane: int = LIVE,
+        self,
+        key: str,
+        run: Run,
+        done: Callable[[Any], None],
+        failed: Callable[[RidgepointError], None] = lambda error: None,
+        lane: int = LIVE,
         background: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Have a question answered; an earlier one under this key is stale from now on."""
         self.cancel(key)
         job = self.jobs[key] = Job(key, run, done, failed, lane, background)

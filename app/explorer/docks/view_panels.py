@@ -34,8 +34,9 @@ class ViewPanels(QObject):
     written = Signal(object)
     """Path: a view was exported."""
 
-    def __init__(self, session: Session, answering: Answering, worker: Worker,
-                 theme: Theme) -> None:  # fmt: skip
+    def __init__(
+        self, session: Session, answering: Answering, worker: Worker, theme: Theme
+    ) -> None:
         super().__init__()
         self.session, self.answering, self.worker = session, answering, worker
         self.theme = theme
@@ -109,9 +110,10 @@ class ViewPanels(QObject):
     def _seen(self) -> list[Offered]:
         """Those in front."""
         return [
-            offered for offered, panel in self.panels.items()
+            offered
+            for offered, panel in self.panels.items()
             if panel.isVisible() and not panel.visibleRegion().isEmpty()
-        ]  # fmt: skip
+        ]
 
     def _add(self, offered: Offered) -> None:
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
@@ -175,9 +177,11 @@ class ViewPanels(QObject):
 
     def _export(self, offered: Offered, suffix: str) -> None:
         name, _ = QFileDialog.getSaveFileName(
-            self.panels[offered], f"Export {offered.title}", f"{offered.title.lower()}.{suffix}",
+            self.panels[offered],
+            f"Export {offered.title}",
+            f"{offered.title.lower()}.{suffix}",
             f"*.{suffix}",
-        )  # fmt: skip
+        )
         if name:
             write = write_csv if suffix == "csv" else export
             path = Path(name).with_suffix(f".{suffix}")

@@ -27,13 +27,19 @@ class Banner(QFrame):
         self.offers = QHBoxLayout()
         row.addLayout(self.offers)
         for words, name, clicked in (
-            ("Copy", "Copy the message", self.copy), ("Dismiss", "Dismiss the message", self.hide),
-        ):  # fmt: skip
+            ("Copy", "Copy the message", self.copy),
+            ("Dismiss", "Dismiss the message", self.hide),
+        ):
             row.addWidget(_button(words, name, clicked))
         self.hide()
 
-    def say(self, words: str, about: str = "", wrong: bool = True,
-            offers: Mapping[str, Callable[[], object]] | None = None) -> None:  # fmt: skip
+    def say(
+        self,
+        words: str,
+        about: str = "",
+        wrong: bool = True,
+        offers: Mapping[str, Callable[[], object]] | None = None,
+    ) -> None:
         """Show a message, with what can be done about it, by name."""
         self.about = about
         self.setProperty("look", "banner" if wrong else "offer")

@@ -58,8 +58,9 @@ def export(form: Form, answer: Answer, path: Path) -> None:
     write(f"Export {form.inside}", str(path), form.text(answer))
 
 
-def ask_and_export(form: Form, answer: Answer, parent: QWidget,
-                   written: Callable[[Path], None]) -> None:  # fmt: skip
+def ask_and_export(
+    form: Form, answer: Answer, parent: QWidget, written: Callable[[Path], None]
+) -> None:
     """Ask for a place first, and say which it was."""
     usual = f"{answer.subject.name}-{form.name.split()[0].lower()}{form.suffix}"
     name, _ = QFileDialog.getSaveFileName(parent, f"Export {form.name}", usual, f"*{form.suffix}")

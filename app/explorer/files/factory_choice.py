@@ -24,8 +24,13 @@ class FactoryChoice(QDialog):
     """The factories of a file by name, with their signatures. Enter or a double click opens one,
     Escape none; those that need arguments say which."""
 
-    def __init__(self, parent: QWidget, path: Path, factories: tuple[Factory, ...],
-                 taken: Callable[[str], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        parent: QWidget,
+        path: Path,
+        factories: tuple[Factory, ...],
+        taken: Callable[[str], None],
+    ) -> None:
         super().__init__(parent)
         self.taken = taken
         ready = [each for each in factories if not each.required]

@@ -39,9 +39,7 @@ class MeasuredFiles:
             else:
                 self.session.measure(str(path))
 
-        self.answering.worker.ask(
-            _KEY, work, done, lambda error: self.banner.say(str(error)), SLOW
-        )  # fmt: skip
+        self.answering.worker.ask(_KEY, work, done, lambda error: self.banner.say(str(error)), SLOW)
 
     def _refuse(self, path: Path, found: Overlay) -> None:
         p, (ops, time) = found.prediction, map(percent, _shares(found))
@@ -50,7 +48,7 @@ class MeasuredFiles:
             f"mode {p.mode}, and {time} of its kernels' time is in these; expected half or more of "
             "both; choose the network, step and mode that were measured, and open it again",
             offers={"Lay it over": lambda: self.session.measure(str(path))},
-        )  # fmt: skip
+        )
 
 
 def _shares(found: Overlay) -> tuple[float, float]:

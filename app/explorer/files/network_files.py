@@ -32,8 +32,9 @@ class NetworkFiles(QObject):
     said = Signal(str)
     """What is under way."""
 
-    def __init__(self, window: QWidget, session: Session, answering: Answering,
-                 banner: Banner) -> None:  # fmt: skip
+    def __init__(
+        self, window: QWidget, session: Session, answering: Answering, banner: Banner
+    ) -> None:
         super().__init__(window)
         self.window_, self.session, self.banner = window, session, banner
         self.answering, self.worker = answering, answering.worker
@@ -83,8 +84,10 @@ class NetworkFiles(QObject):
         try:
             found = msgspec.json.decode(bytes(data.data()), type=Offered)
         except msgspec.MsgspecError:
-            found = Offered(refused=f"{path.name} ended the process that read it: expected a file "
-                            "that defines a network and returns; correct the file")  # fmt: skip
+            found = Offered(
+                refused=f"{path.name} ended the process that read it: expected a file "
+                "that defines a network and returns; correct the file"
+            )
         if found.refused:
             self._fail(found.refused)
         elif found.taken is not None:
@@ -113,8 +116,11 @@ class NetworkFiles(QObject):
         self.banner.say(reason)
 
     def _say_not_read(self, path: Path, error: RidgepointError) -> None:
-        self.banner.say(f"{path.name} was saved, but not traced again: {error}. The figures are of "
-                        "the file before", about="prediction")  # fmt: skip
+        self.banner.say(
+            f"{path.name} was saved, but not traced again: {error}. The figures are of "
+            "the file before",
+            about="prediction",
+        )
 
     def _watch(self, _: State | None, after: State) -> None:
         codes = [code_of(side.scenario) for side in after.sides]

@@ -26,8 +26,14 @@ class Opening(QObject):
     """File menu and drops. What goes wrong, and what needs a word of the user, is in the
     banner."""
 
-    def __init__(self, window: QWidget, session: Session, files: Files, banner: Banner,
-                 networks: NetworkFiles) -> None:  # fmt: skip
+    def __init__(
+        self,
+        window: QWidget,
+        session: Session,
+        files: Files,
+        banner: Banner,
+        networks: NetworkFiles,
+    ) -> None:
         super().__init__(window)
         self.measured = MeasuredFiles(session, networks.answering, banner)
         self.networks = networks
@@ -80,10 +86,13 @@ class Opening(QObject):
             return
         self.banner.say(
             f"Ridgepoint ended {ago(left)} before its scenarios were saved: recover them, or let "
-            "them go", wrong=False,
-            offers={"Recover": lambda: self.tried(lambda: self.files.recover(left)),
-                    "Let go": lambda: self.tried(lambda: left.unlink(missing_ok=True))},
-        )  # fmt: skip
+            "them go",
+            wrong=False,
+            offers={
+                "Recover": lambda: self.tried(lambda: self.files.recover(left)),
+                "Let go": lambda: self.tried(lambda: left.unlink(missing_ok=True)),
+            },
+        )
 
     def tried(self, done: Callable[[], object]) -> bool:
         """Do something; False, and the banner says why, where it cannot be done."""
@@ -133,8 +142,10 @@ class Opening(QObject):
         names = ", ".join(str(code) for code in new)
         self.banner.say(
             "Opening this network runs its Python code. Run it only if you trust the file.\n"
-            f"{names}", wrong=False, offers={"Run it": trust},
-        )  # fmt: skip
+            f"{names}",
+            wrong=False,
+            offers={"Run it": trust},
+        )
 
 
 def ago(path: Path) -> str:

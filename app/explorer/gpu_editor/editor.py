@@ -24,8 +24,14 @@ Used = Callable[[str | dict[str, Any], str], None]
 class Editor(QDialog):
     """`used` takes a GPU for the scenario, `kept` is told of a file that was written."""
 
-    def __init__(self, theme: Theme, gpu: GPU, used: Used, kept: Callable[[Path], None],
-                 parent: QWidget | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        theme: Theme,
+        gpu: GPU,
+        used: Used,
+        kept: Callable[[Path], None],
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.used, self.kept = used, kept
         self.own = own_file(gpu)
@@ -62,11 +68,18 @@ class Editor(QDialog):
             more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
             self._say(complaints[0] + more, "danger")
         elif agree < len(peaks):
-            self._say(f"{len(peaks) - agree} of {len(peaks)} peaks are not what their parts give: "
-                      "it can be used, but a figure is wrong", "danger")  # fmt: skip
+            self._say(
+                f"{len(peaks) - agree} of {len(peaks)} peaks are not what their parts give: "
+                "it can be used, but a figure is wrong",
+                "danger",
+            )
         else:
-            self._say(f"{agree} peaks are what their parts give, within 2%" if agree
-                      else "No peak could be held against its parts", "support")  # fmt: skip
+            self._say(
+                f"{agree} peaks are what their parts give, within 2%"
+                if agree
+                else "No peak could be held against its parts",
+                "support",
+            )
         for button in (self.use_button, self.save_button):
             button.setEnabled(not complaints)
         place = self.own or (users_said() / "….toml")

@@ -10,8 +10,12 @@ from app.theme import Theme
 from app.widgets.choice import Choice
 
 _FIGURE_PX, _KIND_PX, _TEXT_PX = 78, 118, 202
-_LEFT_OUT = {"units": "typical", "boost_mhz": "typical", "l2_mib": "typical",
-             "tensor_mhz": "as boost"}  # fmt: skip
+_LEFT_OUT = {
+    "units": "typical",
+    "boost_mhz": "typical",
+    "l2_mib": "typical",
+    "tensor_mhz": "as boost",
+}
 _HELP = {
     "units": "SMs, compute units or whatever the FLOPs a clock are of. Left out: as many as a "
     "typical card has",

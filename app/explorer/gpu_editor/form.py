@@ -170,15 +170,22 @@ class Form(QWidget):
         entry, figure = self.sheet.entries[self.at], key_of(self.at).low is not None
         told = figure and bool(entry.text) and entry.kind != "assumed"
         self.source_of.setText(
-            f"Where {label(self.at)} is from" if told
-            else f"{label(self.at)}: assumed, without a source" if figure and entry.text
-            else f"{label(self.at)}: left out" if figure else f"{label(self.at)} needs no source"
-        )  # fmt: skip
+            f"Where {label(self.at)} is from"
+            if told
+            else f"{label(self.at)}: assumed, without a source"
+            if figure and entry.text
+            else f"{label(self.at)}: left out"
+            if figure
+            else f"{label(self.at)} needs no source"
+        )
         self.source.setEnabled(told)
         self.source.setPlaceholderText(
-            "" if not told else "how it was measured" if entry.kind == "measured"
+            ""
+            if not told
+            else "how it was measured"
+            if entry.kind == "measured"
             else "name or link of the data sheet"
-        )  # fmt: skip
+        )
         if self.source.text().strip() != entry.source:
             self.source.setText(entry.source)
             self.source.setCursorPosition(0)

@@ -75,8 +75,9 @@ class AppliedList(QWidget):
             head.addWidget(title, 1)
             head.addWidget(remove)
             inside.addLayout(head)
-            row = Controls(self.theme, each.name, whatif.parameters,
-                           _whole(each.name, each.arguments))  # fmt: skip
+            row = Controls(
+                self.theme, each.name, whatif.parameters, _whole(each.name, each.arguments)
+            )
             row.changed.connect(lambda values, dragged, at=place: self._turn(at, values, dragged))
             row.drag_ended.connect(self.session.drag_ended)
             row.setVisible(bool(whatif.parameters))

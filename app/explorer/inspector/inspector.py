@@ -37,8 +37,13 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.setting import Setting, setting
 
-_PRECISIONS = {"fp32": "fp32", "bf16": "bf16", "fp16": "fp16", "autocast": "amp",
-               "autocast-fp16": "amp16"}  # fmt: skip
+_PRECISIONS = {
+    "fp32": "fp32",
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "autocast": "amp",
+    "autocast-fp16": "amp16",
+}
 _PRECISION_TIPS = {
     "fp32": "fp32", "bf16": "bf16", "fp16": "fp16",
     "autocast": "autocast: fp32 weights, products in bf16",
@@ -118,8 +123,11 @@ class Inspector(QScrollArea):
         self.batch.put(None if saved else batch or 1, fixed)
         self.seq.put(None if saved else seq, none if seq is None else "")
         entry = CATALOGUE.get(found.ask.network)
-        refused = {"training": f"{found.ask.network} is for inference only"} if (
-            entry is not None and not entry.trains) else {}  # fmt: skip
+        refused = (
+            {"training": f"{found.ask.network} is for inference only"}
+            if (entry is not None and not entry.trains)
+            else {}
+        )
         every = dict.fromkeys
         self.precision.put(found.ask.dtype, every(_PRECISIONS, fixed) if saved else {})
         compiled = compiles(found.mode)
@@ -128,8 +136,10 @@ class Inspector(QScrollArea):
             shown.setVisible(compiled)
         if compiled:
             self._select(self.compiler, found.mode, found.mode)
-        self.phase.put("training" if found.ask.training else "inference",
-                       every(_PHASES, fixed) if saved else refused)  # fmt: skip
+        self.phase.put(
+            "training" if found.ask.training else "inference",
+            every(_PHASES, fixed) if saved else refused,
+        )
         self._select(self.network, found.ask.network, Path(found.ask.network).name)
         self._show_gpu(scenario, found.gpu)
         self._select(self.host, found.host.id, found.host.id)
@@ -172,8 +182,9 @@ class Inspector(QScrollArea):
         self.gpu.setToolTip(f"{found.gpu.name}, {found.gpu.architecture or 'unknown architecture'}")
         self.host.setToolTip(found.host.cpu)
 
-    def _segments(self, name: str, words: dict[str, str], tips: dict[str, str],
-                  field: str) -> Segments:  # fmt: skip
+    def _segments(
+        self, name: str, words: dict[str, str], tips: dict[str, str], field: str
+    ) -> Segments:
         made = Segments(name, words, tips)
         made.chosen.connect(
             lambda value: self._field(field, value == "training" if field == "training" else value)
@@ -197,8 +208,9 @@ class Inspector(QScrollArea):
         self._select(self.gpu, card.id, card.name)
         self.gpu.setItemText(self.gpu.currentIndex(), card.name)
 
-    def _choice(self, name: str, values: list[str], chosen: Any,
-                beside: QWidget | None = None) -> Choice:  # fmt: skip
+    def _choice(
+        self, name: str, values: list[str], chosen: Any, beside: QWidget | None = None
+    ) -> Choice:
         made = Choice(self.theme, name)
         policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         made.setSizeAdjustPolicy(policy)  # long names are cut, and widen no panel

@@ -21,9 +21,13 @@ class AskCard(QDialog):
     it; a refusal is said, and what was typed stays."""
 
     def __init__(
-        self, theme: Theme, name: str, before: Scenario, taken: Callable[[Scenario], None],
+        self,
+        theme: Theme,
+        name: str,
+        before: Scenario,
+        taken: Callable[[Scenario], None],
         parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(parent)
         self.name, self.before, self.taken = name, before, taken
         whatif = named(name)

@@ -44,8 +44,10 @@ class CardWidget(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(f"{card.title}, {card.detail}")
-        self.setToolTip(f"{card.title}\n{card.help}\nDrag it onto the scene, or press Enter; "
-                        "onto +, or Ctrl+Enter, for a new scenario")  # fmt: skip
+        self.setToolTip(
+            f"{card.title}\n{card.help}\nDrag it onto the scene, or press Enter; "
+            "onto +, or Ctrl+Enter, for a new scenario"
+        )
 
     def sizeHint(self) -> QSize:
         return QSize(180, HEIGHT)

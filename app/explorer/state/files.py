@@ -27,8 +27,13 @@ class Files(QObject):
     named = Signal()
     """The file, or whether it holds what is on screen, has changed."""
 
-    def __init__(self, session: Session, remembered: Remembered, layout: Callable[[], Docks],
-                 lay: Callable[[Docks], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        session: Session,
+        remembered: Remembered,
+        layout: Callable[[], Docks],
+        lay: Callable[[Docks], None],
+    ) -> None:
         super().__init__()
         self.session, self.remembered = session, remembered
         self.layout, self.lay = layout, lay

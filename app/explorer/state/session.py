@@ -77,8 +77,13 @@ class Session(QObject):
             )
         scenario = scenario or now.scenario
         new = Named(name or f"Variant {LETTERS[len(now.sides)]}", scenario)
-        state = replace(now, sides=(*now.sides, new), current=len(now.sides), picked=frozenset(),
-                        workspace=workspace or now.workspace)  # fmt: skip
+        state = replace(
+            now,
+            sides=(*now.sides, new),
+            current=len(now.sides),
+            picked=frozenset(),
+            workspace=workspace or now.workspace,
+        )
         self._go(state, f"add scenario {LETTERS[len(now.sides)]}")
 
     def remove(self, place: int) -> None:
@@ -172,5 +177,8 @@ class _Change(QUndoCommand):
 
 def _traced_alike(one: Scenario, other: Scenario) -> bool:
     """Have two scenarios the same ops in the same places, as far as can be told at once?"""
-    return one.network == other.network and one.training == other.training and (
-        one.whatifs == other.whatifs and one.dtype == other.dtype)  # fmt: skip
+    return (
+        one.network == other.network
+        and one.training == other.training
+        and (one.whatifs == other.whatifs and one.dtype == other.dtype)
+    )

@@ -45,11 +45,15 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | None = None) -> str:
     """The file's text; reading it gives an equal state, and writing that the same text."""
     body = {
-        "format": FORMAT, "version": VERSION,
+        "format": FORMAT,
+        "version": VERSION,
         "sides": [_side(side) for side in state.sides],
-        "current": state.current, "picked": sorted(state.picked), "theme": state.theme,
-        "workspace": state.workspace, "docks": dict(sorted((docks or {}).items())),
-    }  # fmt: skip
+        "current": state.current,
+        "picked": sorted(state.picked),
+        "theme": state.theme,
+        "workspace": state.workspace,
+        "docks": dict(sorted((docks or {}).items())),
+    }
     if saved_as is not None:
         body["saved_as"] = str(saved_as)
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"

@@ -50,16 +50,23 @@ class Dropping:
                 return Offer(f"{card.title} is in scenario {LETTERS[at]} already", None)
             if asked := card.asks(before):
                 words = f"{card.title} asks for {' and '.join(asked)}"
-                return Offer(words, lambda: self._ask(card, before, lambda after: session.ask(
-                    after, worded(after.whatifs[-1]), place=at)))  # fmt: skip
+                return Offer(
+                    words,
+                    lambda: self._ask(
+                        card,
+                        before,
+                        lambda after: session.ask(after, worded(after.whatifs[-1]), place=at),
+                    ),
+                )
             after = card.apply(before)
             words = card.words(before)
         except RidgepointError as error:
             return Offer(str(error), None)
         if after.key == before.key:
             return Offer(f"{card.title} changes nothing in scenario {LETTERS[at]}", None)
-        return Offer(f"{words} in scenario {LETTERS[at]}",
-                     lambda: session.ask(after, words, place=at))  # fmt: skip
+        return Offer(
+            f"{words} in scenario {LETTERS[at]}", lambda: session.ask(after, words, place=at)
+        )
 
     def offered_new(self, key: str) -> Offer:
         """What a card would do to a copy of the current scenario, which is added."""

@@ -34,9 +34,11 @@ class Explanation(QFrame):
         column.setContentsMargins(16, 12, 16, 14)
         column.setSpacing(6)
         for words, tone in (
-            (formula.name, "title"), (f"= {formula.rule}", "support"),
-            (f"= {_kept_together(formula.sum)}", "figure"), (formula.means, "support"),
-        ):  # fmt: skip
+            (formula.name, "title"),
+            (f"= {formula.rule}", "support"),
+            (f"= {_kept_together(formula.sum)}", "figure"),
+            (formula.means, "support"),
+        ):
             if words:
                 label = QLabel(words)
                 label.setWordWrap(True)

@@ -55,8 +55,9 @@ class Head(QWidget):
     """The window's first row. `asked` says what is predicted; the arrows are of the actions `back`
     and `forth`."""
 
-    def __init__(self, menus: QMenuBar, workspaces: WorkspaceButtons, back: QAction,
-                 forth: QAction) -> None:  # fmt: skip
+    def __init__(
+        self, menus: QMenuBar, workspaces: WorkspaceButtons, back: QAction, forth: QAction
+    ) -> None:
         super().__init__()
         self.setProperty("look", "plain")
         row = QHBoxLayout(self)

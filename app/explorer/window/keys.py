@@ -38,8 +38,9 @@ class KeysDialog(QDialog):
     """Actions with their keys: press another in a field and it is the action's at once; one that is
     taken is refused. Beside them the keys of the views, which stay. Esc closes it."""
 
-    def __init__(self, own: OwnKeys, others: list[tuple[str, str]],
-                 parent: QWidget | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, own: OwnKeys, others: list[tuple[str, str]], parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.own = own
         self.fields: dict[str, KeyField] = {}

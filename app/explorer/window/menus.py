@@ -61,8 +61,12 @@ class Menus(QMenuBar):
         window = self.window_
         for number, name in enumerate(ORDER, 1):
             if name in window.workspaces.docks:
-                self._add(menu, f"Go to {name}", lambda name=name: window.session.show(name),
-                          f"Ctrl+{number}")  # fmt: skip
+                self._add(
+                    menu,
+                    f"Go to {name}",
+                    lambda name=name: window.session.show(name),
+                    f"Ctrl+{number}",
+                )
         menu.addSeparator()
         for panel in (*window.panels.panels.values(), *window.beside):
             menu.addAction(panel.toggleViewAction())
@@ -80,8 +84,12 @@ class Menus(QMenuBar):
         self._add(menu, "Remove", lambda: strip.remove(state.state.current))
         menu.addSeparator()
         for place in range(len(LETTERS)):
-            self._add(menu, f"Work on {LETTERS[place]}", lambda at=place: state.work_on(at),
-                      f"Alt+{place + 1}")  # fmt: skip
+            self._add(
+                menu,
+                f"Work on {LETTERS[place]}",
+                lambda at=place: state.work_on(at),
+                f"Alt+{place + 1}",
+            )
         menu.addSeparator()
         self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
         self._add(menu, "Copy as command", window.copy_command, "Ctrl+Shift+C")
@@ -91,8 +99,9 @@ class Menus(QMenuBar):
         self._add(menu, "Explain this figure", self.window_.explaining.open, "F1")
         self._add(menu, "Keys", self.window_.show_keys, "?")
 
-    def _add(self, menu: QMenu, words: str, done: Callable[[], Any],
-             keys: Keys | None = None) -> QAction:  # fmt: skip
+    def _add(
+        self, menu: QMenu, words: str, done: Callable[[], Any], keys: Keys | None = None
+    ) -> QAction:
         action = QAction(words, self.window_)
         action.setObjectName(words)
         if keys is not None:

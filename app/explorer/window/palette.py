@@ -80,8 +80,12 @@ def score(words: str, typed: str) -> float | None:
 class CommandRows(QStyledItemDelegate):
     """A command's name, where it belongs if that is not plain, and its key at the right."""
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem,
-              index: QModelIndex | QPersistentModelIndex) -> None:  # fmt: skip
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
         command: Command = index.data(Qt.ItemDataRole.UserRole)
         self.initStyleOption(option, index)
         option.text = ""  # pyright: ignore
@@ -145,9 +149,12 @@ class CommandPalette(QDialog):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             row, last = self.list.currentRow(), self.list.count() - 1
-            to = {Qt.Key.Key_Down: min(last, row + 1), Qt.Key.Key_Up: max(0, row - 1),
-                  Qt.Key.Key_PageDown: min(last, row + 10),
-                  Qt.Key.Key_PageUp: max(0, row - 10)}.get(Qt.Key(event.key()))  # fmt: skip
+            to = {
+                Qt.Key.Key_Down: min(last, row + 1),
+                Qt.Key.Key_Up: max(0, row - 1),
+                Qt.Key.Key_PageDown: min(last, row + 10),
+                Qt.Key.Key_PageUp: max(0, row - 10),
+            }.get(Qt.Key(event.key()))
             if to is not None:
                 self.list.setCurrentRow(to)
                 return True

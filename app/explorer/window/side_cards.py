@@ -130,9 +130,10 @@ class SideCard(QWidget):
 
     def _actions(self) -> tuple[tuple[str, Callable[[], None]], ...]:
         return (
-            ("Rename\tF2", self.rename), ("Copy as a new scenario\tCtrl+D", self.copied.emit),
+            ("Rename\tF2", self.rename),
+            ("Copy as a new scenario\tCtrl+D", self.copied.emit),
             ("Remove\tDel", self.removed.emit),
-        )  # fmt: skip
+        )
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
@@ -142,11 +143,13 @@ class SideCard(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         done = {
-            Qt.Key.Key_Return: self.chosen.emit, Qt.Key.Key_Enter: self.chosen.emit,
-            Qt.Key.Key_Space: self.chosen.emit, Qt.Key.Key_F2: self.rename,
+            Qt.Key.Key_Return: self.chosen.emit,
+            Qt.Key.Key_Enter: self.chosen.emit,
+            Qt.Key.Key_Space: self.chosen.emit,
+            Qt.Key.Key_F2: self.rename,
             Qt.Key.Key_Delete: self.removed.emit,
             Qt.Key.Key_Menu: lambda: self.menu(self.mapToGlobal(QPoint(20, 20))),
-        }.get(Qt.Key(event.key()))  # fmt: skip
+        }.get(Qt.Key(event.key()))
         if self.box.isVisible() and event.key() == Qt.Key.Key_Escape:
             self.box.hide()
             self.setFocus()
@@ -162,8 +165,12 @@ class SideCard(QWidget):
         painter = QPainter(self)
         paint = Paint(painter, theme)
         area = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        paint.box(area, theme.bg2, theme.ink if shown.current else theme.line,
-                  wide=1.6 if shown.current else 1.0)  # fmt: skip
+        paint.box(
+            area,
+            theme.bg2,
+            theme.ink if shown.current else theme.line,
+            wide=1.6 if shown.current else 1.0,
+        )
         own = theme.sides[self.place]
         painter.setOpacity(OPACITY if shown.stale else 1.0)
         if self.height() == SIDE_LOW:

@@ -14,8 +14,9 @@ from app.widgets.drawing import application
 from simulator.scenario.scenario import Scenario
 
 
-def opened(scenario: Scenario, theme: ThemeChoice = "dark",
-           remembered: Remembered | None = None) -> Window:  # fmt: skip
+def opened(
+    scenario: Scenario, theme: ThemeChoice = "dark", remembered: Remembered | None = None
+) -> Window:
     """A window on a scenario, with a worker of its own; not shown yet."""
     state = State((Named("Scenario A", scenario),), theme=theme)
     return Window(Session(state), Worker(), remembered)

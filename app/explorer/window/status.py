@@ -50,8 +50,10 @@ class Status(QStatusBar):
             f"{len(p.trace.ops):,} ops, {p.kernel_count:,} kernels, "
             + (f"{missing:,} ops not modelled" if missing else "nothing left unmodelled")
         )
-        self.sources.setText(f"Profile {p.profile}, host {p.host.id}, traced by "
-                             f"torch {p.trace.torch_version.partition('+')[0]}")  # fmt: skip
+        self.sources.setText(
+            f"Profile {p.profile}, host {p.host.id}, traced by "
+            f"torch {p.trace.torch_version.partition('+')[0]}"
+        )
 
     def _say_under_way(self) -> None:
         sentence, answer = self.worker.tracing.sentence, self.answering.answer

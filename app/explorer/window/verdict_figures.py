@@ -34,8 +34,12 @@ def figures(along: Along | None, searched: bool) -> tuple[Draw, ...]:
 def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     p, theme = answer.prediction, paint.theme
     ink = theme.regime(p.regime).ink
-    paint.box(QRectF(x, 20, 40, 40), mixed(theme.regime(p.regime).fill, theme.bg1, 0.16),
-              mixed(ink, theme.bg1, 0.5), 6)  # fmt: skip
+    paint.box(
+        QRectF(x, 20, 40, 40),
+        mixed(theme.regime(p.regime).fill, theme.bg1, 0.16),
+        mixed(ink, theme.bg1, 0.5),
+        6,
+    )
     paint.mark(p.regime, x + 20, 41 if p.regime == "compute" else 40, 9)
     at, room = x + 52, wide - 52
     paint.text(at, 26, f"{p.regime.capitalize()}-bound", ink, HEAD_PX, 600, room=room)
@@ -43,8 +47,10 @@ def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
     taken = sum(width(said) + 11 for said in words)
     if taken + 2 * 10 > wide:  # the one that rules is named above
-        words = [said if r != p.regime else percent(p.shares[r])
-                 for r, said in zip(REGIMES, words, strict=True)]  # fmt: skip
+        words = [
+            said if r != p.regime else percent(p.shares[r])
+            for r, said in zip(REGIMES, words, strict=True)
+        ]
         taken = sum(width(said) + 11 for said in words)
     low = taken + 2 * 10 > room  # then the words begin below the mark
     at = x if low else at
@@ -75,8 +81,7 @@ def _time(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     said = f"{low} to {high}"
     room = max(30.0, wide - width(said, SUPPORT_PX) - 10)
     paint.area(QRectF(x, _SAID_Y - 2, room, 4), theme.bg3, radius=2)
-    ends = [x + room * _along_track(b / p.period_s if p.period_s else 1.0)
-            for b in p.interval_s]  # fmt: skip
+    ends = [x + room * _along_track(b / p.period_s if p.period_s else 1.0) for b in p.interval_s]
     if p.tiers.get("interpolated"):
         paint.area(QRectF(ends[0], _SAID_Y - 4, ends[1] - ends[0], 8), theme.line2, radius=2)
     else:
@@ -89,8 +94,16 @@ def _along_track(ratio: float) -> float:
     return min(1.0, max(0.0, 0.5 + (ratio - 1) / (2 * _REACH)))
 
 
-def _figure(paint: Paint, x: float, wide: float, label: str, figure: str, unit: str,
-            said: str, danger: bool = False) -> None:  # fmt: skip
+def _figure(
+    paint: Paint,
+    x: float,
+    wide: float,
+    label: str,
+    figure: str,
+    unit: str,
+    said: str,
+    danger: bool = False,
+) -> None:
     theme = paint.theme
     paint.text(x, _LABEL_Y, label, theme.ink3, LABEL_PX, room=wide)
     box = paint.text(x, _FIGURE_Y, figure, theme.danger if danger else theme.ink, HEAD_PX, 600)
@@ -107,8 +120,11 @@ def _rate(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     text = scaled(rate, "")
     figure, _, prefix = text.partition(" ")
     unit = f"{prefix} {'tokens' if tokens else 'samples'}/s".strip()
-    said = f"{number(t.samples_per_s)} samples/s" if tokens else (
-        f"{answer.subject.batch:,} every {seconds(answer.prediction.period_s, 2)}")  # fmt: skip
+    said = (
+        f"{number(t.samples_per_s)} samples/s"
+        if tokens
+        else (f"{answer.subject.batch:,} every {seconds(answer.prediction.period_s, 2)}")
+    )
     _figure(paint, x, wide, "Throughput", figure, unit, said)
 
 
@@ -136,8 +152,9 @@ def _memory(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     paint.area(QRectF(x, _BAR_Y - 4, used, 4), theme.ink2 if p.fits else theme.danger, radius=2)
 
 
-def _shift(along: Along | None, searched: bool, paint: Paint, x: float, wide: float,
-           answer: Answer) -> None:  # fmt: skip
+def _shift(
+    along: Along | None, searched: bool, paint: Paint, x: float, wide: float, answer: Answer
+) -> None:
     theme = paint.theme
     paint.text(x, _LABEL_Y, "Next regime shift, over batch", theme.ink3, LABEL_PX, room=wide)
     track = QRectF(x, 37, wide, 9)
@@ -157,8 +174,7 @@ def _shift(along: Along | None, searched: bool, paint: Paint, x: float, wide: fl
     painter = paint.painter
     painter.setPen(theme.bg1)
     painter.setBrush(theme.ink)
-    painter.drawPolygon(QPolygonF(
-        [QPointF(at - 5, 29), QPointF(at + 5, 29), QPointF(at, 37)]))  # fmt: skip
+    painter.drawPolygon(QPolygonF([QPointF(at - 5, 29), QPointF(at + 5, 29), QPointF(at, 37)]))
     first, second = along.words(answer.prediction.regime)
     paint.text(x, 61, elided(first, wide, SUPPORT_PX, 600), theme.ink, SUPPORT_PX, 600)
     paint.text(x, _SAID_Y, second, theme.ink2, SUPPORT_PX, room=wide)
@@ -188,5 +204,4 @@ def _trust(paint: Paint, x: float, wide: float, answer: Answer) -> None:
         said = f"{count:,} ops unmodelled" if count > 1 else "1 op unmodelled"
         paint.text(x, 69, said, theme.danger, LABEL_PX, 600, room=wide)
         return
-    paint.text(x, 69, f"{percent(p.tiers.get(tier, 1.0))} of time", theme.ink2, LABEL_PX,
-               room=wide)  # fmt: skip
+    paint.text(x, 69, f"{percent(p.tiers.get(tier, 1.0))} of time", theme.ink2, LABEL_PX, room=wide)

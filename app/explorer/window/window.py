@@ -54,8 +54,9 @@ _WITH_SIDES = ("Explore", "Compare")
 class Window(QMainWindow):
     """What is shown follows the session's state; every change goes through the session."""
 
-    def __init__(self, session: Session, worker: Worker,
-                 remembered: Remembered | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, session: Session, worker: Worker, remembered: Remembered | None = None
+    ) -> None:
         super().__init__()
         self.session, self.worker = session, worker
         theme = self.theme = themed(session.state.theme)
@@ -258,8 +259,9 @@ class Window(QMainWindow):
 
     def copy_command(self) -> None:
         """The current scenario as a command, on the clipboard."""
-        self.opening.tried(lambda: QGuiApplication.clipboard().setText(
-            as_command(self.session.state.scenario)))  # fmt: skip
+        self.opening.tried(
+            lambda: QGuiApplication.clipboard().setText(as_command(self.session.state.scenario))
+        )
 
     def export(self, form: Form) -> None:
         """The current prediction as a file; nothing where there is none yet."""
@@ -311,8 +313,15 @@ class Window(QMainWindow):
         if isinstance(application, QApplication):
             application.setPalette(palette(theme))
         self.setStyleSheet(sheet(theme))
-        for part in (self.verdict, self.inspector, self.shelf, self.strip, self.panels,
-                     self.dropping, *self.beside):  # fmt: skip
+        for part in (
+            self.verdict,
+            self.inspector,
+            self.shelf,
+            self.strip,
+            self.panels,
+            self.dropping,
+            *self.beside,
+        ):
             part.restyle(theme)
 
 
@@ -320,5 +329,7 @@ def asked_words(answer: Answer) -> str:
     """What an answer is about: "bert-base, inference, batch 64 × 128, bf16 on H200"."""
     p, subject = answer.prediction, answer.subject
     seq = f" × {subject.seq:,}" if subject.seq else ""
-    return (f"{subject.name}, {p.trace.phase}, batch {subject.batch:,}{seq}, {subject.dtype} on "
-            f"{p.gpu.name}")  # fmt: skip
+    return (
+        f"{subject.name}, {p.trace.phase}, batch {subject.batch:,}{seq}, {subject.dtype} on "
+        f"{p.gpu.name}"
+    )

@@ -33,8 +33,16 @@ def staggered(columns: tuple[Column, ...], apart: float) -> bool:
     return any(width(c.name, SUPPORT_PX, 600) + TITLE_GAP > apart for c in columns)
 
 
-def draw_axis(paint: Paint, column: Column, x: float, height: float, apart: float, low: bool,
-              here: bool, brush: Brush | None) -> None:  # fmt: skip
+def draw_axis(
+    paint: Paint,
+    column: Column,
+    x: float,
+    height: float,
+    apart: float,
+    low: bool,
+    here: bool,
+    brush: Brush | None,
+) -> None:
     """`apart` is the room to the next axis; a `low` title stands on the second line; `here` is
     where the keys are."""
     theme, scale, foot = paint.theme, scale_of(column, height), height - FOOT

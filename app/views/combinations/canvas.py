@@ -47,9 +47,10 @@ class LinesCanvas(Canvas):
         before = self.table.columns if self.table else ()
         kept = {before[at].name: (before[at].words, brush) for at, brush in self.brushes.items()}
         self.brushes = {
-            at: kept[c.name][1] for at, c in enumerate(table.columns)
+            at: kept[c.name][1]
+            for at, c in enumerate(table.columns)
             if c.name in kept and kept[c.name][0] == c.words
-        }  # fmt: skip
+        }
         if [c.name for c in before] != [c.name for c in table.columns]:
             self._from = self._title = None  # what is dragged is elsewhere, or gone
         self.axis = min(self.axis, len(table.columns) - 1)
@@ -105,8 +106,16 @@ class LinesCanvas(Canvas):
         low = staggered(table.columns, self.apart)
         for at, column in enumerate(table.columns):
             here = at == self.axis and self.hasFocus()
-            draw_axis(paint, column, xs[at], self.height(), self.apart, low and bool(at % 2), here,
-                      self.brushes.get(at))  # fmt: skip
+            draw_axis(
+                paint,
+                column,
+                xs[at],
+                self.height(),
+                self.apart,
+                low and bool(at % 2),
+                here,
+                self.brushes.get(at),
+            )
         if self._title is not None and self._title[0] != self._title[1]:
             x = self.across(self._title[1])
             paint.line([(x, 4), (x, self.height() - FOOT)], theme.b, 2.4)
@@ -264,8 +273,10 @@ class LinesCanvas(Canvas):
         """The brush on the next value, or the next tenth of a figure's range."""
         if column.words:
             now = self.brushes.get(self.axis, (-step / 2 if step > 0 else len(column.words), 0))[0]
-            at = min(max(round(now + 0.4) + (step if self.axis in self.brushes else 0), 0),
-                     len(column.words) - 1)  # fmt: skip
+            at = min(
+                max(round(now + 0.4) + (step if self.axis in self.brushes else 0), 0),
+                len(column.words) - 1,
+            )
             self.brush(self.axis, at - 0.4, at + 0.4)
             return
         scale = self.scale(column)

@@ -30,8 +30,15 @@ class Lines:
         self._below: tuple[Hashable, QPixmap] | None = None
         self._above: tuple[Hashable, QPixmap] | None = None
 
-    def draw(self, paint: Paint, size: QSize, xs: list[float], ys: Floats,
-             kept: NDArray[np.bool_], brushes: Hashable) -> None:  # fmt: skip
+    def draw(
+        self,
+        paint: Paint,
+        size: QSize,
+        xs: list[float],
+        ys: Floats,
+        kept: NDArray[np.bool_],
+        brushes: Hashable,
+    ) -> None:
         """Rows of heights `ys` at the axes `xs`; `brushes` are what `kept` follows from."""
         theme, painter = paint.theme, paint.painter
         some = not kept.all()
@@ -44,17 +51,22 @@ class Lines:
         smooth = len(ys) < _MANY
         if some:
             if self._below is None or self._below[0] != key:
-                self._below = key, _painted(size, paint.ratio, smooth,
-                                            lambda p: _faint(p, theme, xs, ys))  # fmt: skip
+                self._below = (
+                    key,
+                    _painted(size, paint.ratio, smooth, lambda p: _faint(p, theme, xs, ys)),
+                )
             painter.drawPixmap(0, 0, self._below[1])
         own = key, brushes
         if self._above is None or self._above[0] != own:
-            self._above = own, _painted(size, paint.ratio, smooth,
-                                        lambda p: self._kept(p, theme, xs, ys, kept))  # fmt: skip
+            self._above = (
+                own,
+                _painted(size, paint.ratio, smooth, lambda p: self._kept(p, theme, xs, ys, kept)),
+            )
         painter.drawPixmap(0, 0, self._above[1])
 
-    def _kept(self, painter: QPainter, theme: Theme, xs: list[float], ys: Floats,
-              kept: NDArray[np.bool_]) -> None:  # fmt: skip
+    def _kept(
+        self, painter: QPainter, theme: Theme, xs: list[float], ys: Floats, kept: NDArray[np.bool_]
+    ) -> None:
         """Regime by regime."""
         for number, regime in enumerate(REGIMES):
             found = segments(xs, ys[kept & (self.regimes == number)])
@@ -84,8 +96,7 @@ def _faint(painter: QPainter, theme: Theme, xs: list[float], ys: Floats) -> None
     painter.drawLines(segments(xs, ys))
 
 
-def _painted(size: QSize, ratio: float, smooth: bool,
-             draw: Callable[[QPainter], None]) -> QPixmap:  # fmt: skip
+def _painted(size: QSize, ratio: float, smooth: bool, draw: Callable[[QPainter], None]) -> QPixmap:
     drawn = QPixmap(size * ratio)
     drawn.setDevicePixelRatio(ratio)
     drawn.fill(Qt.GlobalColor.transparent)

@@ -41,16 +41,26 @@ def counts(a: Prediction, b: Prediction) -> list[Count]:
         Count("Ops", *both(lambda p: len(p.trace.ops)), _whole, "ATen calls, views too"),
         Count("Kernels", *both(lambda p: p.kernel_count), _whole, "launches on the GPU"),
         Count("Python calls", *both(_python), _whole, "functions called by the network's code"),
-        Count("FLOPs", *both(lambda p: p.flops), lambda v: scaled(v, "FLOP"),
-              "a multiply-add is two"),
+        Count(
+            "FLOPs", *both(lambda p: p.flops), lambda v: scaled(v, "FLOP"), "a multiply-add is two"
+        ),
         Count("DRAM bytes", *both(dram_bytes), data, "read and written by the kernels"),
-        Count("Memory", *both(lambda p: p.peak_memory_bytes + p.workspace_bytes), data,
-              "at the peak, with the libraries' workspaces"),
+        Count(
+            "Memory",
+            *both(lambda p: p.peak_memory_bytes + p.workspace_bytes),
+            data,
+            "at the peak, with the libraries' workspaces",
+        ),
         Count("Host work", *both(lambda p: p.host_s), seconds, "of a step", True),
         Count("GPU busy", *both(lambda p: p.gpu_busy_s), seconds, "of a step", True),
-        Count("GPU idle", *both(lambda p: sum(v for _, v in causes(p))), seconds,
-              "of a step among many", True),
-    ]  # fmt: skip
+        Count(
+            "GPU idle",
+            *both(lambda p: sum(v for _, v in causes(p))),
+            seconds,
+            "of a step among many",
+            True,
+        ),
+    ]
 
 
 def _python(p: Prediction) -> int:
@@ -85,18 +95,25 @@ class Counts(Listed):
             if wide > 0.4:
                 paint.area(QRectF(left, top, wide, 5), colour, radius=2)
         at = box.right() - _CHANGE_PX
-        for x, value, colour, weight in ((at - _FIGURE_PX, item.before, theme.ink2, 400),
-                                         (at, item.after, theme.ink, 600)):  # fmt: skip
+        for x, value, colour, weight in (
+            (at - _FIGURE_PX, item.before, theme.ink2, 400),
+            (at, item.after, theme.ink, 600),
+        ):
             paint.text(x, y, item.said(value), colour, LABEL_PX, weight, 1.0)
         words = change(item.before, item.after)
-        colour = theme.ink3 if words == "0%" else (
-            theme.b if item.after < item.before else theme.danger)  # fmt: skip
+        colour = (
+            theme.ink3 if words == "0%" else (theme.b if item.after < item.before else theme.danger)
+        )
         paint.text(box.right(), y, words, colour, LABEL_PX, 600, 1.0)
 
     def card(self) -> Card | None:
         item = self.over
         if item is None:
             return None
-        rows = [(self.letters[0], item.said(item.before)), (self.letters[1], item.said(item.after)),
-                ("Change", change(item.before, item.after)), ("Counted", item.about)]  # fmt: skip
+        rows = [
+            (self.letters[0], item.said(item.before)),
+            (self.letters[1], item.said(item.after)),
+            ("Change", change(item.before, item.after)),
+            ("Counted", item.about),
+        ]
         return Card(item.name, tuple(rows), "of this machine" if item.machine else "of the network")

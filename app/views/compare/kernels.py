@@ -29,8 +29,9 @@ class MovedKernels(Listed):
         self.empty = ""
         self.twice: frozenset[str] = frozenset()
 
-    def show_moved(self, moved: tuple[Moved, ...], letters: tuple[str, str],
-                   known: bool = True) -> None:  # fmt: skip
+    def show_moved(
+        self, moved: tuple[Moved, ...], letters: tuple[str, str], known: bool = True
+    ) -> None:
         """Draw these; none are drawn while they are not `known`."""
         self.items, self.letters, self.over = list(moved), letters, None
         ops = Counter(m.op for m in moved)
@@ -86,8 +87,10 @@ class MovedKernels(Listed):
         paint.text(
             box.left(), y, self.name(item), theme.ink, LABEL_PX, room=self.names_px, mono=True
         )
-        places = [x.at(max(s, x.low)) if n else None
-                  for s, n in zip(item.seconds, item.count, strict=True)]  # fmt: skip
+        places = [
+            x.at(max(s, x.low)) if n else None
+            for s, n in zip(item.seconds, item.count, strict=True)
+        ]
         before, after = places
         if before is not None and after is not None and abs(after - before) > 16:
             _arrow(paint, before, after, y)
@@ -111,8 +114,9 @@ class MovedKernels(Listed):
         if item is None:
             return None
         rows: list[tuple[str, str]] = []
-        for letter, n, s, regime in zip(self.letters, item.count, item.seconds, item.regimes,
-                                        strict=True):  # fmt: skip
+        for letter, n, s, regime in zip(
+            self.letters, item.count, item.seconds, item.regimes, strict=True
+        ):
             said = f"{n:,} launches, {seconds(s)}, {regime}" if n else "none"
             rows.append((letter, said))
         rows.append(("Change", f"{signed_seconds(item.change_s)}, {change(*item.seconds)}"))

@@ -85,8 +85,9 @@ class NothingToCompare(QWidget):
             other, why = self._other(place)
             button.setEnabled(other is not None)
             button.setToolTip(why)
-            button.setVisible(_WAYS[place][2] != "optimizer" or side.prediction.trace.phase
-                              == "training")  # fmt: skip
+            button.setVisible(
+                _WAYS[place][2] != "optimizer" or side.prediction.trace.phase == "training"
+            )
 
     def rows(self) -> list[list[str]]:
         """What can be asked for, or why not."""

@@ -24,8 +24,9 @@ class Regimes(Listed):
         self.setMinimumSize(330, 130)
         self.letters = ("A", "B")
 
-    def show_parts(self, parts: tuple[Part, ...], letters: tuple[str, str],
-                   bought: str = "") -> None:  # fmt: skip
+    def show_parts(
+        self, parts: tuple[Part, ...], letters: tuple[str, str], bought: str = ""
+    ) -> None:
         """Draw these: the step, then those that flipped, then by change. `bought` says what the
         shares of the step mean."""
         self.letters, self.over = letters, None
@@ -46,8 +47,11 @@ class Regimes(Listed):
     def draw_heads(self, paint: Paint, box: QRectF) -> None:
         theme, y = self.theme, box.top() + 9
         first, second, _ = self._columns(box)
-        for x, words in ((box.left(), "Part"), (first, f"In {self.letters[0]}"),
-                         (second, f"In {self.letters[1]}")):  # fmt: skip
+        for x, words in (
+            (box.left(), "Part"),
+            (first, f"In {self.letters[0]}"),
+            (second, f"In {self.letters[1]}"),
+        ):
             paint.text(x, y, words, theme.ink3)
         for place, words in enumerate((self.letters[0], self.letters[1], "Change")):
             x = box.right() - _FIGURE_PX * (2 - place)
@@ -69,17 +73,24 @@ class Regimes(Listed):
         left = box.right() - 3 * _FIGURE_PX
         self._regime(paint, second, y, item.after, False, left - second - 4)
         by = item.seconds[1] - item.seconds[0]
-        colour = theme.ink3 if abs(by) < 5e-4 * item.seconds[0] else (
-            theme.danger if by > 0 else theme.b)  # fmt: skip
-        for place, (words, each) in enumerate((
-            (seconds(item.seconds[0]), theme.ink2), (seconds(item.seconds[1]), theme.ink),
-            (signed_seconds(by, 2), colour),
-        )):  # fmt: skip
+        colour = (
+            theme.ink3
+            if abs(by) < 5e-4 * item.seconds[0]
+            else (theme.danger if by > 0 else theme.b)
+        )
+        for place, (words, each) in enumerate(
+            (
+                (seconds(item.seconds[0]), theme.ink2),
+                (seconds(item.seconds[1]), theme.ink),
+                (signed_seconds(by, 2), colour),
+            )
+        ):
             x = box.right() - _FIGURE_PX * (2 - place)
             paint.text(x, y, words, each, LABEL_PX, 600 if place else 400, 1.0)
 
-    def _regime(self, paint: Paint, x: float, y: float, regime: Regime, hollow: bool,
-                room: float) -> None:  # fmt: skip
+    def _regime(
+        self, paint: Paint, x: float, y: float, regime: Regime, hollow: bool, room: float
+    ) -> None:
         paint.mark(regime, x + 5, y, 4.6, hollow=hollow, wide=1.6)
         words = regime if width(regime, LABEL_PX, 500) + 16 <= room else ""
         ink = self.theme.regime(regime).ink

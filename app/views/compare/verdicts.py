@@ -78,8 +78,14 @@ class Verdicts(Canvas):
         head, said = self.ratio()
         ink = theme.danger if "slower" in head else theme.b if "faster" in head else theme.ink
         words = head.removesuffix(" per sample")
-        px = next((px for px in (HEAD_PX, FIGURE_PX, BODY_PX)
-                   if width(words, px, 600) < box.width() - 16), SUPPORT_PX)  # fmt: skip
+        px = next(
+            (
+                px
+                for px in (HEAD_PX, FIGURE_PX, BODY_PX)
+                if width(words, px, 600) < box.width() - 16
+            ),
+            SUPPORT_PX,
+        )
         x = box.center().x()
         paint.text(x, 34, words, ink, px, 600, 0.5)
         lines = said.split(", ") if width(said) > box.width() - 16 else [said]
@@ -93,8 +99,13 @@ class Verdicts(Canvas):
         left = badge.right() + 10
         scale, unit = seconds_unit(p.period_s)
         time = number(p.period_s / scale)
-        taken = max(width(time, _TIME_PX, 600) + width(unit, BODY_PX) + 8,
-                    width(between(*p.interval_s, p.period_s))) + 14  # fmt: skip
+        taken = (
+            max(
+                width(time, _TIME_PX, 600) + width(unit, BODY_PX) + 8,
+                width(between(*p.interval_s, p.period_s)),
+            )
+            + 14
+        )
         right = box.right() - 14
         room = right - taken - left
         named = 0.38 * room if room > 300 else 0.0
@@ -104,8 +115,15 @@ class Verdicts(Canvas):
             left += named
         ink = theme.regime(p.regime).ink
         paint.mark(p.regime, left + 8, 27, 7)
-        paint.text(left + 22, 27, f"{p.regime.capitalize()}-bound", ink, FIGURE_PX, 600,
-                   room=room - named - 22)  # fmt: skip
+        paint.text(
+            left + 22,
+            27,
+            f"{p.regime.capitalize()}-bound",
+            ink,
+            FIGURE_PX,
+            600,
+            room=room - named - 22,
+        )
         share_bar(paint, QRectF(left, 44, room - named, 8), p.shares)
         words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
         if sum(width(w) + 26 for w in words) > room - named:

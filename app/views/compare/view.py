@@ -152,25 +152,49 @@ class Compare(View):
         if self.pair is None:
             return self.nothing.rows() if self.current else []
         a, b = (side.prediction for side in self.pair)
-        rows = [list(_HEADS), [
-            "step", "", seconds(a.period_s), seconds(b.period_s), change(a.period_s, b.period_s),
-            f"{between(*a.interval_s, a.period_s)}; {between(*b.interval_s, b.period_s)}",
-        ]]  # fmt: skip
+        rows = [
+            list(_HEADS),
+            [
+                "step",
+                "",
+                seconds(a.period_s),
+                seconds(b.period_s),
+                change(a.period_s, b.period_s),
+                f"{between(*a.interval_s, a.period_s)}; {between(*b.interval_s, b.period_s)}",
+            ],
+        ]
         fall = self.fall
         for s in fall.steps if fall else ():
             alone = "" if s.alone_s is None else signed_seconds(s.alone_s)
-            rows.append([
-                "change", s.label, seconds(s.period_s - s.change_s), seconds(s.period_s),
-                signed_seconds(s.change_s), between(*s.interval_s, s.period_s), alone,
-            ])  # fmt: skip
+            rows.append(
+                [
+                    "change",
+                    s.label,
+                    seconds(s.period_s - s.change_s),
+                    seconds(s.period_s),
+                    signed_seconds(s.change_s),
+                    between(*s.interval_s, s.period_s),
+                    alone,
+                ]
+            )
         rows += [
-            ["flipped" if p.flipped else "regime", part_name(p), p.before, p.after,
-             signed_seconds(p.seconds[1] - p.seconds[0])] for p in self.regimes.items
-        ]  # fmt: skip
-        rows += [["kernels", m.op, *map(seconds, m.seconds), signed_seconds(m.change_s)]
-                 for m in (fall.moved if fall else ())]  # fmt: skip
-        rows += [["count", c.name, c.said(c.before), c.said(c.after), change(c.before, c.after)]
-                 for c in self.counts.items]  # fmt: skip
+            [
+                "flipped" if p.flipped else "regime",
+                part_name(p),
+                p.before,
+                p.after,
+                signed_seconds(p.seconds[1] - p.seconds[0]),
+            ]
+            for p in self.regimes.items
+        ]
+        rows += [
+            ["kernels", m.op, *map(seconds, m.seconds), signed_seconds(m.change_s)]
+            for m in (fall.moved if fall else ())
+        ]
+        rows += [
+            ["count", c.name, c.said(c.before), c.said(c.after), change(c.before, c.after)]
+            for c in self.counts.items
+        ]
         return [row + [""] * (len(_HEADS) - len(row)) for row in rows]
 
     def _pressed(self, moved: Moved | None) -> None:

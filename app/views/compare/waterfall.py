@@ -48,8 +48,12 @@ class WaterfallCanvas(Titled):
     def plot(self) -> QRectF:
         """The area of the bars."""
         body = self.body
-        return QRectF(body.left() + _LEFT, body.top() + _TOP, body.width() - _LEFT,
-                      body.height() - _TOP - _BOTTOM)  # fmt: skip
+        return QRectF(
+            body.left() + _LEFT,
+            body.top() + _TOP,
+            body.width() - _LEFT,
+            body.height() - _TOP - _BOTTOM,
+        )
 
     def upward(self, fall: Waterfall) -> Scale:
         """Seconds."""
@@ -72,8 +76,9 @@ class WaterfallCanvas(Titled):
         if fall is None or pair is None:
             if pair is not None:
                 middle = self.body.center()
-                paint.text(middle.x(), middle.y(), "Predicting each change …", self.theme.ink3,
-                           align=0.5)  # fmt: skip
+                paint.text(
+                    middle.x(), middle.y(), "Predicting each change …", self.theme.ink3, align=0.5
+                )
             return
         y, area = self.upward(fall), self.plot
         scale, unit = seconds_unit(highest_s(fall))
@@ -132,8 +137,9 @@ class WaterfallCanvas(Titled):
         badge = QRectF(column.center().x() - 10, column.bottom() + 7, 20, 20)
         letter_badge(paint, badge, side, theme)
         room = column.width() / 0.74 - 6
-        paint.text(column.center().x(), badge.bottom() + 12, elided(side.name, room), theme.ink2,
-                   align=0.5)  # fmt: skip
+        paint.text(
+            column.center().x(), badge.bottom() + 12, elided(side.name, room), theme.ink2, align=0.5
+        )
         self._outline(paint, place, whole)
 
     def _whisker(self, paint: Paint, x: float, low: float, high: float) -> None:
@@ -170,8 +176,15 @@ class WaterfallCanvas(Titled):
         lines = _lines(step.label, room - 6)
         for index, words in enumerate(lines[:3]):
             ink, weight = (theme.ink, 500) if index == 0 else (theme.ink3, 400)
-            paint.text(column.center().x(), column.bottom() + 13 + 15 * index,
-                       elided(words, room - 6), ink, LABEL_PX, weight, 0.5)  # fmt: skip
+            paint.text(
+                column.center().x(),
+                column.bottom() + 13 + 15 * index,
+                elided(words, room - 6),
+                ink,
+                LABEL_PX,
+                weight,
+                0.5,
+            )
         self._outline(paint, place, box)
 
     def _change(self, fall: Waterfall, step: Step, room: float) -> tuple[str, int]:
@@ -233,8 +246,12 @@ class WaterfallCanvas(Titled):
             super().keyPressEvent(event)
             return
         last, now = len(fall.steps) + 1, -1 if self.over is None else int(self.over)
-        steps = {Qt.Key.Key_Right: now + 1, Qt.Key.Key_Left: now - 1, Qt.Key.Key_Home: 0,
-                 Qt.Key.Key_End: last}  # fmt: skip
+        steps = {
+            Qt.Key.Key_Right: now + 1,
+            Qt.Key.Key_Left: now - 1,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }
         if key in steps:
             self.show_over(min(max(steps[key], 0), last))
         elif key == Qt.Key.Key_Escape and self.over is not None:

@@ -116,8 +116,10 @@ class FactoryFloor(Canvas):
         return Moment(
             float(f.making[kernel]) if kernel is not None else 0.0,
             float(f.trucking[kernel]) if kernel is not None else 0.0,
-            f.waiting_at(self.at_s), falling, self._travelled,
-        )  # fmt: skip
+            f.waiting_at(self.at_s),
+            falling,
+            self._travelled,
+        )
 
     # painting
 
@@ -173,8 +175,13 @@ class FactoryFloor(Canvas):
 
     def _box(self, name: str) -> QRectF:
         p = self.plan
-        return {"Managers": p.managers, "In-tray": p.tray, "Warehouse": p.warehouse,
-                "Trucks": p.road, "Machines": p.machines}[name]  # fmt: skip
+        return {
+            "Managers": p.managers,
+            "In-tray": p.tray,
+            "Warehouse": p.warehouse,
+            "Trucks": p.road,
+            "Machines": p.machines,
+        }[name]
 
     def hit(self, at: QPointF) -> Any:
         if self.figures is None:
@@ -193,8 +200,12 @@ class FactoryFloor(Canvas):
         return self.at if self.at.x() >= 0 else self._box(self.over).center()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1,
-                Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()), 0)  # fmt: skip
+        step = {
+            Qt.Key.Key_Right: 1,
+            Qt.Key.Key_Down: 1,
+            Qt.Key.Key_Left: -1,
+            Qt.Key.Key_Up: -1,
+        }.get(Qt.Key(event.key()), 0)
         if step:
             place = _BUILDINGS.index(self.over) + step if self.over in _BUILDINGS else 0
             self.at = QPointF(-1, -1)
@@ -217,11 +228,13 @@ def cards(f: Factory) -> dict[str, tuple[tuple[str, str], ...]]:
             ("Busy", f"{seconds(p.host_s)} of {seconds(p.period_s)}, {percent(f.managers_busy)}"),
         ),
         "In-tray": (
-            ("Places", f"{p.host.depth:,}"), ("Waiting at most", f"{f.queue_most:,}"),
+            ("Places", f"{p.host.depth:,}"),
+            ("Waiting at most", f"{f.queue_most:,}"),
             ("Waiting on average", f"{f.queue_mean:.1f}"),
         ),
         "Warehouse": (
-            ("Memory", data(p.gpu.memory_bytes)), ("At the peak", data(used)),
+            ("Memory", data(p.gpu.memory_bytes)),
+            ("At the peak", data(used)),
             ("Weights", data(p.weight_bytes)),
         ),
         "Trucks": (
@@ -234,4 +247,4 @@ def cards(f: Factory) -> dict[str, tuple[tuple[str, str], ...]]:
             ("Rate", f"{scaled(f.flops_per_s, 'FLOP/s')}, {percent(f.machines_use)} of peak"),
             ("Busy", percent(f.machines_busy)),
         ),
-    }  # fmt: skip
+    }

@@ -97,9 +97,11 @@ class Waits(QWidget):
         self.setFixedHeight(34 + _ROW * len(figures.waits) + 46 + 24 * 3 - 4)
         said = [f"{w.who} wait for {w.what} {seconds(w.seconds)}" for w in figures.waits]
         self.setAccessibleDescription("; ".join(said))
-        self.setToolTip("Seconds of one step among many; kernels' own times as the prediction has "
-                        "them:\nmachines wait for trucks while a kernel is bound by memory, trucks "
-                        "for machines while it is bound by compute")  # fmt: skip
+        self.setToolTip(
+            "Seconds of one step among many; kernels' own times as the prediction has "
+            "them:\nmachines wait for trucks while a kernel is bound by memory, trucks "
+            "for machines while it is bound by compute"
+        )
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -144,8 +146,15 @@ class Waits(QWidget):
             x += 18
         who = paint.text(x, y + 9, wait.who, theme.ink, SUPPORT_PX, 500)
         verb = paint.text(who.right() + 5, y + 9, "wait for", theme.ink3, SUPPORT_PX)
-        paint.text(verb.right() + 5, y + 9, wait.what, theme.ink, SUPPORT_PX, 500,
-                   room=right - verb.right() - 6)  # fmt: skip
+        paint.text(
+            verb.right() + 5,
+            y + 9,
+            wait.what,
+            theme.ink,
+            SUPPORT_PX,
+            500,
+            room=right - verb.right() - 6,
+        )
         track = QRectF(left, y + 20, right - left - 70, 10)
         paint.area(track, theme.bg3, radius=2)
         share = min(1.0, wait.seconds / whole_s) if whole_s else 0.0

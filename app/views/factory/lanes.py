@@ -54,8 +54,11 @@ def lanes_of(f: Factory) -> tuple[Lane, ...]:
     work_end = np.concatenate([host.end_s[working], np.full(after.size, done_s)])
     begin = f.start_s + p.columns.fixed_s
     idle = p.idle.host_s + p.idle.sync_s
-    waits = (f"waiting for the managers: idle {seconds(idle)} of {seconds(p.period_s)}"
-             if idle > 0.02 * p.period_s else "")  # fmt: skip
+    waits = (
+        f"waiting for the managers: idle {seconds(idle)} of {seconds(p.period_s)}"
+        if idle > 0.02 * p.period_s
+        else ""
+    )
     ahead = p.period_s - p.host_s
     rest = f"done: waiting for the floor, {seconds(ahead)}" if ahead > 0.05 * p.period_s else ""
     return (
@@ -185,7 +188,9 @@ class FactoryLanes(Canvas):
         begun = int(np.searchsorted(lane.begin_s, at_s, "right"))
         scale, unit = seconds_unit(self.span_s)
         rows = (
-            ("At", f"{number(at_s / scale)} {unit}"), ("Now", "at work" if working else "waiting"),
-            ("Pieces of work so far", plain(begun)), ("Busy", percent(lane.busy)),
-        )  # fmt: skip
+            ("At", f"{number(at_s / scale)} {unit}"),
+            ("Now", "at work" if working else "waiting"),
+            ("Pieces of work so far", plain(begun)),
+            ("Busy", percent(lane.busy)),
+        )
         return Card(lane.name, rows, "", MARKS[lane.name])

@@ -20,15 +20,29 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
     """What does not move: buildings, names, rates."""
     theme = paint.theme
     over = theme.overhead.ink
-    _building(paint, plan.managers, theme.overhead.fill, "overhead", "Managers",
-              _orders(f), f"{seconds(f.order_s)} an order",
-              f"{seconds(f.prediction.host_s)} in all")  # fmt: skip
+    _building(
+        paint,
+        plan.managers,
+        theme.overhead.fill,
+        "overhead",
+        "Managers",
+        _orders(f),
+        f"{seconds(f.order_s)} an order",
+        f"{seconds(f.prediction.host_s)} in all",
+    )
     _desks(paint, plan, f)
     paint.box(plan.tray, theme.bg2, theme.line2, 8, wide=1.2)
     _words(paint, plan.tray, "In-tray", f"{f.prediction.host.depth:,} places, {a_sheet(f)} a sheet")
     most = f"{f.queue_most:,} waiting at most" if f.queue_most else "0 waiting: the floor is faster"
-    paint.text(plan.tray.left() + 12, plan.tray.bottom() - 14, most, over, LABEL_PX, 500,
-               room=plan.tray.width() - 20)  # fmt: skip
+    paint.text(
+        plan.tray.left() + 12,
+        plan.tray.bottom() - 14,
+        most,
+        over,
+        LABEL_PX,
+        500,
+        room=plan.tray.width() - 20,
+    )
     y = plan.tray.center().y()
     ends = [(plan.managers.right(), y), (plan.tray.left(), y)]
     paint.line(ends, theme.overhead.fill, dashed=True)
@@ -47,8 +61,9 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
         (32, f"{data(f.traffic_bytes)} a run", theme.ink2, LABEL_PX, 400),
         (47, f"{data(each)} each", theme.ink2, LABEL_PX, 400),
     ):
-        paint.text(plan.staging.left() + 10, plan.staging.top() + y, words, tone, px, weight,
-                   room=room)  # fmt: skip
+        paint.text(
+            plan.staging.left() + 10, plan.staging.top() + y, words, tone, px, weight, room=room
+        )
     _machines(paint, plan, f)
 
 
@@ -59,8 +74,16 @@ def _orders(f: Factory) -> str:
     return f"the host: {f.orders:,} order{'s' * (f.orders != 1)} for {kernels:,} kernels"
 
 
-def _building(paint: Paint, box: QRectF, edge: str, regime: Regime, name: str, says: str,
-              rate: str, below: str) -> None:  # fmt: skip
+def _building(
+    paint: Paint,
+    box: QRectF,
+    edge: str,
+    regime: Regime,
+    name: str,
+    says: str,
+    rate: str,
+    below: str,
+) -> None:
     """A building: its name and what it is at the left, its rate and use at the right."""
     theme = paint.theme
     paint.box(box, theme.bg2, edge, 8, wide=1.6)
@@ -91,8 +114,9 @@ def _desks(paint: Paint, plan: Plan, f: Factory) -> None:
         desk = QRectF(left, box.top(), wide, box.height())
         paint.area(desk, "overhead", edge=theme.overhead.fill, radius=3)
         if width(name, LABEL_PX, 600) + 14 < wide:
-            paint.pill(desk.center().x(), desk.center().y(), name, theme.ink, weight=600,
-                       ground=theme.bg2)  # fmt: skip
+            paint.pill(
+                desk.center().x(), desk.center().y(), name, theme.ink, weight=600, ground=theme.bg2
+            )
         said = seconds(spent / max(1, f.orders), 2)
         if width(said) + 4 < wide:
             paint.text(desk.center().x(), box.bottom() + 12, said, theme.ink2, LABEL_PX, align=0.5)
@@ -107,18 +131,42 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
         paint.line([(x, box.top()), (x, box.bottom())], fill, 1.4)
     y = box.center().y()
     a_second = f.orders / f.prediction.period_s if f.prediction.period_s else 0.0
-    paint.text(box.left() - 12, y, f"{number(a_second)} orders a second", theme.overhead.ink,
-               SUPPORT_PX, 600, 1.0)  # fmt: skip
+    paint.text(
+        box.left() - 12,
+        y,
+        f"{number(a_second)} orders a second",
+        theme.overhead.ink,
+        SUPPORT_PX,
+        600,
+        1.0,
+    )
     p, x = f.prediction, box.right() + 12
     room = plan.tray.right() - x
     each = p.gpu_busy_s / max(1, p.kernel_count)
-    paint.text(x, y - 8, f"An order for {p.kernel_count / max(1, f.orders):,.0f} kernels"
-               if f.orders < p.kernel_count else f"One order every {seconds(f.order_s)}",
-               theme.ink, SUPPORT_PX, 600, room=room)  # fmt: skip
-    waits = "then the floor stands still" if f.waits[0].seconds > 0.02 * p.period_s else (
-        "and the next one waits already")  # fmt: skip
-    paint.text(x, y + 8, f"The average kernel takes {seconds(each)}, {waits}", theme.ink2,
-               LABEL_PX, room=room)  # fmt: skip
+    paint.text(
+        x,
+        y - 8,
+        f"An order for {p.kernel_count / max(1, f.orders):,.0f} kernels"
+        if f.orders < p.kernel_count
+        else f"One order every {seconds(f.order_s)}",
+        theme.ink,
+        SUPPORT_PX,
+        600,
+        room=room,
+    )
+    waits = (
+        "then the floor stands still"
+        if f.waits[0].seconds > 0.02 * p.period_s
+        else ("and the next one waits already")
+    )
+    paint.text(
+        x,
+        y + 8,
+        f"The average kernel takes {seconds(each)}, {waits}",
+        theme.ink2,
+        LABEL_PX,
+        room=room,
+    )
 
 
 def _warehouse(paint: Paint, plan: Plan, f: Factory) -> None:
@@ -127,12 +175,19 @@ def _warehouse(paint: Paint, plan: Plan, f: Factory) -> None:
     paint.box(box, theme.bg2, edge, 8, wide=1.6)
     room = box.width() - 24
     paint.mark("memory", box.left() + 20, box.top() + 20, 6.5)
-    paint.text(box.left() + 34, box.top() + 20, "Warehouse", theme.ink, FIGURE_PX, 600,
-               room=room - 20)  # fmt: skip
+    paint.text(
+        box.left() + 34, box.top() + 20, "Warehouse", theme.ink, FIGURE_PX, 600, room=room - 20
+    )
     used = p.peak_memory_bytes + p.workspace_bytes
     whole = trimmed(data(p.gpu.memory_bytes))
-    paint.text(box.left() + 14, box.top() + 38, f"memory: {data(used)} of {whole}", theme.ink2,
-               LABEL_PX, room=room)  # fmt: skip
+    paint.text(
+        box.left() + 14,
+        box.top() + 38,
+        f"memory: {data(used)} of {whole}",
+        theme.ink2,
+        LABEL_PX,
+        room=room,
+    )
     shelf = cells(box.adjusted(14, 54, -14, -28), BOXES, 40)
     full = min(BOXES, -(-used * BOXES // p.gpu.memory_bytes))
     for index, place in enumerate(shelf):
@@ -141,8 +196,14 @@ def _warehouse(paint: Paint, plan: Plan, f: Factory) -> None:
             paint.area(inside, "memory", edge=edge, radius=2, edge_px=1.0)
         else:
             paint.box(inside, theme.bg1, theme.line, 2)
-    paint.text(box.left() + 14, box.bottom() - 14, f"a box is {data(p.gpu.memory_bytes / BOXES)}",
-               theme.ink2, LABEL_PX, room=room)  # fmt: skip
+    paint.text(
+        box.left() + 14,
+        box.bottom() - 14,
+        f"a box is {data(p.gpu.memory_bytes / BOXES)}",
+        theme.ink2,
+        LABEL_PX,
+        room=room,
+    )
 
 
 def _road(paint: Paint, plan: Plan, f: Factory) -> None:
@@ -155,15 +216,22 @@ def _road(paint: Paint, plan: Plan, f: Factory) -> None:
     paint.line([(road.left() + 4, y), (road.right() - 4, y)], fill, 1.4, dashed=True)
     room = road.width() - 8
     per_s = f.traffic_bytes / p.period_s if p.period_s else 0.0
-    rows = ((-52, "Trucks", theme.ink, FIGURE_PX, 600),
-            (-33, f"road: {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}", theme.ink2, LABEL_PX, 400),
-            (-16, f"{scaled(per_s, 'B/s')}, {percent(f.road_use)}", theme.memory.ink, SUPPORT_PX,
-             600))  # fmt: skip
+    rows = (
+        (-52, "Trucks", theme.ink, FIGURE_PX, 600),
+        (-33, f"road: {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}", theme.ink2, LABEL_PX, 400),
+        (-16, f"{scaled(per_s, 'B/s')}, {percent(f.road_use)}", theme.memory.ink, SUPPORT_PX, 600),
+    )
     for up, words, tone, px, weight in rows:
         paint.text(middle, road.top() + up, elided(words, room, px, weight), tone, px, weight, 0.5)
     for index, words in enumerate(("a truck is 10%", "of the road")):
-        paint.text(middle, road.bottom() + 16 + 15 * index, elided(words, room), theme.ink2,
-                   LABEL_PX, align=0.5)  # fmt: skip
+        paint.text(
+            middle,
+            road.bottom() + 16 + 15 * index,
+            elided(words, room),
+            theme.ink2,
+            LABEL_PX,
+            align=0.5,
+        )
 
 
 def _machines(paint: Paint, plan: Plan, f: Factory) -> None:
@@ -175,12 +243,19 @@ def _machines(paint: Paint, plan: Plan, f: Factory) -> None:
     paint.text(box.left() + 32, box.top() + 19, "Machines", theme.ink, BODY_PX, 600)
     ink = theme.compute.ink
     right = box.right() - 12
-    edge = paint.text(right, box.top() + 19, f"{scaled(f.flops_per_s, 'FLOP/s')} made", ink,
-                      BODY_PX, 600, 1.0).left()  # fmt: skip
+    edge = paint.text(
+        right, box.top() + 19, f"{scaled(f.flops_per_s, 'FLOP/s')} made", ink, BODY_PX, 600, 1.0
+    ).left()
     said = f"{percent(f.machines_use)} of peak: the work of {number(f.machines_use * f.units, 2)}"
     low = paint.text(right, box.top() + 36, said, theme.ink2, LABEL_PX, align=1.0).left()
-    paint.text(box.left() + 32, box.top() + 36, name, theme.ink2, LABEL_PX,
-               room=min(edge, low) - box.left() - 40)  # fmt: skip
+    paint.text(
+        box.left() + 32,
+        box.top() + 36,
+        name,
+        theme.ink2,
+        LABEL_PX,
+        room=min(edge, low) - box.left() - 40,
+    )
 
 
 def caption(paint: Paint, area: QRectF, title: str, rows: tuple[str, ...]) -> None:
@@ -188,5 +263,11 @@ def caption(paint: Paint, area: QRectF, title: str, rows: tuple[str, ...]) -> No
     theme = paint.theme
     paint.text(area.left(), area.top() + 14, title, theme.ink, FIGURE_PX, 600, room=area.width())
     for index, words in enumerate(rows):
-        paint.text(area.left(), area.top() + 38 + 17 * index, words, theme.ink2, LABEL_PX,
-                   room=area.width())  # fmt: skip
+        paint.text(
+            area.left(),
+            area.top() + 38 + 17 * index,
+            words,
+            theme.ink2,
+            LABEL_PX,
+            room=area.width(),
+        )

@@ -37,12 +37,17 @@ def plan(wide: float, high: float) -> Plan:
     tray = QRectF(managers.right() + 18, top, right - managers.right() - 18, head)
     warehouse = QRectF(left, base, 0.205 * inner, low)
     floor = QRectF(managers.left(), base, right - managers.left(), low)
-    road = QRectF(warehouse.right(), base + 0.36 * low, floor.left() - warehouse.right(),
-                  min(86.0, 0.36 * low))  # fmt: skip
+    road = QRectF(
+        warehouse.right(),
+        base + 0.36 * low,
+        floor.left() - warehouse.right(),
+        min(86.0, 0.36 * low),
+    )
     inside = floor.adjusted(14, 50, -14, -14)
     staging = QRectF(inside.left(), inside.top(), 0.19 * inside.width(), inside.height())
-    machines = QRectF(staging.right() + 14, inside.top(),
-                      inside.right() - staging.right() - 14, inside.height())  # fmt: skip
+    machines = QRectF(
+        staging.right() + 14, inside.top(), inside.right() - staging.right() - 14, inside.height()
+    )
     chute = QRectF(managers.center().x() - 11, managers.bottom(), 22, drop)
     caption = QRectF(left, top, managers.left() - left - 22, head + drop - 8)
     return Plan(managers, tray, caption, chute, warehouse, road, floor, staging, machines)

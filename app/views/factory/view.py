@@ -92,8 +92,10 @@ class Factory(View):
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         side = sides[current]
-        return lambda cancelled: (side.scenario.key, helps(
-            side.scenario, side.prediction, cancelled))  # fmt: skip
+        return lambda cancelled: (
+            side.scenario.key,
+            helps(side.scenario, side.prediction, cancelled),
+        )
 
     def answer(self, found: Any) -> None:
         if found and self.side is not None and found[0] == self.side.scenario.key:

@@ -57,8 +57,12 @@ class FusionCanvas(Canvas):
         block = self.scene.blocks.get(self.over)
         if block is None or self._lifted is not None:
             return None
-        rows = [("Module", block.module or "the network itself"), ("Moves", data(block.bytes)),
-                ("Time", seconds(block.seconds)), ("Kernels", str(block.launches))]  # fmt: skip
+        rows = [
+            ("Module", block.module or "the network itself"),
+            ("Moves", data(block.bytes)),
+            ("Time", seconds(block.seconds)),
+            ("Kernels", str(block.launches)),
+        ]
         if found := self.scene.set_of(block.op):
             rows.append(("Joined", "by hand" if found.choice else "by the compiler"))
         return Card(block.name, tuple(rows), f"op {block.op}", block.regime)
@@ -108,8 +112,9 @@ class FusionCanvas(Canvas):
         reach = max(18.0, (finish.x() - begin.x()) / 2)
         if over_others(flow, self.box, self.scene.pitch(self.width())):
             top = arc_top(self.scene, self.box)
-            path.cubicTo(begin + QPointF(30, 0), QPointF(begin.x() + 10, top),
-                         QPointF(begin.x() + 60, top))  # fmt: skip
+            path.cubicTo(
+                begin + QPointF(30, 0), QPointF(begin.x() + 10, top), QPointF(begin.x() + 60, top)
+            )
             path.lineTo(finish.x() - 60, top)
             path.cubicTo(QPointF(finish.x() - 10, top), finish - QPointF(30, 0), finish)
         else:
@@ -129,11 +134,24 @@ class FusionCanvas(Canvas):
         theme = self.theme
         chosen = block.op in self.chosen
         edge = (theme.danger if self.refused else theme.b) if chosen or lifted else theme.line2
-        paint.box(box, theme.bg2, edge, 6.0, dashed=chosen and self.refused, wide=2.0 if chosen
-                  or lifted else 1.0)  # fmt: skip
+        paint.box(
+            box,
+            theme.bg2,
+            edge,
+            6.0,
+            dashed=chosen and self.refused,
+            wide=2.0 if chosen or lifted else 1.0,
+        )
         paint.mark(block.regime, box.right() - 11, box.bottom() - 13, 5)
-        paint.text(box.left() + 7, box.top() + 15, block.name, theme.ink, LABEL_PX, 600,
-                   room=box.width() - 10)  # fmt: skip
+        paint.text(
+            box.left() + 7,
+            box.top() + 15,
+            block.name,
+            theme.ink,
+            LABEL_PX,
+            600,
+            room=box.width() - 10,
+        )
         paint.text(box.left() + 7, box.top() + 32, data(block.bytes), theme.ink2)
         paint.text(box.left() + 7, box.top() + 46, seconds(block.seconds), theme.ink3)
         if block.op == self.over and self.hasFocus() and not paint.vector:

@@ -28,8 +28,14 @@ def over_others(flow: Flow, box: Callable[[int], QRectF], pitch: float) -> bool:
     return box(flow.reader).left() - box(flow.maker).right() > pitch
 
 
-def name_flows(paint: Paint, scene: Scene, box: Callable[[int], QRectF], pitch: float,
-               inside: QRectF, taken: list[QRectF]) -> None:  # fmt: skip
+def name_flows(
+    paint: Paint,
+    scene: Scene,
+    box: Callable[[int], QRectF],
+    pitch: float,
+    inside: QRectF,
+    taken: list[QRectF],
+) -> None:
     """Each value's bytes once where it leaves the block that makes it, and at each way over other
     blocks; those without room are in the cards alone."""
     labels = Labels(inside)
@@ -46,10 +52,13 @@ def name_flows(paint: Paint, scene: Scene, box: Callable[[int], QRectF], pitch: 
         thick = flow.bytes * scene.px_per_byte / 2
         off = 13 if any(scene.set_of(op) for op in (flow.maker, flow.reader)) else 3
         places = (
-            (arc_top(scene, box) - thick - _HIGH - 4,) if over
-            else (max(maker.bottom(), reader.bottom()) + off,
-                  min(maker.top(), reader.top()) - off - _HIGH)
-        )  # fmt: skip
+            (arc_top(scene, box) - thick - _HIGH - 4,)
+            if over
+            else (
+                max(maker.bottom(), reader.bottom()) + off,
+                min(maker.top(), reader.top()) - off - _HIGH,
+            )
+        )
         for top in places:
             room = QRectF(middle - wide / 2, top, wide, _HIGH)
             if labels.free(room):

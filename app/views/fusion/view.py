@@ -96,8 +96,14 @@ class FusionView(View):
         self.part_button.clicked.connect(lambda: self.part_again(self._joined()))
         for each in (self.everywhere, self.join_button, self.part_button):
             each.setAccessibleName(each.text())
-        for widget in (self.head, self.figure, self.told, self.everywhere, self.join_button,
-                       self.part_button):  # fmt: skip
+        for widget in (
+            self.head,
+            self.figure,
+            self.told,
+            self.everywhere,
+            self.join_button,
+            self.part_button,
+        ):
             column.addWidget(widget)
         column.addStretch(1)
         return panel
@@ -164,9 +170,18 @@ class FusionView(View):
         for op, block in shown.blocks.items():
             found = shown.set_of(op)
             others = [str(each) for each in found.members if each != op] if found else []
-            rows.append([str(op), block.name, block.module, data(block.bytes),
-                         seconds(block.seconds), str(block.launches), block.regime,
-                         " ".join(others)])  # fmt: skip
+            rows.append(
+                [
+                    str(op),
+                    block.name,
+                    block.module,
+                    data(block.bytes),
+                    seconds(block.seconds),
+                    str(block.launches),
+                    block.regime,
+                    " ".join(others),
+                ]
+            )
         return rows if shown.blocks else []
 
     # what the user does
@@ -258,9 +273,12 @@ def _summary(shown: Scene) -> list[str]:
         kernels += f" apart, {shown.launches - fewer:,} as joined"
     time = seconds(sum(block.seconds for block in shown.blocks.values()))
     return [
-        data(shown.bytes - saved), f"through DRAM: {apart}{less}", kernels,
-        f"GPU time of the ops apart: {time}", "",
-    ]  # fmt: skip
+        data(shown.bytes - saved),
+        f"through DRAM: {apart}{less}",
+        kernels,
+        f"GPU time of the ops apart: {time}",
+        "",
+    ]
 
 
 def _gain(now: Prediction, trial: Trial, after: Prediction) -> list[str]:

@@ -53,10 +53,20 @@ class Explanation(QScrollArea):
         lesson = found.lesson
         self.words.setText(found.filled(lesson.explain))
         self.setAccessibleDescription(self.words.text())
-        self.cards.show_cards(tuple(
-            (replace(c, name=found.filled(c.name), figure=found.filled(c.figure),
-                     note=found.filled(c.note)), found.regime(c.regime))
-            for c in lesson.cards))  # fmt: skip
+        self.cards.show_cards(
+            tuple(
+                (
+                    replace(
+                        c,
+                        name=found.filled(c.name),
+                        figure=found.filled(c.figure),
+                        note=found.filled(c.note),
+                    ),
+                    found.regime(c.regime),
+                )
+                for c in lesson.cards
+            )
+        )
         empty(self.points)
         for point in lesson.points:
             beside = QWidget()

@@ -99,8 +99,9 @@ class GuessCanvas(LessonPlot):
         paint.painter.fillRect(area.adjusted(at.x() - area.left(), 0, 0, 0), ground)
         paint.line([(at.x(), area.top()), (at.x(), area.bottom())], theme.b, 2.2)
         sides: tuple[tuple[float, float, Regime], ...] = (
-            (area.left(), at.x(), "memory"), (at.x(), area.right(), "compute"),
-        )  # fmt: skip
+            (area.left(), at.x(), "memory"),
+            (at.x(), area.right(), "compute"),
+        )
         for left, right, regime in sides:
             wide = width(regime, SUPPORT_PX, 500) + 14
             if right - left > wide + 8:
@@ -110,8 +111,14 @@ class GuessCanvas(LessonPlot):
                 paint.text(x + 14, area.top() + 14, regime, ink, SUPPORT_PX, 500)
         known = attempt.known.figure("a")
         paint.mark(None, area.left(), self.upward.at(known), 5)
-        paint.pill(area.left() + 8, self.upward.at(known), attempt.known.word.text(known),
-                   theme.ink, weight=600, align=0.0)  # fmt: skip
+        paint.pill(
+            area.left() + 8,
+            self.upward.at(known),
+            attempt.known.word.text(known),
+            theme.ink,
+            weight=600,
+            align=0.0,
+        )
         self._marker(paint, "shift", at, [])
 
     def _marker(self, paint: Paint, key: Key, at: QPointF, taken: list[QRectF]) -> QRectF:
@@ -137,8 +144,10 @@ class GuessCanvas(LessonPlot):
             for sign in (-1, 1):
                 tip, base = 16.0 * sign, 11.5 * sign
                 corners = [(0, tip), (-4, base), (4, base)]
-                shape = [QPointF(at.x() + (x if upright else y), at.y() + (y if upright else x))
-                         for x, y in corners]  # fmt: skip
+                shape = [
+                    QPointF(at.x() + (x if upright else y), at.y() + (y if upright else x))
+                    for x, y in corners
+                ]
                 painter.drawPolygon(QPolygonF(shape))
         words = attempt.written(key)
         x = min(max(at.x(), self.plot.left() + 30), self.plot.right() - 18)

@@ -39,12 +39,25 @@ def regime_strip(paint: Paint, found: Outcome, curve: Curve, area: QRectF, along
         paint.area(box, regime)
         words = f"{regime}-bound"
         if width(words, weight=600) + 14 < box.width():
-            paint.pill(box.center().x(), box.center().y(), words, paint.theme.regime(regime).ink,
-                       weight=600)  # fmt: skip
+            paint.pill(
+                box.center().x(),
+                box.center().y(),
+                words,
+                paint.theme.regime(regime).ink,
+                weight=600,
+            )
 
 
-def label(paint: Paint, labels: Labels, x: float, y: float, lines: list[str], ink: str,
-          ground: str, edge: str = "") -> None:  # fmt: skip
+def label(
+    paint: Paint,
+    labels: Labels,
+    x: float,
+    y: float,
+    lines: list[str],
+    ink: str,
+    ground: str,
+    edge: str = "",
+) -> None:
     """One or two lines on a ground, where there is room."""
     boxes = [pill_box(0, 0, words, SUPPORT_PX, 600) for words in lines]
     wide, high = max(b.width() for b in boxes) + 6, 17.0 * len(lines) + 5
@@ -56,8 +69,14 @@ def label(paint: Paint, labels: Labels, x: float, y: float, lines: list[str], in
     labels.take(room)
     paint.box(room, ground, edge, 4)
     for index, words in enumerate(lines):
-        paint.text(room.left() + 8, room.top() + 11 + 17 * index, words, ink, SUPPORT_PX,
-                   600 if index == 0 else 400)  # fmt: skip
+        paint.text(
+            room.left() + 8,
+            room.top() + 11 + 17 * index,
+            words,
+            ink,
+            SUPPORT_PX,
+            600 if index == 0 else 400,
+        )
 
 
 def spanned(word: Word, bounds: tuple[float, float]) -> str:

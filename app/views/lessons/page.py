@@ -170,9 +170,10 @@ class LessonPage(QWidget):
         self.reveal.attempt = attempt
         locked = attempt is not None and attempt.locked
         self.reveal.waiting = why or (
-            "Simulating …" if locked or attempt is None else
-            "Lock your prediction, and it is simulated here."
-        )  # fmt: skip
+            "Simulating …"
+            if locked or attempt is None
+            else "Lock your prediction, and it is simulated here."
+        )
         self.reveal.show_outcome(found if locked else None)
         self.drawn.say(_drawn(attempt) if attempt else "")
         explained = found is not None and step in ("explain", "try")
@@ -222,8 +223,7 @@ class LessonPage(QWidget):
             option.setAutoExclusive(True)
             locked = attempt is not None and attempt.locked
             right = locked and found is not None and found.right == option.value
-            said = "right" if right else (
-                "your answer" if mine and locked else "")  # fmt: skip
+            said = "right" if right else ("your answer" if mine and locked else "")
             option.judge(said, right, locked)
 
     def _chooses(self, value: str) -> Callable[[], None]:
@@ -244,9 +244,15 @@ def _hint(attempt: Attempt | None) -> str:
         return ""
     if attempt.keys == ("shift",):
         return "Drag the line to where you expect the change."
-    return "Drag the markers to draw your curve." if attempt.lesson.line else (
-        "Drag the markers to what you expect." if len(attempt.keys) > 1 else
-        "Drag the marker to what you expect.")  # fmt: skip
+    return (
+        "Drag the markers to draw your curve."
+        if attempt.lesson.line
+        else (
+            "Drag the markers to what you expect."
+            if len(attempt.keys) > 1
+            else "Drag the marker to what you expect."
+        )
+    )
 
 
 def _verdict(attempt: Attempt | None, found: Outcome | None) -> str:

@@ -111,8 +111,15 @@ class LessonPlot(Canvas):
             if x - width(words) / 2 > last + 8:
                 paint.text(x, y, words, theme.ink3, LABEL_PX, align=0.5)
                 last = x + width(words) / 2
-        paint.text(area.center().x(), y + 17, _NAMES.get(line.name, line.name), theme.ink2,
-                   LABEL_PX, 500, 0.5)  # fmt: skip
+        paint.text(
+            area.center().x(),
+            y + 17,
+            _NAMES.get(line.name, line.name),
+            theme.ink2,
+            LABEL_PX,
+            500,
+            0.5,
+        )
 
 
 def _ticks(scale: Scale, pixels: float) -> list[tuple[float, str]]:

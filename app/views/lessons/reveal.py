@@ -111,8 +111,9 @@ class RevealCanvas(LessonPlot):
         self._guessed(paint, points)
         if found.change is not None:
             x = along.at(found.change.at)
-            paint.line([(x, self.plot.top()), (x, self.plot.bottom())], theme.ink3, 1.2,
-                       dashed=True)  # fmt: skip
+            paint.line(
+                [(x, self.plot.top()), (x, self.plot.bottom())], theme.ink3, 1.2, dashed=True
+            )
             words = f"shift at {plain(found.change.last)}"
             labels.take(paint.pill(x, self.plot.top() - 6, words, theme.ink, weight=600))
         paint.line(points, theme.ink, CURVE_WIDTH)
@@ -146,20 +147,36 @@ class RevealCanvas(LessonPlot):
         mine, change = self.along.at(attempt.guesses["shift"]), found.change
         paint.line([(mine, area.top()), (mine, area.bottom())], theme.b, 2.2, dotted=True)
         right = mine > area.center().x()
-        paint.pill(mine + (-6 if right else 6), area.bottom() - 14,
-                   f"you: {attempt.written('shift')}", theme.on_accent, SUPPORT_PX, 600,
-                   1.0 if right else 0.0, theme.b)  # fmt: skip
+        paint.pill(
+            mine + (-6 if right else 6),
+            area.bottom() - 14,
+            f"you: {attempt.written('shift')}",
+            theme.on_accent,
+            SUPPORT_PX,
+            600,
+            1.0 if right else 0.0,
+            theme.b,
+        )
         if change is None:
             return
         left, end = self.along.at(change.last), self.along.at(change.first)
-        paint.area(QRectF(left, area.top(), end - left, area.height()),
-                   mixed(theme.ink, theme.bg1, 0.16))  # fmt: skip
+        paint.area(
+            QRectF(left, area.top(), end - left, area.height()), mixed(theme.ink, theme.bg1, 0.16)
+        )
         at = self.along.at(change.at)
         paint.line([(at, area.top()), (at, area.bottom())], theme.ink, 1.6)
         right = at > area.center().x()
         words = f"{change.before}-bound, then {change.after}-bound: {found.filled('{shift}')}"
-        paint.pill(at + (-8 if right else 8), area.top() + 12, words, theme.bg1, SUPPORT_PX, 600,
-                   1.0 if right else 0.0, theme.ink)  # fmt: skip
+        paint.pill(
+            at + (-8 if right else 8),
+            area.top() + 12,
+            words,
+            theme.bg1,
+            SUPPORT_PX,
+            600,
+            1.0 if right else 0.0,
+            theme.ink,
+        )
         paint.pill(
             at + (-8 if right else 8),
             area.top() + 34,
@@ -186,8 +203,11 @@ class RevealCanvas(LessonPlot):
                 paint.pill(x, box.center().y(), words, theme.regime(regime).ink, weight=600)
             if bounds:
                 low, high = up.at(bounds[0]), up.at(bounds[1])
-                paint.area(QRectF(x - 11, high, 22, max(2.0, low - high)),
-                           mixed(theme.ink, theme.bg1, 0.20), radius=3)  # fmt: skip
+                paint.area(
+                    QRectF(x - 11, high, 22, max(2.0, low - high)),
+                    mixed(theme.ink, theme.bg1, 0.20),
+                    radius=3,
+                )
             labels.take(QRectF(x - 11, y - 9, 22, 18))
         for key in attempt.keys:
             self._beside(paint, found, key, labels, full=True)
@@ -209,8 +229,9 @@ class RevealCanvas(LessonPlot):
         if abs(mine - y) > 34:
             paint.line([(x, mine + away), (x, y - away)], theme.ink, 1.6)
             tip = y - 0.8 * away
-            paint.line([(x - 4, tip - 0.5 * away), (x, tip), (x + 4, tip - 0.5 * away)], theme.ink,
-                       1.6)  # fmt: skip
+            paint.line(
+                [(x - 4, tip - 0.5 * away), (x, tip), (x + 4, tip - 0.5 * away)], theme.ink, 1.6
+            )
         if isinstance(key, str):
             paint.area(QRectF(x - 6, mine - 6, 12, 12), theme.b, radius=6)
         labels.take(QRectF(x - 7, mine - 7, 14, 14))
@@ -244,8 +265,10 @@ class RevealCanvas(LessonPlot):
         if bounds and bounds[0] < bounds[1]:
             rows.append(("80% interval", spanned(word, bounds)))
         if place in attempt.keys:
-            rows += [("Your prediction", attempt.written(place)),
-                     ("The answer is", attempt.said(found, place))]  # fmt: skip
+            rows += [
+                ("Your prediction", attempt.written(place)),
+                ("The answer is", attempt.said(found, place)),
+            ]
         regime = self._regime(place)
         if found.curve is None:
             side = found.lesson.side(str(place))

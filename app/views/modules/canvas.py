@@ -94,8 +94,9 @@ class IcicleCanvas(Canvas):
         above = part.parent is not None and part.parent.ops <= self.picked
         whole = bool(part.ops) and part.ops <= self.picked and not above
         if over or whole:
-            paint.box(box.adjusted(0.5, 0.5, -0.5, -0.5), "", theme.ink if over else theme.b, 4,
-                      wide=1.8)  # fmt: skip
+            paint.box(
+                box.adjusted(0.5, 0.5, -0.5, -0.5), "", theme.ink if over else theme.b, 4, wide=1.8
+            )
 
     def _bar(self, paint: Paint, part: Part, box: QRectF, strength: float) -> None:
         """What its time goes to; the step's is that of its period, with waiting."""

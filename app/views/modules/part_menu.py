@@ -17,8 +17,9 @@ _REASON_PX = 560.0
 """Of the reason beside what is refused."""
 
 
-def part_menu(head: str, changes: Sequence[Change], asked: Callable[[Scenario], object],
-              parent: QWidget) -> QMenu:  # fmt: skip
+def part_menu(
+    head: str, changes: Sequence[Change], asked: Callable[[Scenario], object], parent: QWidget
+) -> QMenu:
     """A menu under a head that names the part; `asked` is given the scenario that is chosen."""
     menu = QMenu(parent)
     menu.setToolTipsVisible(True)

@@ -74,8 +74,16 @@ class WhereTimeGoes(StripView):
         rows = [heads]
         for part in root.all():
             shares = ["", "", ""] if part.wait else [percent(part.shares[r]) for r in REGIMES]
-            rows.append([part.path or "step", str(part.depth), f"{part.launches:,}",
-                         seconds(part.total_s), self.canvas.share(part), *shares])  # fmt: skip
+            rows.append(
+                [
+                    part.path or "step",
+                    str(part.depth),
+                    f"{part.launches:,}",
+                    seconds(part.total_s),
+                    self.canvas.share(part),
+                    *shares,
+                ]
+            )
         return rows
 
     def restyle(self, theme: Theme) -> None:

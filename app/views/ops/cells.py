@@ -29,8 +29,12 @@ class OpCells(QStyledItemDelegate):
         self.theme = theme
         self.view = view
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem,
-              index: QModelIndex | QPersistentModelIndex) -> None:  # fmt: skip
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
         model, theme = self.view.model, self.theme
         found = model.groups
         if found is None:
@@ -61,17 +65,23 @@ class OpCells(QStyledItemDelegate):
         elif column == REGIME:
             regime = found.regime_of(group)
             paint.mark(regime, box.left() + _PAD + 4.5, middle, 4.4, ground)
-            paint.text(box.left() + _PAD + 15, middle, words, theme.regime(regime).ink,
-                       LABEL_PX, 500)  # fmt: skip
+            paint.text(
+                box.left() + _PAD + 15, middle, words, theme.regime(regime).ink, LABEL_PX, 500
+            )
         else:
             number = COLUMNS[column].values is not None
             ink = theme.ink2 if NAMES[column] in _QUIET else theme.ink
             paint.text(
-                box.right() - _PAD if number else box.left() + _PAD, middle, words,
-                theme.ink3 if words == "–" else ink, LABEL_PX,
-                500 if NAMES[column] in ("Op", "Time") else 400, float(number),
-                NAMES[column] in ("Op", "Module"), box.width() - 2 * _PAD,
-            )  # fmt: skip
+                box.right() - _PAD if number else box.left() + _PAD,
+                middle,
+                words,
+                theme.ink3 if words == "–" else ink,
+                LABEL_PX,
+                500 if NAMES[column] in ("Op", "Time") else 400,
+                float(number),
+                NAMES[column] in ("Op", "Module"),
+                box.width() - 2 * _PAD,
+            )
         if state & QStyle.StateFlag.State_HasFocus:
             paint.ring(box.adjusted(1, 1, -1, -2), 4)
         painter.restore()
@@ -89,8 +99,9 @@ class OpCells(QStyledItemDelegate):
                 paint.area(QRectF(left, top, max(wide, 0.6), 8), regime)
             left += wide
 
-    def sizeHint(self, option: QStyleOptionViewItem,
-                 index: QModelIndex | QPersistentModelIndex) -> QSize:  # fmt: skip
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
         return QSize(60, 24)
 
 
@@ -124,11 +135,14 @@ class OpHeads(QHeaderView):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(ink))
             painter.drawPolygon(
-                QPolygonF([
-                    QPointF(at - 3.6, middle - 2.2 * up), QPointF(at + 3.6, middle - 2.2 * up),
-                    QPointF(at, middle + 2.8 * up),
-                ])
-            )  # fmt: skip
+                QPolygonF(
+                    [
+                        QPointF(at - 3.6, middle - 2.2 * up),
+                        QPointF(at + 3.6, middle - 2.2 * up),
+                        QPointF(at, middle + 2.8 * up),
+                    ]
+                )
+            )
         painter.restore()
 
 

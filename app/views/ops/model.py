@@ -155,8 +155,11 @@ class OpModel(QAbstractTableModel):
             if n not in values:
                 return self.text(group, n)
             value = values[n][group]
-            return f"{value:.6g}" if plain and values[n].dtype.kind == "f" else (
-                str(value) if plain else COLUMNS[n].text(float(value)))  # fmt: skip
+            return (
+                f"{value:.6g}"
+                if plain and values[n].dtype.kind == "f"
+                else (str(value) if plain else COLUMNS[n].text(float(value)))
+            )
 
         chosen = self.order if rows is None else self.order[list(rows)]
         return [heads, *([cell(g, n) for n in columns] for g in chosen.tolist())]
@@ -181,8 +184,9 @@ class OpModel(QAbstractTableModel):
             return group
         return None
 
-    def headerData(self, section: int, orientation: Qt.Orientation,
-                   role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # fmt: skip
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.ToolTipRole:

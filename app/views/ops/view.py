@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QTableView,
     QVBoxLayout,
     QWidget,
-)  # fmt: skip
+)
 
 from app.answers.side import Side
 from app.formulas.formula import Formula

@@ -63,8 +63,9 @@ class MapCanvas(Canvas):
         if self.chart is not None and self.chart.field and not self.chart.field.up.smooth:
             left = 20 + max(width(str(v)) for v in self.chart.y.values)
         left = min(left, 0.4 * self.width())
-        return QRectF(left, _TOP, self.width() - left - _RIGHT,
-                      self.height() - _TOP - _BOTTOM - LEGEND)  # fmt: skip
+        return QRectF(
+            left, _TOP, self.width() - left - _RIGHT, self.height() - _TOP - _BOTTOM - LEGEND
+        )
 
     def pixel_at(self, x: float, y: float) -> QPointF:
         """The pixel of two positions."""
@@ -87,8 +88,10 @@ class MapCanvas(Canvas):
         along, up = chart.field.along, chart.field.up
         x = along.low + (at.x() - area.left()) / area.width() * (along.high - along.low)
         y = up.low + (area.bottom() - at.y()) / area.height() * (up.high - up.low)
-        return (int(np.argmin(np.abs(map_frame.positions(along) - x))),
-                int(np.argmin(np.abs(map_frame.positions(up) - y))))  # fmt: skip
+        return (
+            int(np.argmin(np.abs(map_frame.positions(along) - x))),
+            int(np.argmin(np.abs(map_frame.positions(up) - y))),
+        )
 
     # painting
 
@@ -172,14 +175,15 @@ class MapCanvas(Canvas):
         field = self.chart.field if self.chart else None
         if field is None or rows.size < 0.012 * inside.size:
             return
-        x, y = (float(axis.edges[int(np.median(found))])
-                for axis, found in ((field.along, columns), (field.up, rows)))  # fmt: skip
+        x, y = (
+            float(axis.edges[int(np.median(found))])
+            for axis, found in ((field.along, columns), (field.up, rows))
+        )
         map_lines.note(paint, self.pixel_at(x, y), head, why, labels)
 
     def _times(self, paint: Paint, chart: Chart, labels: Labels) -> None:
         """The times of some points, where an axis has no values between them."""
-        across, up = (_some(len(line.values), most)
-                      for line, most in ((chart.x, 6), (chart.y, 32)))  # fmt: skip
+        across, up = (_some(len(line.values), most) for line, most in ((chart.x, 6), (chart.y, 32)))
         for row in up:
             for column in across:
                 if chart.why((column, row)):
@@ -208,8 +212,11 @@ class MapCanvas(Canvas):
         shares = ", ".join(f"{100 * found[r]:.0f}% {r}" for r in REGIMES)
         regime = REGIMES[int(found["regime"])]
         interval = between(found["low_s"], found["high_s"], found["period_s"])
-        rows = (("Time, 80%", f"{seconds(found['period_s'])}, {interval}"), ("Shares", shares),
-                ("Memory", data(found["memory_bytes"])))  # fmt: skip
+        rows = (
+            ("Time, 80%", f"{seconds(found['period_s'])}, {interval}"),
+            ("Shares", shares),
+            ("Memory", data(found["memory_bytes"])),
+        )
         return Card(map_cursor.spot_words(chart, spot), rows, f"{regime}-bound", regime)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -240,8 +247,12 @@ class MapCanvas(Canvas):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         chart, key = self.chart, Qt.Key(event.key())
-        steps = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, 1),
-                 Qt.Key.Key_Down: (0, -1)}  # fmt: skip
+        steps = {
+            Qt.Key.Key_Left: (-1, 0),
+            Qt.Key.Key_Right: (1, 0),
+            Qt.Key.Key_Up: (0, 1),
+            Qt.Key.Key_Down: (0, -1),
+        }
         if chart is None or chart.field is None or self.stale:
             super().keyPressEvent(event)
         elif key in steps:

@@ -42,8 +42,15 @@ class ChoiceBars(Listed):
         theme, y = self.theme, box.center().y()
         names = min(0.34 * box.width(), max(width(c.name, LABEL_PX, 600) for c in self.items) + 8)
         here = item.place == self.here
-        paint.text(box.left(), y, item.name, theme.b if here else theme.ink, LABEL_PX,
-                   600 if here else 400, room=names - 6)  # fmt: skip
+        paint.text(
+            box.left(),
+            y,
+            item.name,
+            theme.b if here else theme.ink,
+            LABEL_PX,
+            600 if here else 400,
+            room=names - 6,
+        )
         if item.why:
             paint.text(box.left() + names, y, item.why, theme.ink3, room=box.width() - names)
             return

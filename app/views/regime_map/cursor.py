@@ -39,15 +39,19 @@ def what_is_bought(chart: Chart, spot: Spot) -> str:
     at = chart.figures(spot)
     bought = ", ".join(f"of {rate} {number(at[regime], 2)}%" for regime, rate in _RATES)
     where, _ = in_words(chart, spot)
-    return (f"A share is what 1% more of a rate buys: s = −∂ ln T / ∂ ln rate.\n"
-            f"At {within_words(where)}: {bought}")  # fmt: skip
+    return (
+        f"A share is what 1% more of a rate buys: s = −∂ ln T / ∂ ln rate.\n"
+        f"At {within_words(where)}: {bought}"
+    )
 
 
 def cross(paint: Paint, at: QPointF, area: QRectF) -> None:
     """Lines through both axes, and a ring that can be taken hold of."""
     theme = paint.theme
-    for line in ([(area.left(), at.y()), (area.right(), at.y())],
-                 [(at.x(), area.top()), (at.x(), area.bottom())]):  # fmt: skip
+    for line in (
+        [(area.left(), at.y()), (area.right(), at.y())],
+        [(at.x(), area.top()), (at.x(), area.bottom())],
+    ):
         paint.line(line, theme.ink, 1.2, casing=theme.bg0)
     paint.mark(None, at.x(), at.y(), 10.0, theme.b, True, wide=3.0)
     paint.mark(None, at.x(), at.y(), 3.2, theme.bg1)
@@ -74,8 +78,9 @@ def card_box(at: QPointF, wide: float, high: float, labels: Labels) -> QRectF:
     return next((b for b in boxes if not b.adjusted(-14, -12, 14, 12).contains(at)), boxes[0])
 
 
-def card(paint: Paint, chart: Chart, spot: Spot, at: QPointF, labels: Labels,
-         home: Spot | None = None) -> None:  # fmt: skip
+def card(
+    paint: Paint, chart: Chart, spot: Spot, at: QPointF, labels: Labels, home: Spot | None = None
+) -> None:
     """What is predicted at a point: time with its interval, shares; or why nothing is. Away from
     `home`, where the scenario is, the verdict too."""
     theme, why = paint.theme, chart.why(spot)
@@ -137,13 +142,15 @@ def time_line(paint: Paint, box: QRectF, figures: Mapping[str, float]) -> None:
     paint.text(box.right(), box.center().y() + 3, said, theme.ink2, LABEL_PX, align=1.0)
 
 
-def share_bar(paint: Paint, box: QRectF, shares: Mapping[Regime, float] | Mapping[str, float]
-              ) -> None:  # fmt: skip
+def share_bar(
+    paint: Paint, box: QRectF, shares: Mapping[Regime, float] | Mapping[str, float]
+) -> None:
     """Shares side by side."""
     left = box.left()
     for regime in REGIMES:
         wide = shares[regime] * box.width()  # pyright: ignore[reportArgumentType]
         if wide > 0.5:
-            paint.area(QRectF(left, box.top(), max(1.0, wide - 1.5), box.height()), regime,
-                       radius=2)  # fmt: skip
+            paint.area(
+                QRectF(left, box.top(), max(1.0, wide - 1.5), box.height()), regime, radius=2
+            )
         left += wide

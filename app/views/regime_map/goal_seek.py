@@ -128,7 +128,7 @@ class GoalSeek(QWidget):
             f"{theme.line}; }} QLabel {{ color: {theme.ink}; }} QLabel#quiet "
             f"{{ color: {theme.ink3}; }} QToolButton#primary {{ background: {theme.b}; color: "
             f"{theme.on_accent}; font-weight: 600; }}"
-        )  # fmt: skip
+        )
 
     def forget(self, side: Side) -> None:
         """The answers are those of another scenario, unless these are this one's; a latency is

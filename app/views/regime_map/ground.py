@@ -41,8 +41,14 @@ def _blank(size: QSize, ratio: float) -> QImage:
     return image
 
 
-def _lay(painter: QPainter, inside: NDArray[np.bool_], brushes: tuple[object, ...], size: QSize,
-         ratio: float, opacity: float) -> None:  # fmt: skip
+def _lay(
+    painter: QPainter,
+    inside: NDArray[np.bool_],
+    brushes: tuple[object, ...],
+    size: QSize,
+    ratio: float,
+    opacity: float,
+) -> None:
     """Lay brushes over some cells."""
     if not inside.any():
         return

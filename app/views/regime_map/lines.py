@@ -73,8 +73,13 @@ def time_names(paint: Paint, chart: Chart, at: At, labels: Labels) -> None:
                 break
 
 
-def regime_card(paint: Paint, regime: Regime, middle: QPointF, labels: Labels,
-                belongs: Callable[[QPointF], bool]) -> None:  # fmt: skip
+def regime_card(
+    paint: Paint,
+    regime: Regime,
+    middle: QPointF,
+    labels: Labels,
+    belongs: Callable[[QPointF], bool],
+) -> None:
     """A regime's mark, its name and who decides there, near the middle of its area; `belongs` says
     what is in it. The name alone, or nothing, where there is no room."""
     theme = paint.theme
@@ -94,8 +99,9 @@ def regime_card(paint: Paint, regime: Regime, middle: QPointF, labels: Labels,
         return
 
 
-def _room(box: QRectF, middle: QPointF, labels: Labels,
-          belongs: Callable[[QPointF], bool]) -> QRectF | None:  # fmt: skip
+def _room(
+    box: QRectF, middle: QPointF, labels: Labels, belongs: Callable[[QPointF], bool]
+) -> QRectF | None:
     """The free place nearest to the middle that lies in the area."""
     steps = [(x, y) for x in range(-240, 241, 40) for y in range(-240, 241, 40)]
     for x, y in sorted(steps, key=lambda step: abs(step[0]) + 1.5 * abs(step[1])):

@@ -56,8 +56,9 @@ class ThroughCursor(QWidget):
             canvas.stale = True
             canvas.update()
 
-    def show_spot(self, chart: Chart, side: Side, spot: Spot,
-                  shifts: tuple[tuple[Shift, ...] | None, ...]) -> None:  # fmt: skip
+    def show_spot(
+        self, chart: Chart, side: Side, spot: Spot, shifts: tuple[tuple[Shift, ...] | None, ...]
+    ) -> None:
         """The row and the column through a point, with the exact shifts along each; None where the
         points alone tell about where they are."""
         self.chart = chart

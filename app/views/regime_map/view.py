@@ -163,10 +163,11 @@ class RegimeMap(View):
         """Is the map, in few points or many, that of a scenario wherever it is on it?"""
         chart = self.chart
         return (
-            chart is not None and self.names is not None
+            chart is not None
+            and self.names is not None
             and (chart.x.name, chart.y.name) == self.names
             and chart.base == elsewhere(side.scenario, *self.names)
-        )  # fmt: skip
+        )
 
     def _level(self, side: Side) -> int:
         """The level of the next map: one more than that of this one, the same where the scenario
@@ -191,8 +192,9 @@ class RegimeMap(View):
             return {}
         return {
             line.name: (float(line.values[0]), float(line.values[-1]))  # pyright: ignore
-            for line in (chart.x, chart.y) if line.numeric
-        }  # fmt: skip
+            for line in (chart.x, chart.y)
+            if line.numeric
+        }
 
     def formula(self, at: QPoint) -> Formula | None:
         chart, spot = self.chart, self.map.spot
@@ -202,8 +204,10 @@ class RegimeMap(View):
 
     def _describe(self, chart: Chart) -> None:
         boundaries = chart.field.mapped.map.boundaries if chart.field else ()
-        words = [f"boundary between {one} and {other}" for one, other in
-                 (boundary.between for boundary in boundaries)]  # fmt: skip
+        words = [
+            f"boundary between {one} and {other}"
+            for one, other in (boundary.between for boundary in boundaries)
+        ]
         self.boundaries = chart.refused or "; ".join(words) or "one regime rules everywhere"
         self.map.setAccessibleDescription(self.boundaries)
         self.said.setText(_COLOUR if chart.done else "more points on their way")
@@ -244,8 +248,10 @@ class RegimeMap(View):
         found = self.exact.shifts if self.exact and known else None
         home, shifts = self.map.home, (None, None)
         if found and home:  # along an axis they hold wherever on it the cursor is
-            shifts = (found[0] if spot[1] == home[1] else None,
-                      found[1] if spot[0] == home[0] else None)  # fmt: skip
+            shifts = (
+                found[0] if spot[1] == home[1] else None,
+                found[1] if spot[0] == home[0] else None,
+            )
         self.through.show_spot(chart, side, spot, shifts)
         where, said = in_words(chart, spot)
         self.map.setAccessibleDescription(f"{where}: {said}; {self.boundaries}")
@@ -264,8 +270,9 @@ class RegimeMap(View):
         if spot is None or self.side is None or self.chart is None or spot == self.map.home:
             return
         scenario = self.side.scenario
-        for line, at, here in zip((self.chart.x, self.chart.y), spot, self.map.home or (-1, -1),
-                                  strict=True):  # fmt: skip
+        for line, at, here in zip(
+            (self.chart.x, self.chart.y), spot, self.map.home or (-1, -1), strict=True
+        ):
             if at != here:
                 scenario = moved(scenario, line.name, line.values[at])
         self.asked.emit(scenario)

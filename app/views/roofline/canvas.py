@@ -165,9 +165,18 @@ class RooflineCanvas(Canvas):
         chosen = [m for m in marks if self.over is m[0] or (self.picked and m[0].ops & self.picked)]
         for _, at, radius in chosen:
             paint.painter.setBrush(Qt.BrushStyle.NoBrush)
-            paint.box(QRectF(at.x() - 1.5 * radius - 4, at.y() - 1.5 * radius - 4,
-                             3 * radius + 8, 3 * radius + 8), "", theme.ink, 1.5 * radius + 4,
-                      wide=1.8)  # fmt: skip
+            paint.box(
+                QRectF(
+                    at.x() - 1.5 * radius - 4,
+                    at.y() - 1.5 * radius - 4,
+                    3 * radius + 8,
+                    3 * radius + 8,
+                ),
+                "",
+                theme.ink,
+                1.5 * radius + 4,
+                wide=1.8,
+            )
         for a, at, radius in marks[:12]:
             if a.share < _NAMED and a is not self.over:
                 continue
@@ -199,17 +208,22 @@ class RooflineCanvas(Canvas):
         tier = ", ".join(self.prediction.tiers)
         source = f"{tier}, profile {self.prediction.profile}"
         return Card(
-            a.label, note=f"×{a.count}, {a.regime}-bound", regime=a.regime,
+            a.label,
+            note=f"×{a.count}, {a.regime}-bound",
+            regime=a.regime,
             rows=(
                 ("Op", a.op),
-                ("Time", f"{seconds(a.each_s)} each, {seconds(a.total_s)} in all, "
-                         f"{percent(a.share)} of busy"),
+                (
+                    "Time",
+                    f"{seconds(a.each_s)} each, {seconds(a.total_s)} in all, "
+                    f"{percent(a.share)} of busy",
+                ),
                 ("Intensity", f"{intensity_sum(a)}, ridge {number(ridge(a, self.prediction))}"),
                 ("Achieved", f"{achieved(a).sum}, {percent(a.of_roof)} of the {a.roof} roof"),
                 ("Shape", f"{a.shape}, {a.dtype} {a.engine}"),
                 ("From", source),
             ),
-        )  # fmt: skip
+        )
 
     def card_at(self) -> QPointF:
         return self.place(self.over) if isinstance(self.over, Alike) else self.at

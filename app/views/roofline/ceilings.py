@@ -39,15 +39,21 @@ def ceilings(paint: Paint, frame: Frame, roofs: Roof, labels: Labels) -> None:
     dram, main, ridge = roofs.memories[0].known_bytes_per_s, roofs.main, roofs.ridge
     corner = QPointF(x.at(ridge), y.at(main.flops_per_s))
     start = QPointF(x.at(x.low), y.at(x.low * dram))
-    memory = QPolygonF([start, corner, QPointF(corner.x(), area.bottom()),
-                        QPointF(start.x(), area.bottom())])  # fmt: skip
+    memory = QPolygonF(
+        [start, corner, QPointF(corner.x(), area.bottom()), QPointF(start.x(), area.bottom())]
+    )
     zone = QPainterPath()
     zone.addPolygon(memory)
     paint.area(zone, mixed(theme.memory.fill, theme.bg1, 0.07))
     right = QRectF(corner, QPointF(area.right(), area.bottom()))
     paint.area(right, mixed(theme.compute.fill, theme.bg1, 0.07))
-    paint.line([(corner.x(), corner.y()), (corner.x(), area.bottom())], theme.memory.ink, 1.0,
-               dotted=True, opacity=0.5)  # fmt: skip
+    paint.line(
+        [(corner.x(), corner.y()), (corner.x(), area.bottom())],
+        theme.memory.ink,
+        1.0,
+        dotted=True,
+        opacity=0.5,
+    )
     words = f"ridge {number(ridge)}"
     tag = pill_box(corner.x() - 4, corner.y() - 14, words, align=1.0)
     labels.take(tag, _square(corner, 7))
@@ -76,8 +82,7 @@ def _engine(paint: Paint, frame: Frame, roofs: Roof, ceiling: Ceiling, labels: L
         if ceiling.measured_flops_per_s:
             low = y.at(ceiling.measured_flops_per_s)
             begin = x.at(ceiling.measured_flops_per_s / dram)
-            paint.line([(begin, low), (area.right(), low)], colour, 1.0, dashed=True,
-                       opacity=0.8)  # fmt: skip
+            paint.line([(begin, low), (area.right(), low)], colour, 1.0, dashed=True, opacity=0.8)
     begin = max(left, frame.left) + 6
     right = area.right() - 1
     for words in ceiling.labels if ceiling.used else ceiling.labels[1:]:
@@ -107,8 +112,13 @@ def _memory(paint: Paint, frame: Frame, roofs: Roof, level: Rate, labels: Labels
     if first and level.measured_bytes_per_s and level.bytes_per_s:
         slow = level.measured_bytes_per_s
         ends_low = (x.at(top / slow), y.at(top))
-        paint.line([(start.x(), y.at(x.low * slow)), ends_low], theme.memory.fill, 1.0,
-                   dashed=True, opacity=0.8)  # fmt: skip
+        paint.line(
+            [(start.x(), y.at(x.low * slow)), ends_low],
+            theme.memory.fill,
+            1.0,
+            dashed=True,
+            opacity=0.8,
+        )
     words = roofs.label(level)
     slope = ends_at - start
     length = sqrt(slope.x() ** 2 + slope.y() ** 2)
@@ -134,8 +144,9 @@ def _memory(paint: Paint, frame: Frame, roofs: Roof, level: Rate, labels: Labels
     painter.restore()
 
 
-def arrow(paint: Paint, start: QPointF, off: float, end: QPointF, before: float,
-           colour: str) -> None:  # fmt: skip
+def arrow(
+    paint: Paint, start: QPointF, off: float, end: QPointF, before: float, colour: str
+) -> None:
     """From the rim of a mark to the rim of another."""
     way = end - start
     length = sqrt(way.x() ** 2 + way.y() ** 2)

@@ -18,8 +18,20 @@ from app.views.roofline.canvas import RooflineCanvas
 from app.widgets.strip_view import StripView
 
 _USUAL = 40
-_HEADS = ["Launches", "Op", "Shape", "Dtype", "Count", "Time in all", "Share of busy", "Regime",
-          "FLOP per byte", "FLOP/s", "Of roof", "Roof"]  # fmt: skip
+_HEADS = [
+    "Launches",
+    "Op",
+    "Shape",
+    "Dtype",
+    "Count",
+    "Time in all",
+    "Share of busy",
+    "Regime",
+    "FLOP per byte",
+    "FLOP/s",
+    "Of roof",
+    "Roof",
+]
 
 
 class Roofline(StripView):
@@ -70,12 +82,22 @@ class Roofline(StripView):
             return []
         rows = [list(_HEADS)]
         for a in self.found:
-            rows.append([
-                a.label, a.op, a.shape, a.dtype, str(a.count), seconds(a.total_s),
-                percent(a.share), a.regime, number(a.intensity) if a.flops else "",
-                scaled(a.achieved_flops_per_s, "FLOP/s") if a.flops else "", percent(a.of_roof),
-                a.roof,
-            ])  # fmt: skip
+            rows.append(
+                [
+                    a.label,
+                    a.op,
+                    a.shape,
+                    a.dtype,
+                    str(a.count),
+                    seconds(a.total_s),
+                    percent(a.share),
+                    a.regime,
+                    number(a.intensity) if a.flops else "",
+                    scaled(a.achieved_flops_per_s, "FLOP/s") if a.flops else "",
+                    percent(a.of_roof),
+                    a.roof,
+                ]
+            )
         rows += [
             [name, "overhead", "", "", "", seconds(value)] for name, value in overhead_parts(p)
         ]

@@ -48,8 +48,15 @@ def along(paint: Paint, halves: Halves, x: Scale, here: float, title: str, edge:
     taken = QRectF()
     if x.low <= here <= x.high:
         words = value_words(here)
-        taken = paint.text(inside(x.at(here), width(words, LABEL_PX, 600)), foot, words, theme.ink,
-                           LABEL_PX, 600, 0.5)  # fmt: skip
+        taken = paint.text(
+            inside(x.at(here), width(words, LABEL_PX, 600)),
+            foot,
+            words,
+            theme.ink,
+            LABEL_PX,
+            600,
+            0.5,
+        )
         taken.adjust(-8, 0, 8, 0)
     most = max(3, int(top.width() / 62))
     for place, name in factor_ticks(x.low, x.high, most):

@@ -72,10 +72,20 @@ class SweepCanvas(Canvas):
     def upward(self) -> Scale:
         """Seconds of a step."""
         top, _ = self.halves
-        columns = [c.columns[name] for c in (self.found.curves if self.found else ())
-                   for name in ("low_s", "high_s", "period_s")]  # fmt: skip
-        columns += [np.array([point.seconds for curve in (self.found.curves if self.found else ())
-                              for point in curve.measured])]  # fmt: skip
+        columns = [
+            c.columns[name]
+            for c in (self.found.curves if self.found else ())
+            for name in ("low_s", "high_s", "period_s")
+        ]
+        columns += [
+            np.array(
+                [
+                    point.seconds
+                    for curve in (self.found.curves if self.found else ())
+                    for point in curve.measured
+                ]
+            )
+        ]
         times = np.concatenate([v[v > 0] for v in columns])
         times = times if times.size else np.array([1e-3, 1.0])
         low, high = float(times.min()), float(times.max())
@@ -91,13 +101,19 @@ class SweepCanvas(Canvas):
 
     def draw(self, paint: Paint) -> None:
         x = _LEFT
-        for words, colour, weight in zip(self.head, (self.theme.ink, self.theme.ink3), (600, 400),
-                                         strict=True):  # fmt: skip
+        for words, colour, weight in zip(
+            self.head, (self.theme.ink, self.theme.ink3), (600, 400), strict=True
+        ):
             x = paint.text(x, 10, words, colour, SUPPORT_PX, weight).right() + 8
         found, first = self.found, self.first
         if found is None:
-            paint.text(self.width() / 2, self.height() / 2, "Predicting along the axis …",
-                       self.theme.ink3, align=0.5)  # fmt: skip
+            paint.text(
+                self.width() / 2,
+                self.height() / 2,
+                "Predicting along the axis …",
+                self.theme.ink3,
+                align=0.5,
+            )
             return
         if first is None:
             self._refused(paint, found)
@@ -174,8 +190,13 @@ class SweepCanvas(Canvas):
             if inner.any():
                 at = int(np.argmax(np.where(inner, thick, -1.0)))
                 if thick[at] >= 20:
-                    paint.pill(xs[at], (low_y[at] + high_y[at]) / 2, regime,
-                               theme.regime(regime).ink, weight=600)  # fmt: skip
+                    paint.pill(
+                        xs[at],
+                        (low_y[at] + high_y[at]) / 2,
+                        regime,
+                        theme.regime(regime).ink,
+                        weight=600,
+                    )
             floor = top
 
     def _colour(self, index: int, curve: Curve) -> str:
@@ -197,8 +218,9 @@ class SweepCanvas(Canvas):
                 busy = y.many(curve.columns["gpu_busy_s"])
                 self._clipped(paint, points(xs, busy), self.theme.ink3)
                 take(labels, xs, busy)
-            paint.line(points(xs, middle), colour, SECOND_WIDTH if index else CURVE_WIDTH,
-                       dashed=index > 0)  # fmt: skip
+            paint.line(
+                points(xs, middle), colour, SECOND_WIDTH if index else CURVE_WIDTH, dashed=index > 0
+            )
             take(labels, xs, middle)
 
     def _clipped(self, paint: Paint, line: Points, colour: str) -> None:
@@ -207,8 +229,9 @@ class SweepCanvas(Canvas):
         paint.line(line, colour, 1.4, dotted=True)
         paint.painter.restore()
 
-    def _name(self, paint: Paint, curve: Curve, index: int, x: Scale, y: Scale,
-              labels: Labels) -> None:  # fmt: skip
+    def _name(
+        self, paint: Paint, curve: Curve, index: int, x: Scale, y: Scale, labels: Labels
+    ) -> None:
         """A side's name at its line; at its place where it shares the first one's line."""
         words = f"{curve.side.letter}  {curve.side.name}"
         if index and self.first is not None and curve.same(self.first):
@@ -217,11 +240,18 @@ class SweepCanvas(Canvas):
                 box = pill_box(0, 0, words)
                 room = labels.beside(at.x(), at.y(), 6, box.width(), box.height())
                 if room:
-                    paint.pill(room.center().x(), room.center().y(), words,
-                               self._colour(index, curve))  # fmt: skip
+                    paint.pill(
+                        room.center().x(), room.center().y(), words, self._colour(index, curve)
+                    )
             return
-        at_line(paint, x.many(curve.values), y.many(curve.columns["period_s"]), words,
-                      self._colour(index, curve), labels)  # fmt: skip
+        at_line(
+            paint,
+            x.many(curve.values),
+            y.many(curve.columns["period_s"]),
+            words,
+            self._colour(index, curve),
+            labels,
+        )
 
     def _busy_name(self, paint: Paint, curve: Curve, x: Scale, y: Scale, labels: Labels) -> None:
         ys = y.many(curve.columns["gpu_busy_s"])
@@ -290,8 +320,14 @@ class SweepCanvas(Canvas):
         now = self.over
         if now is None:
             now = int(np.argmin(np.abs(np.log(first.values / first.here))))
-        steps = {Qt.Key.Key_Right: now + 1, Qt.Key.Key_Up: now + 1, Qt.Key.Key_Left: now - 1,
-                 Qt.Key.Key_Down: now - 1, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}  # fmt: skip
+        steps = {
+            Qt.Key.Key_Right: now + 1,
+            Qt.Key.Key_Up: now + 1,
+            Qt.Key.Key_Left: now - 1,
+            Qt.Key.Key_Down: now - 1,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }
         if key in steps:
             self.show_over(min(max(steps[key], 0), last))
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):

@@ -26,8 +26,9 @@ def card(found: Curves, first: Curve, row: int) -> Card:
     rows += [
         ("GPU busy", seconds(figure["gpu_busy_s"])),
         ("Throughput", count_of(figure["samples_per_s"], "samples/s")),
-        ("Shares", shares), ("Memory", data(figure["memory_bytes"]) + fits),
-    ]  # fmt: skip
+        ("Shares", shares),
+        ("Memory", data(figure["memory_bytes"]) + fits),
+    ]
     regime = first.regime(row)
     return Card(
         f"{axis_name(found.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime

@@ -39,8 +39,9 @@ def take(labels: Labels, xs: Floats, ys: Floats) -> None:
         labels.take(QRectF(left, low - 2, 6.0, high - low + 4))
 
 
-def crosses(paint: Paint, measured: Iterable[Point], colour: str, x: Scale, y: Scale,
-            labels: Labels) -> None:  # fmt: skip
+def crosses(
+    paint: Paint, measured: Iterable[Point], colour: str, x: Scale, y: Scale, labels: Labels
+) -> None:
     """What was measured: a cross for a step, a small one for its busy time."""
     for point in measured:
         if not x.low <= point.value <= x.high:
@@ -49,13 +50,22 @@ def crosses(paint: Paint, measured: Iterable[Point], colour: str, x: Scale, y: S
         labels.take(QRectF(left - reach, top - reach, 2 * reach, 2 * reach))
         for ground in (True, False):
             for up in (-reach, reach):
-                paint.line([(left - reach, top - up), (left + reach, top + up)],
-                           paint.theme.bg1 if ground else colour,
-                           4.6 if ground else 2.0)  # fmt: skip
+                paint.line(
+                    [(left - reach, top - up), (left + reach, top + up)],
+                    paint.theme.bg1 if ground else colour,
+                    4.6 if ground else 2.0,
+                )
 
 
-def at_line(paint: Paint, xs: Floats, ys: Floats, words: str, colour: str, labels: Labels,
-            below: bool = False) -> None:  # fmt: skip
+def at_line(
+    paint: Paint,
+    xs: Floats,
+    ys: Floats,
+    words: str,
+    colour: str,
+    labels: Labels,
+    below: bool = False,
+) -> None:
     """A name above a line (or `below` it), else on its other side, at the first free place."""
     box = pill_box(0, 0, words)
     for share in np.linspace(0.04, 0.96, 24):

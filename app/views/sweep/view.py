@@ -91,27 +91,46 @@ class Sweep(StripView):
         if found is None or not found.curves:
             return []
         heads = [
-            "Side", NAMES[found.axis], "Time", "80% interval", "GPU busy", "Throughput",
-            *(r.capitalize() for r in REGIMES), "Bound by", "Memory at the peak", "Fits",
-        ]  # fmt: skip
+            "Side",
+            NAMES[found.axis],
+            "Time",
+            "80% interval",
+            "GPU busy",
+            "Throughput",
+            *(r.capitalize() for r in REGIMES),
+            "Bound by",
+            "Memory at the peak",
+            "Fits",
+        ]
         rows = [heads]
         for curve in found.curves:
             for row, value in enumerate(curve.values):
                 at = {name: float(column[row]) for name, column in curve.columns.items()}
-                rows.append([
-                    curve.side.letter, plain(float(value)), seconds(at["period_s"]),
-                    between(at["low_s"], at["high_s"], at["period_s"]), seconds(at["gpu_busy_s"]),
-                    count_of(at["samples_per_s"], "samples/s"), *(percent(at[r]) for r in REGIMES),
-                    curve.regime(row), data(at["memory_bytes"]),
-                    "yes" if at["fits"] else "no",
-                ])  # fmt: skip
+                rows.append(
+                    [
+                        curve.side.letter,
+                        plain(float(value)),
+                        seconds(at["period_s"]),
+                        between(at["low_s"], at["high_s"], at["period_s"]),
+                        seconds(at["gpu_busy_s"]),
+                        count_of(at["samples_per_s"], "samples/s"),
+                        *(percent(at[r]) for r in REGIMES),
+                        curve.regime(row),
+                        data(at["memory_bytes"]),
+                        "yes" if at["fits"] else "no",
+                    ]
+                )
         said = [["shift", s.sentence] for s in found.shifts]
         said += [["note", text] for text in found.notes]
         said += [
-            ["measured", f"{curve.side.letter}, {NAMES[found.axis].lower()} {plain(p.value)}: "
-             f"{'GPU busy ' if p.busy else ''}{seconds(p.seconds)} ({p.source})"]
-            for curve in found.curves for p in curve.measured
-        ]  # fmt: skip
+            [
+                "measured",
+                f"{curve.side.letter}, {NAMES[found.axis].lower()} {plain(p.value)}: "
+                f"{'GPU busy ' if p.busy else ''}{seconds(p.seconds)} ({p.source})",
+            ]
+            for curve in found.curves
+            for p in curve.measured
+        ]
         return rows + [row + [""] * (len(heads) - len(row)) for row in said]
 
     def _along(self, index: int) -> None:

@@ -128,12 +128,13 @@ class TimelineCanvas(Canvas):
         quiet, gpu = theme.ink3, rows.gpu
         flat = gpu.center().y() - 8 - rows.host.center().y() < 14  # two names would touch
         names = (
-            ("Whole step", rows.overview, quiet, 400), ("Host", rows.outer, theme.ink, 600),
+            ("Whole step", rows.overview, quiet, 400),
+            ("Host", rows.outer, theme.ink, 600),
             ("modules", rows.inner, quiet, 400),
             ("ops, views", rows.host.translated(0, -4 if flat else 0), quiet, 400),
             ("GPU", gpu.translated(0, -8), theme.ink, 600),
             ("kernels", gpu.translated(0, 8), quiet, 400),
-        )  # fmt: skip
+        )
         for words, row, ink, weight in names:
             paint.text(14, row.center().y(), words, ink, SUPPORT_PX if weight > 400 else 11, weight)
         overview(paint, lanes, self.whole, x, rows.overview)
@@ -168,8 +169,9 @@ class TimelineCanvas(Canvas):
             slices = self.lane(name)
             rows = slices.within(*self.span)
             wanted = set(self.strong) if name == "gpu" else self.picked
-            places = [rows.start + i for i, of in enumerate(slices.of[rows].tolist())
-                      if of in wanted]  # fmt: skip
+            places = [
+                rows.start + i for i, of in enumerate(slices.of[rows].tolist()) if of in wanted
+            ]
             found += [Spot(name, k) for k in places[:120] if kinds[slices.kind[k]] not in quiet]
         return found
 

@@ -20,25 +20,34 @@ def gpu_card(lanes: Lanes, place: int) -> Card:
     module = elided(op.module or "the network itself", _MODULE_PX)
     if kind >= len(REGIMES):
         return Card(
-            "GPU idle", note=GPU_KINDS[kind], regime="overhead",
-            rows=(("Idle", seconds(float(s.idle_s[kernel]))),
-                  ("Waited for", lanes.kernel_label(kernel)), ("Module", module)),
-        )  # fmt: skip
+            "GPU idle",
+            note=GPU_KINDS[kind],
+            regime="overhead",
+            rows=(
+                ("Idle", seconds(float(s.idle_s[kernel]))),
+                ("Waited for", lanes.kernel_label(kernel)),
+                ("Module", module),
+            ),
+        )
     duration = float(s.end_s[kernel] - s.start_s[kernel])
     regime = REGIMES[kind]
     return Card(
-        lanes.kernel_label(kernel), note=f"{regime}-bound", regime=regime,
+        lanes.kernel_label(kernel),
+        note=f"{regime}-bound",
+        regime=regime,
         rows=(
             ("Op", op.name.removeprefix("aten.")),
             ("Time", f"{seconds(duration)}, {seconds(float(c.fixed_s[kernel]))} of it fixed"),
-            ("Launched, started",
-             f"{seconds(float(s.issue_s[kernel]))}, {seconds(float(s.start_s[kernel]))}"),
+            (
+                "Launched, started",
+                f"{seconds(float(s.issue_s[kernel]))}, {seconds(float(s.start_s[kernel]))}",
+            ),
             ("GPU idle before", seconds(float(s.idle_s[kernel])) if s.idle_s[kernel] else "none"),
             ("FLOPs, bytes", f"{scaled(work.flops, 'FLOP')}, {data(work.bytes)}"),
             ("Module", module),
             ("From", f"{', '.join(p.tiers)}, profile {p.profile}"),
         ),
-    )  # fmt: skip
+    )
 
 
 def host_card(lanes: Lanes, place: int) -> Card:
@@ -48,8 +57,11 @@ def host_card(lanes: Lanes, place: int) -> Card:
     index = int(slices.of[place])
     op = p.trace.ops[index]
     time = seconds(float(slices.end_s[place] - slices.begin_s[place]))
-    rows = [("Host time", time), ("Module", elided(op.module or "the network itself", _MODULE_PX)),
-            ("Phase", op.phase)]  # fmt: skip
+    rows = [
+        ("Host time", time),
+        ("Module", elided(op.module or "the network itself", _MODULE_PX)),
+        ("Phase", op.phase),
+    ]
     if kind == LAUNCHES and (graph := lanes.graph_of(index)):
         many = f"{lanes.kernels_of(graph).size:,}"
         return Card("graph", (("Host time", time), ("Kernels", many)), kind)
@@ -64,10 +76,15 @@ def area_card(lanes: Lanes, low_s: float, high_s: float) -> Card:
     """Sums over a span."""
     sums, host = lanes.gpu.sums(low_s, high_s), lanes.host.sums(low_s, high_s)
     span = max(high_s - low_s, 1e-15)
-    rows = [(name, f"{seconds(value)}, {percent(value / span)}")
-            for name, value in sums.items() if value > 0]  # fmt: skip
-    rows = [(f"{name}-bound kernels" if name in REGIMES else f"idle, {name}", words)
-            for name, words in rows]  # fmt: skip
+    rows = [
+        (name, f"{seconds(value)}, {percent(value / span)}")
+        for name, value in sums.items()
+        if value > 0
+    ]
+    rows = [
+        (f"{name}-bound kernels" if name in REGIMES else f"idle, {name}", words)
+        for name, words in rows
+    ]
     busy = sum(sums[name] for name in REGIMES)
     ends = lanes.gpu.begin_s[:1].sum(), lanes.gpu.end_s[-1:].sum()
     between = min(high_s, ends[1]) - max(low_s, ends[0]) - sum(sums.values())
@@ -77,7 +94,11 @@ def area_card(lanes: Lanes, low_s: float, high_s: float) -> Card:
     count = int((lanes.gpu.kind[inside] < len(REGIMES)).sum())
     work = sum(value for name, value in host.items() if name != WAITS)
     return Card(
-        seconds(span), note=f"{count:,} kernel{'s' * (count != 1)}",
-        rows=(("GPU busy", f"{seconds(busy)}, {percent(busy / span)}"), *rows,
-              ("Host at work", f"{seconds(work)}, {percent(work / span)}")),
-    )  # fmt: skip
+        seconds(span),
+        note=f"{count:,} kernel{'s' * (count != 1)}",
+        rows=(
+            ("GPU busy", f"{seconds(busy)}, {percent(busy / span)}"),
+            *rows,
+            ("Host at work", f"{seconds(work)}, {percent(work / span)}"),
+        ),
+    )

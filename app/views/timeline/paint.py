@@ -64,8 +64,13 @@ def axis(paint: Paint, x: Scale, at: float, top: float, bottom: float) -> None:
         paint.text(where, at, words, paint.theme.ink3, align=0.5)
 
 
-def columns(paint: Paint, runs: list[tuple[int, int, int]], kinds: tuple[str, ...],
-            row: QRectF, strength: float = 1.0) -> None:  # fmt: skip
+def columns(
+    paint: Paint,
+    runs: list[tuple[int, int, int]],
+    kinds: tuple[str, ...],
+    row: QRectF,
+    strength: float = 1.0,
+) -> None:
     """What is narrower than a pixel: columns in the manner of the kind that fills most of each."""
     painter = paint.painter
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
@@ -136,8 +141,9 @@ def host_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
             fill(paint, quiet, kind)
             words = "waits for a sync" if kind == WAITS else ""
         else:
-            paint.area(box, theme.bg3, edge=theme.line2 if box.width() > 5 else "", radius=3,
-                       edge_px=1.0)  # fmt: skip
+            paint.area(
+                box, theme.bg3, edge=theme.line2 if box.width() > 5 else "", radius=3, edge_px=1.0
+            )
             words = lanes.host_label(int(slices.of[place]))
         if words and width(words) + 5 <= box.width():
             paint.text(box.center().x(), row.center().y(), words, theme.ink, align=0.5)
@@ -209,8 +215,9 @@ def arrows(paint: Paint, lanes: Lanes, x: Scale, rows: Rows, strong: list[int]) 
     _stroke(paint, bold, bold_tips, theme.ink, 2.0)
 
 
-def _arrow(path: QPainterPath, tips: QPainterPath, begin: float, end: float, rows: Rows,
-           tip: float = 3.0) -> None:  # fmt: skip
+def _arrow(
+    path: QPainterPath, tips: QPainterPath, begin: float, end: float, rows: Rows, tip: float = 3.0
+) -> None:
     top, bottom = rows.host.bottom() + 1, rows.gpu.top() - 1
     bend = 0.55 * (bottom - top)
     path.moveTo(begin, top)
@@ -221,15 +228,17 @@ def _arrow(path: QPainterPath, tips: QPainterPath, begin: float, end: float, row
     tips.closeSubpath()
 
 
-def _stub(path: QPainterPath, tips: QPainterPath, begin: float, end: float, x: Scale,
-          rows: Rows) -> None:  # fmt: skip
+def _stub(
+    path: QPainterPath, tips: QPainterPath, begin: float, end: float, x: Scale, rows: Rows
+) -> None:
     """The visible end of an arrow whose other end is out of view."""
     top, bottom = rows.host.bottom() + 1, rows.gpu.top() - 1
     high, tip = min(_STUB_PX, 0.45 * (bottom - top)), 3.0
     if begin >= x.begin:
         path.moveTo(begin, top)
-        path.cubicTo(begin, top + 0.7 * high, begin + 0.4 * high, top + high, begin + high,
-                     top + high)  # fmt: skip
+        path.cubicTo(
+            begin, top + 0.7 * high, begin + 0.4 * high, top + high, begin + high, top + high
+        )
     if end <= x.end:
         path.moveTo(end - high, bottom - high)
         path.cubicTo(end - 0.4 * high, bottom - high, end, bottom - 0.7 * high, end, bottom - tip)

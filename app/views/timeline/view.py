@@ -17,8 +17,19 @@ from app.views.timeline.canvas import Spot, TimelineCanvas
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES, Prediction
 
-_HEADS = ["Kernel", "Name", "Op", "Module", "Phase", "Bound by", "Launched", "Started", "Time",
-          "GPU idle before", "Idle for"]  # fmt: skip
+_HEADS = [
+    "Kernel",
+    "Name",
+    "Op",
+    "Module",
+    "Phase",
+    "Bound by",
+    "Launched",
+    "Started",
+    "Time",
+    "GPU idle before",
+    "Idle for",
+]
 
 
 class Timeline(StripView):
@@ -76,13 +87,21 @@ class Timeline(StripView):
         rows = [list(_HEADS)]
         for k, op in enumerate(c.op_of.tolist()):
             call, waited_s = p.trace.ops[op], float(s.idle_s[k])
-            rows.append([
-                str(k + 1), found.kernel_label(k), call.name.removeprefix("aten."), call.module,
-                call.phase, REGIMES[bound[k]], seconds(float(s.issue_s[k])),
-                seconds(float(s.start_s[k])), seconds(float(s.end_s[k] - s.start_s[k])),
-                seconds(waited_s) if waited_s > 1e-12 else "",
-                cause[k] if waited_s > 1e-12 else "",
-            ])  # fmt: skip
+            rows.append(
+                [
+                    str(k + 1),
+                    found.kernel_label(k),
+                    call.name.removeprefix("aten."),
+                    call.module,
+                    call.phase,
+                    REGIMES[bound[k]],
+                    seconds(float(s.issue_s[k])),
+                    seconds(float(s.start_s[k])),
+                    seconds(float(s.end_s[k] - s.start_s[k])),
+                    seconds(waited_s) if waited_s > 1e-12 else "",
+                    cause[k] if waited_s > 1e-12 else "",
+                ]
+            )
         return rows
 
     def _pressed(self, what: Spot | None) -> None:

@@ -35,8 +35,9 @@ def ops_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
     own = host.op_s(found.counts)
     speed = host.seconds["op"] / costs.reference_op_s
     parts = graphs(trace)
-    eager = np.array([op.phase == "optimizer" or parts.eager(index)
-                      for index, op in enumerate(trace.ops)], bool)  # fmt: skip
+    eager = np.array(
+        [op.phase == "optimizer" or parts.eager(index) for index, op in enumerate(trace.ops)], bool
+    )
     generated = ~eager & np.array([op.name.startswith("fused.") for op in trace.ops], bool)
     work = np.where(generated, costs.triton_s * speed * (number > 0), own * costs.library_share)
     work = np.where(eager, own, work) + np.where(generated, 0, number) * host.launch_s

@@ -23,9 +23,12 @@ REPLAYED = compiled_host().replayed
 
 
 def replaying(
-    found: Issued, host: Host, profile: Profile, costs: HostCosts = RECORDED,
+    found: Issued,
+    host: Host,
+    profile: Profile,
+    costs: HostCosts = RECORDED,
     replay: ReplayCosts = REPLAYED,
-) -> tuple[Launches, Clock]:  # fmt: skip
+) -> tuple[Launches, Clock]:
     """How a host drives a step of `simulator.fusion.host.replays.replayed`. Durations are left out.
     The gap is the mean over kernels in graphs and beside them."""
     kept: Replays = found.trace.kept["replays"]

@@ -72,9 +72,9 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     if changed:
         return piece, (
             f"no CUDA graph: the step writes into {changed} of its inputs, which torch.compile "
-            "does not capture (\"skipping cudagraphs due to mutated inputs\"); make them buffers "
+            'does not capture ("skipping cudagraphs due to mutated inputs"); make them buffers '
             "of the module",
-        )  # fmt: skip
+        )
     numbers, number = count(), -1
     apart: dict[str, int] = {}
     parts = graphs(trace)
@@ -90,8 +90,10 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
         if number < 0 or parts.of[index] != parts.of[index - 1]:
             number = next(numbers)
         piece[index] = number
-    notes = [f"CUDA graphs are cut where {why} ({many} op{'s' * (many > 1)})"
-             for why, many in apart.items()]  # fmt: skip
+    notes = [
+        f"CUDA graphs are cut where {why} ({many} op{'s' * (many > 1)})"
+        for why, many in apart.items()
+    ]
     if trace.assumptions and (notes or parts.cuts):
         notes.append(
             "a graph is captured for each size that data gives: predicted as if this one was before"
@@ -113,9 +115,12 @@ def _uncaptured(op: Op) -> str:
 
 def _changed_inputs(trace: Trace) -> int:
     parts = graphs(trace)
-    written = {s for index, op in enumerate(trace.ops)
-               if op.phase != "optimizer" and not parts.eager(index)
-               for s in op.storages[len(op.inputs) :]}  # fmt: skip
+    written = {
+        s
+        for index, op in enumerate(trace.ops)
+        if op.phase != "optimizer" and not parts.eager(index)
+        for s in op.storages[len(op.inputs) :]
+    }
     return sum(trace.storages[s].role == "input" for s in written)
 
 
@@ -157,9 +162,13 @@ def _copy(phase: Phase, tensors: list[Tensor], given: list[int], places: range) 
 
 
 def _with(
-    trace: Trace, fusion: Fused, found: Replays, copies: dict[int, Op], storages: list[Storage],
+    trace: Trace,
+    fusion: Fused,
+    found: Replays,
+    copies: dict[int, Op],
+    storages: list[Storage],
     moved: dict[int, int],
-) -> Trace:  # fmt: skip
+) -> Trace:
     """The trace with the copies before the ops of these numbers, what is captured reading them."""
     ops: list[Op] = []
     groups: list[Group] = []

@@ -127,8 +127,9 @@ def walk(tensor: Tensor, shape: tuple[int, ...]) -> Map:
     that follow one another joined; () where that is memory's own order."""
     missing = len(shape) - len(tensor.shape)
     found: list[tuple[int, int]] = []
-    for size, step in zip((*(1,) * missing, *tensor.shape), (*(0,) * missing, *tensor.stride),
-                          strict=True):  # fmt: skip
+    for size, step in zip(
+        (*(1,) * missing, *tensor.shape), (*(0,) * missing, *tensor.stride), strict=True
+    ):
         if size == 1 or step == 0:
             continue
         if found and found[-1][1] == size * step:

@@ -64,8 +64,15 @@ _ROWS, _APART = 64, 64  # rows a multiprocessor, and elements of one
 
 _APPLIED = 5  # of a norm's slots: subtract, scale, weight, bias
 
-_REDUCING = {"norm", "softmax", "reduction", "batch_norm", "batch_norm_backward",
-             "weight_gradient", "norm_input_gradient"}  # fmt: skip
+_REDUCING = {
+    "norm",
+    "softmax",
+    "reduction",
+    "batch_norm",
+    "batch_norm_backward",
+    "weight_gradient",
+    "norm_input_gradient",
+}
 
 
 def arithmetic(

@@ -29,9 +29,13 @@ def without_bias(op: Op, known: dict[int, Signature]) -> tuple[Op, int] | None:
         left = tuple(i for i in range(len(names)) if i != place)
         args = op.signature.args if name == op.name else {}
         known[id(op.signature)] = replace(
-            op.signature, name=name, inputs=tuple(op.inputs[i] for i in left), aliases=(),
-            names=tuple("self" if names[i] == "mat1" else names[i] for i in left), args=args,
-        )  # fmt: skip
+            op.signature,
+            name=name,
+            inputs=tuple(op.inputs[i] for i in left),
+            aliases=(),
+            names=tuple("self" if names[i] == "mat1" else names[i] for i in left),
+            args=args,
+        )
     storages = (*op.storages[:place], *op.storages[place + 1 :])
     return replace(op, signature=known[id(op.signature)], storages=storages), place
 

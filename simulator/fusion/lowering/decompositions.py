@@ -24,8 +24,11 @@ def decompose(made: Lowering, index: int, op: Op) -> None:
     name = op.name.split(".")[1]
     if name in ("native_layer_norm", "_fused_rms_norm", "native_group_norm"):
         _norm(made, index, op)
-    elif name in ("native_layer_norm_backward", "_fused_rms_norm_backward",
-                  "native_group_norm_backward"):  # fmt: skip
+    elif name in (
+        "native_layer_norm_backward",
+        "_fused_rms_norm_backward",
+        "native_group_norm_backward",
+    ):
         _norm_backward(made, index, op)
     elif "batch_norm_backward" in name:
         _batch_norm_backward(made, index, op)
@@ -53,8 +56,17 @@ def _norm(made: Lowering, index: int, op: Op) -> None:
     read, cols = made.inputs(index, op, "input"), source.numel // rows
     flops, instructions = arithmetic(op.signature, made.in_registers(rows, inner, read))
     after = applied(op.signature)
-    reduce(made, index, rows, cols, inner, read, results,
-                (flops, max(instructions - after, source.numel)), moments)  # fmt: skip
+    reduce(
+        made,
+        index,
+        rows,
+        cols,
+        inner,
+        read,
+        results,
+        (flops, max(instructions - after, source.numel)),
+        moments,
+    )
     reads = made.inputs(index, op) | dict(results)
     made.make(index, reads, [(out, op.outputs[0])], 0, after)
 
@@ -106,8 +118,12 @@ def _sums_across(
         part, wide = next(made.number), tensor.itemsize < parts.itemsize
         across.writes[part] = parts.nbytes
         whole = Tensor((cols,), "float32", (1,))
-        call = Op(Signature("aten.sum.dim_IntList", (parts,), (whole,), ("self",), {"dim": [0]}),
-                  op.module, op.phase, (0, 0))  # fmt: skip
+        call = Op(
+            Signature("aten.sum.dim_IntList", (parts,), (whole,), ("self",), {"dim": [0]}),
+            op.module,
+            op.phase,
+            (0, 0),
+        )
         last = Node("library", 1, reads={part: parts.nbytes}, ops=(index,), call=call)
         key = next(made.number) if wide else value
         last.writes[key] = whole.nbytes
@@ -138,8 +154,7 @@ def _batch_norm(made: Lowering, index: int, op: Op) -> None:
     if not op.signature.arg("training", op.signature.arg("train", False)):
         made.make(index, made.inputs(index, op), [(out, op.outputs[0])], *arithmetic(op.signature))
         return
-    results = [(v, t.nbytes) for v, t in zip(saved, op.outputs[1:], strict=True)
-               if t.numel == rows]  # fmt: skip
+    results = [(v, t.nbytes) for v, t in zip(saved, op.outputs[1:], strict=True) if t.numel == rows]
     reduce(
         made,
         index,
@@ -185,8 +200,15 @@ def _scan(made: Lowering, index: int, op: Op) -> None:
     """Running sums, each along its line in one kernel; a result for each element."""
     source, out = op.inputs[0], op.outputs[0]
     cols = source.shape[op.signature.arg("dim", -1)] if source.shape else 1
-    node = made.node("reduction", source.numel // max(cols, 1), cols, True,
-                     made.inputs(index, op), (index,), *arithmetic(op.signature))  # fmt: skip
+    node = made.node(
+        "reduction",
+        source.numel // max(cols, 1),
+        cols,
+        True,
+        made.inputs(index, op),
+        (index,),
+        *arithmetic(op.signature),
+    )
     node.writes[made.flow.makes[index][0]] = out.nbytes
     made.nodes.append(node)
 
@@ -198,8 +220,7 @@ def _whole(made: Lowering, index: int, op: Op) -> None:
     picked = made.flow.reads[index][op.signature.names.index("self")]
     if picked in reads and picked not in made.pending:
         reads[picked] = min(reads[picked], target.numel * 32)
-    results = [(v, t.nbytes) for v, t in
-               zip(made.flow.makes[index], op.outputs, strict=True)]  # fmt: skip
+    results = [(v, t.nbytes) for v, t in zip(made.flow.makes[index], op.outputs, strict=True)]
     reduce(made, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
     node = made.nodes[-1]
     whole = max(op.signature["self"].numel, 1)

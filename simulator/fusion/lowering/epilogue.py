@@ -19,10 +19,13 @@ def product(op: Signature) -> tuple[Work, ...]:
     mine = op.names.index("reads") if "reads" in op.names else len(op.names)
     shape, dtype, stride = op.arg("out")
     plain = Signature(
-        op.arg("product"), op.inputs[:mine], (Tensor(tuple(shape), dtype, tuple(stride)),),
-        op.names[:mine], {k: v for k, v in op.args.items() if k not in _OWN},
+        op.arg("product"),
+        op.inputs[:mine],
+        (Tensor(tuple(shape), dtype, tuple(stride)),),
+        op.names[:mine],
+        {k: v for k, v in op.args.items() if k not in _OWN},
         tuple(op.arg("regions")),
-    )  # fmt: skip
+    )
     found = list(works(plain) or ())
     last = found[-1]
     dims = last.dims | {"template": True} if op.arg("template") else last.dims
@@ -46,17 +49,25 @@ def is_product(op: Op) -> bool:
 
 
 def with_epilogue(
-    op: Op, reads: tuple[Tensor, ...], writes: tuple[Tensor, ...], work: tuple[int, int], ops: str,
+    op: Op,
+    reads: tuple[Tensor, ...],
+    writes: tuple[Tensor, ...],
+    work: tuple[int, int],
+    ops: str,
     template: bool = False,
-) -> Signature:  # fmt: skip
+) -> Signature:
     """The signature of a product with a loop behind it, that reads `reads` besides and is all that
     writes; `work` is the loop's FLOPs and instructions. It is the library's, or a generated
     `template`."""
     out = op.outputs[0]
     args = dict(op.signature.args) | {
-        "product": op.name, "out": (out.shape, out.dtype, out.stride),
-        "regions": op.signature.aliases, "flops": work[0], "instructions": work[1], "ops": ops,
-    }  # fmt: skip
+        "product": op.name,
+        "out": (out.shape, out.dtype, out.stride),
+        "regions": op.signature.aliases,
+        "flops": work[0],
+        "instructions": work[1],
+        "ops": ops,
+    }
     if template:
         args["template"] = True
     names = (*op.signature.names, *("reads",) * len(reads))

@@ -35,13 +35,19 @@ def _nodes(trace: Trace, forward: list[Op]) -> int:
 def channels_last(trace: Trace) -> bool:
     """Does Inductor lay this graph's images channels-last?"""
     forward = [op for op in trace.ops if op.phase == "forward"]
-    convolutions = [op.signature for op in forward if op.name == "aten.convolution.default"
-                    and len(op.inputs[0].shape) == 4]  # fmt: skip
+    convolutions = [
+        op.signature
+        for op in forward
+        if op.name == "aten.convolution.default" and len(op.inputs[0].shape) == 4
+    ]
     if not convolutions or _nodes(trace, forward) >= _NODES * len(convolutions):
         return False
     if trace.phase == "training":
-        return not any(_grouped(c) for c in convolutions) and not any(map(_widens, convolutions)) \
-            and not all(map(_small, convolutions))  # fmt: skip
+        return (
+            not any(_grouped(c) for c in convolutions)
+            and not any(map(_widens, convolutions))
+            and not all(map(_small, convolutions))
+        )
     total = weighted = 0.0
     for each in convolutions:
         flops = float(sum(w.flops for w in works(each) or ()))

@@ -96,10 +96,16 @@ class LibraryCalls:
         plain = replace(tensor, stride=row_major(tensor.shape))
         copy = Signature("aten.clone.default", (plain,), (turned(tensor),), ("self",), {})
         key = next(self.made.number)
-        self.made.nodes.append(Node(
-            "library", 1, reads={value: tensor.nbytes}, writes={key: tensor.nbytes}, ops=(index,),
-            call=Op(copy, op.module, op.phase, (0, 0)),
-        ))  # fmt: skip
+        self.made.nodes.append(
+            Node(
+                "library",
+                1,
+                reads={value: tensor.nbytes},
+                writes={key: tensor.nbytes},
+                ops=(index,),
+                call=Op(copy, op.module, op.phase, (0, 0)),
+            )
+        )
         return key
 
     def _eager(self, index: int, op: Op) -> None:
@@ -122,9 +128,13 @@ class LibraryCalls:
 
     def _copy(self, index: int, value: Key, tensor: Tensor) -> Key:
         copy = Node(
-            "pointwise", tensor.numel, reads={value: tensor.nbytes}, ops=(index,), alone=True,
+            "pointwise",
+            tensor.numel,
+            reads={value: tensor.nbytes},
+            ops=(index,),
+            alone=True,
             instructions=tensor.numel * 3,
-        )  # fmt: skip
+        )
         key = next(self.made.number)
         copy.writes[key] = tensor.nbytes
         self.made.nodes.append(copy)
@@ -183,10 +193,15 @@ class LibraryCalls:
         channels = bias.numel
         last = self.channels_last or gradient.stride[1] == 1
         reduce(
-            self.made, index, channels, gradient.numel // max(channels, 1), not last,
-            {value: gradient.nbytes}, [(flow.makes[index][-1], bias.nbytes)],
+            self.made,
+            index,
+            channels,
+            gradient.numel // max(channels, 1),
+            not last,
+            {value: gradient.nbytes},
+            [(flow.makes[index][-1], bias.nbytes)],
             (gradient.numel, gradient.numel * 3),
-        )  # fmt: skip
+        )
         self._call(index, op, call, flow.reads[index], flow.makes[index][:-1])
         return True
 
@@ -257,9 +272,15 @@ class LibraryCalls:
     def _copied(self, index: int, value: Value, tensor: Tensor, reader: Node, fuses: bool) -> None:
         """A loop as long as `tensor` that makes an operand of a call."""
         copy = self.made.node(
-            "pointwise", tensor.numel, 1, True, {value: tensor.nbytes}, (index,), 0,
+            "pointwise",
+            tensor.numel,
+            1,
+            True,
+            {value: tensor.nbytes},
+            (index,),
+            0,
             tensor.numel * 3,
-        )  # fmt: skip
+        )
         copy.alone = value not in self.made.pending and not fuses
         self._written(copy, tensor.nbytes, reader)
 

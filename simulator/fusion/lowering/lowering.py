@@ -33,8 +33,10 @@ from simulator.timing.rates import UNITS_SEEN
 _JOINED = 8  # operands at most that one loop joins (config.max_pointwise_cat_inputs)
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _SCALAR_BYTES = 8
-_SCATTERED = ("aten.embedding_dense_backward.default",
-              "aten.max_pool2d_with_indices_backward.default")  # fmt: skip
+_SCATTERED = (
+    "aten.embedding_dense_backward.default",
+    "aten.max_pool2d_with_indices_backward.default",
+)
 
 
 class Lowering:
@@ -43,9 +45,15 @@ class Lowering:
     is not `inductor` that compiles, images lie as they do and products keep their biases."""
 
     def __init__(
-        self, trace: Trace, gpu: GPU, reductions: bool = True, seconds: Seconds | None = None,
-        only: frozenset[int] | None = None, flow: Dataflow | None = None, inductor: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        trace: Trace,
+        gpu: GPU,
+        reductions: bool = True,
+        seconds: Seconds | None = None,
+        only: frozenset[int] | None = None,
+        flow: Dataflow | None = None,
+        inductor: bool = True,
+    ) -> None:
         self.only = only
         self.inductor = inductor and only is None
         self.made: dict[Value, Tensor] = {}  # by loops
@@ -124,8 +132,9 @@ class Lowering:
             for value in self.flow.reads[index]:
                 self.hint(value)
         instructions -= contracted(self.trace, self.flow, index, self._last_of)
-        self.make(index, reads, zip(self.flow.makes[index], op.outputs, strict=True),
-                  flops, instructions)  # fmt: skip
+        self.make(
+            index, reads, zip(self.flow.makes[index], op.outputs, strict=True), flops, instructions
+        )
 
     def _last_of(self, value: Value) -> int:
         """The op that computes a value where it is read, -1 where it is stored."""
@@ -169,9 +178,13 @@ class Lowering:
         return read(value, self.offsets[index][place], how)
 
     def make(
-        self, index: int, reads: dict[Key, int], results: Iterable[tuple[Value, Tensor]],
-        flops: int, instructions: int,
-    ) -> None:  # fmt: skip
+        self,
+        index: int,
+        reads: dict[Key, int],
+        results: Iterable[tuple[Value, Tensor]],
+        flops: int,
+        instructions: int,
+    ) -> None:
         """Values of one loop over elements; each is stored now where it must be."""
         shared, ops = self.through(reads)
         stored: dict[Value, int] = {}
@@ -194,8 +207,18 @@ class Lowering:
         if stored:
             for value in stored:
                 del self.pending[value]
-            node = Node("pointwise", numel, 1, True, dict(shared), stored, ops, flops,
-                        instructions, anew=anew)  # fmt: skip
+            node = Node(
+                "pointwise",
+                numel,
+                1,
+                True,
+                dict(shared),
+                stored,
+                ops,
+                flops,
+                instructions,
+                anew=anew,
+            )
             self.nodes.append(node)
 
     def _must_store(
@@ -238,8 +261,19 @@ class Lowering:
             return
         tensor = self.made[value]
         slots = instructions([Node("pointwise", tensor.numel, anew=held.anew)])
-        self.nodes.append(Node("pointwise", tensor.numel, 1, True, dict(held.reads),
-                               {value: tensor.nbytes}, held.ops, held.flops, slots))  # fmt: skip
+        self.nodes.append(
+            Node(
+                "pointwise",
+                tensor.numel,
+                1,
+                True,
+                dict(held.reads),
+                {value: tensor.nbytes},
+                held.ops,
+                held.flops,
+                slots,
+            )
+        )
 
     def hint(self, value: Value) -> None:
         """Store a value whose elements are read many times, unless that costs no more than to read
@@ -274,16 +308,31 @@ class Lowering:
         return [self.pending[value] for value in values if value in self.pending]
 
     def node(
-        self, how: str, rows: int, cols: int, inner: bool, reads: dict[Key, int],
-        ops: tuple[int, ...], flops: int, slots: int,
-    ) -> Node:  # fmt: skip
+        self,
+        how: str,
+        rows: int,
+        cols: int,
+        inner: bool,
+        reads: dict[Key, int],
+        ops: tuple[int, ...],
+        flops: int,
+        slots: int,
+    ) -> Node:
         shared, before = self.through(reads)
         held = self._held(reads)
         return Node(
-            "reduction" if how == "reduction" else "pointwise", rows, cols, inner, shared, {},
-            (*before, *ops), flops + sum(h.flops for h in held), slots, anew=together(held),
+            "reduction" if how == "reduction" else "pointwise",
+            rows,
+            cols,
+            inner,
+            shared,
+            {},
+            (*before, *ops),
+            flops + sum(h.flops for h in held),
+            slots,
+            anew=together(held),
             looped=how == "reduction" and cols > self.in_registers(rows, inner, reads),
-        )  # fmt: skip
+        )
 
 
 def _sizes(tensor: Tensor) -> list[int]:

@@ -21,8 +21,15 @@ def scatter(made: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
     wide = made.inductor and table.itemsize < _SUM_BYTES
     held: Key = next(made.number) if wide else value
     item = _SUM_BYTES if wide else table.itemsize
-    made.nodes.append(Node("pointwise", table.numel, writes={held: table.numel * item},
-                           ops=(index,), instructions=table.numel))  # fmt: skip
+    made.nodes.append(
+        Node(
+            "pointwise",
+            table.numel,
+            writes={held: table.numel * item},
+            ops=(index,),
+            instructions=table.numel,
+        )
+    )
     node = made.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
     node.writes[held] = node.reads[held] = source.numel * item  # it reads what it adds to
     node.atomic = True
@@ -35,11 +42,20 @@ def accumulate(made: Lowering, index: int, op: Op) -> None:
     """What was there, then sums into the elements that indices name, atomically (`index_put_` of
     lowering.py)."""
     value, out, added = made.flow.makes[index][0], op.outputs[0], op.signature["values"]
-    first = made.node("pointwise", out.numel, 1, True, made.inputs(index, op, "self"), (index,), 0,
-                      out.numel)  # fmt: skip
+    first = made.node(
+        "pointwise", out.numel, 1, True, made.inputs(index, op, "self"), (index,), 0, out.numel
+    )
     first.writes[value] = out.nbytes
-    node = made.node("pointwise", added.numel, 1, True, made.inputs(index, op, "indices", "values"),
-                     (index,), added.numel, added.numel * 4)  # fmt: skip
+    node = made.node(
+        "pointwise",
+        added.numel,
+        1,
+        True,
+        made.inputs(index, op, "indices", "values"),
+        (index,),
+        added.numel,
+        added.numel * 4,
+    )
     node.writes[value] = node.reads[value] = min(added.numel * out.itemsize, out.nbytes)
     node.atomic = True
     made.nodes += [first, node]

@@ -16,9 +16,16 @@ _SUM_BYTES = 4  # sums are kept in fp32
 
 
 def reduce(
-    made: Lowering, index: int, rows: int, cols: int, inner: bool, reads: dict[Key, int],
-    results: Sequence[tuple[Key, int]], work: tuple[int, int], moments: bool = False,
-) -> None:  # fmt: skip
+    made: Lowering,
+    index: int,
+    rows: int,
+    cols: int,
+    inner: bool,
+    reads: dict[Key, int],
+    results: Sequence[tuple[Key, int]],
+    work: tuple[int, int],
+    moments: bool = False,
+) -> None:
     """A reduction to `results` (value, bytes), in as many steps as Inductor takes. Of moments
     each step is split anew and carries three numbers; of sums the second is the last, one
     kernel a result."""
@@ -43,8 +50,9 @@ def reduce(
                 made.nodes.append(last)
             return
         inner = False
-    node = made.node("reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops,
-                      *work)  # fmt: skip
+    node = made.node(
+        "reduction", rows, cols, inner or bool(reads and cols <= 16), reads, ops, *work
+    )
     node.writes |= dict(results)
     made.nodes.append(node)
 
@@ -52,8 +60,7 @@ def reduce(
 def _outer(made: Lowering, elements: int, reads: dict[Key, int]) -> bool:
     """Do as many whole reads go across memory as along it (`Reduction.num_splits` of
     ir.py)?"""
-    found = [_apart(made, key) for key, size in made.through(reads)[0].items()
-             if size >= elements]  # fmt: skip
+    found = [_apart(made, key) for key, size in made.through(reads)[0].items() if size >= elements]
     return any(found) and 2 * sum(found) >= len(found)
 
 

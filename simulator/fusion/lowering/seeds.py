@@ -13,10 +13,13 @@ def drawing(trace: Trace, computes: list[bool]) -> list[int]:
     """The ops that draw random numbers in a generated kernel."""
     parts = graphs(trace)
     return [
-        index for index, op in enumerate(trace.ops)
-        if computes[index] and op.phase == "forward" and not parts.eager(index)
+        index
+        for index, op in enumerate(trace.ops)
+        if computes[index]
+        and op.phase == "forward"
+        and not parts.eager(index)
         and _draws(op.signature)
-    ]  # fmt: skip
+    ]
 
 
 def _draws(op: Signature) -> bool:

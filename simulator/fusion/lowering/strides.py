@@ -13,8 +13,18 @@ from simulator.records import Tensor, Trace, row_major
 _ALIGNED_BYTES = 128  # config.padding_alignment_bytes
 _STEP = 1024  # elements: shorter lines stay (config.padding_stride_threshold)
 _WHOLE = ("convolution", "_scaled_mm")
-_ANEW = ("aten.var_mean.", "aten.sum.", "aten.mean.", "aten.prod.", "aten.any.", "aten.amin.",
-         "aten.amax.", "aten.argm", "aten.min.", "aten.max.")  # fmt: skip
+_ANEW = (
+    "aten.var_mean.",
+    "aten.sum.",
+    "aten.mean.",
+    "aten.prod.",
+    "aten.any.",
+    "aten.amin.",
+    "aten.amax.",
+    "aten.argm",
+    "aten.min.",
+    "aten.max.",
+)
 
 
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:

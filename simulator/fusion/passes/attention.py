@@ -53,9 +53,12 @@ def _kernel(found: Found, gpu: GPU) -> str | None:
     """What PyTorch chooses on this card; None where that would be plain products again."""
     tensors = {name: tensor for name, tensor, _ in found.operands}
     call = Attention(
-        gpu.compute_capability or CUDNN_FIRST[0], tensors["query"], tensors["key"],
-        tensors["value"], tensors.get("attn_bias"),
-    )  # fmt: skip
+        gpu.compute_capability or CUDNN_FIRST[0],
+        tensors["query"],
+        tensors["key"],
+        tensors["value"],
+        tensors.get("attn_bias"),
+    )
     chosen = choose(call)
     return None if chosen == "math" else chosen
 
@@ -227,8 +230,11 @@ def _call(like: Op, found: Found, kernel: str, kinds: dict[str, Signature]) -> O
     names, tensors, numbers = zip(*found.operands, strict=True)
     args = {} if kernel == "flash" else {"compute_log_sumexp": False}
     made = Signature(
-        f"aten._scaled_dot_product_{kernel}_attention.default", tensors, (found.result[0],),
-        names, args,
-    )  # fmt: skip
+        f"aten._scaled_dot_product_{kernel}_attention.default",
+        tensors,
+        (found.result[0],),
+        names,
+        args,
+    )
     made = kinds.setdefault(repr(made), made)
     return Op(made, like.module, like.phase, (*numbers, found.result[1]))

@@ -37,10 +37,14 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
             return found
     freest = replace(freer, not_listed=False)
     choices = sorted(
-        (i for i in banned(joint, freest) if joint.op_distance[i] < FAR and not joint.draws(i)
-         and not joint.writes_in_place(i)),
-        key=lambda i: _made_bytes(joint, i), reverse=True,
-    )  # fmt: skip
+        (
+            i
+            for i in banned(joint, freest)
+            if joint.op_distance[i] < FAR and not joint.draws(i) and not joint.writes_in_place(i)
+        ),
+        key=lambda i: _made_bytes(joint, i),
+        reverse=True,
+    )
     sizes = [_made_bytes(joint, i) / whole for i in choices]
     again = _left_out(sizes, [_flops(joint, i) for i in choices], budget)
     return kept(joint, banned(joint, freest, {choices[place] for place in again}))

@@ -47,9 +47,10 @@ def kept(joint: Joint, banned: Collection[int]) -> frozenset[int]:
         edges[_SOURCE, ops[index]] = most
     behind = _behind(edges, inner + 2 * len(joint.tensors))
     return frozenset(
-        tensor for tensor in range(len(joint.tensors))
+        tensor
+        for tensor in range(len(joint.tensors))
         if inner + 2 * tensor + 1 in behind and inner + 2 * tensor not in behind
-    )  # fmt: skip
+    )
 
 
 def _weight(joint: Joint, tensor: int) -> float:

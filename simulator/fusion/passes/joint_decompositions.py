@@ -53,13 +53,22 @@ class Taking:
         return len(self.trace.storages) + len(self.fresh) - 1
 
     def op(
-        self, like: Op, name: str, inputs: Sequence[_Operand],
-        *outputs: tuple[Tensor, int], **args: object,
-    ) -> Op:  # fmt: skip
+        self,
+        like: Op,
+        name: str,
+        inputs: Sequence[_Operand],
+        *outputs: tuple[Tensor, int],
+        **args: object,
+    ) -> Op:
         """An op in the place of `like`: its inputs with their names and storages, its outputs with
         their storages."""
-        made = Signature(name, tuple(t for _, t, _ in inputs), tuple(t for t, _ in outputs),
-                         tuple(n for n, _, _ in inputs), args)  # fmt: skip
+        made = Signature(
+            name,
+            tuple(t for _, t, _ in inputs),
+            tuple(t for t, _ in outputs),
+            tuple(n for n, _, _ in inputs),
+            args,
+        )
         made = self.signatures.setdefault(repr(made), made)
         storages = (*(s for _, _, s in inputs), *(s for _, s in outputs))
         return Op(made, like.module, like.phase, storages)
@@ -132,8 +141,11 @@ class _Along:
             self.taking.fresh.pop()
             self.parts[-1] = replace(made, storages=(*made.storages[:-1], result[1]))
         else:
-            self.parts.append(self.taking.op(self.op, "aten._to_copy.default", [last], result,
-                                             dtype=result[0].dtype))  # fmt: skip
+            self.parts.append(
+                self.taking.op(
+                    self.op, "aten._to_copy.default", [last], result, dtype=result[0].dtype
+                )
+            )
         return tuple(self.parts)
 
 
@@ -154,8 +166,9 @@ def _batch_norm(taking: Taking, op: Op) -> tuple[Op, Op]:
     given = dict(zip(op.signature.names, zip(op.inputs, op.storages, strict=False), strict=True))
     out, *moments = zip(op.outputs, op.storages[len(op.inputs) :], strict=True)
     read = ("input", *given["input"])
-    found = taking.op(op, "aten.batch_norm_stats.default", [read], *moments,
-                      eps=op.signature.arg("eps", 0.0))  # fmt: skip
+    found = taking.op(
+        op, "aten.batch_norm_stats.default", [read], *moments, eps=op.signature.arg("eps", 0.0)
+    )
     affine = [(name, *given[name]) for name in ("weight", "bias") if name in given]
     known = [(n, *m) for n, m in zip(("mean", "invstd"), moments, strict=True)]
     return found, taking.op(op, "aten.batch_norm_elemt.default", [read, *affine, *known], out)
@@ -179,8 +192,13 @@ def _hardtanh(taking: Taking, op: Op) -> tuple[Op, ...]:
     high = loop("aten.ge.Scalar", "bool", read, other=signature.arg("max_val", 1.0))
     _, outside, place = loop("aten.bitwise_or.Tensor", "bool", low, ("other", *high[1:]))
     gradient = ("self", op.inputs[0], op.storages[0])
-    masked = taking.op(op, "aten.masked_fill.Scalar", [gradient, ("mask", outside, place)],
-                       (op.outputs[0], op.storages[-1]), value=0)  # fmt: skip
+    masked = taking.op(
+        op,
+        "aten.masked_fill.Scalar",
+        [gradient, ("mask", outside, place)],
+        (op.outputs[0], op.storages[-1]),
+        value=0,
+    )
     return (*parts, masked)
 
 
@@ -193,8 +211,15 @@ def _widened(taking: Taking, op: Op, value: Value) -> tuple[Op, ...]:
     place = taking.wide.get((value, wide))
     if place is None:
         place = taking.wide[value, wide] = taking.storage(wide)
-        parts = [taking.op(op, "aten._to_copy.default", [("self", gradient, op.storages[0])],
-                           (wide, place), dtype="float32")]  # fmt: skip
+        parts = [
+            taking.op(
+                op,
+                "aten._to_copy.default",
+                [("self", gradient, op.storages[0])],
+                (wide, place),
+                dtype="float32",
+            )
+        ]
     key = "wide", id(op.signature)
     made = replace(op.signature, inputs=(wide, *op.inputs[1:]), aliases=())
     made = taking.signatures.setdefault(repr(key), made)
@@ -223,9 +248,14 @@ def _max_pool(taking: Taking, made: int, read: int) -> None:
     gradient = ("grad_output", backward.inputs[0], backward.storages[0])
     result = backward.outputs[0], backward.storages[-1]
     taking.parts[read] = (
-        taking.op(backward, backward.name, [gradient, ("indices", places, held)], result,
-                  **backward.signature.args),
-    )  # fmt: skip
+        taking.op(
+            backward,
+            backward.name,
+            [gradient, ("indices", places, held)],
+            result,
+            **backward.signature.args,
+        ),
+    )
 
 
 def _tangent(taking: Taking, index: int) -> None:
@@ -236,8 +266,9 @@ def _tangent(taking: Taking, index: int) -> None:
     out = replace(last.outputs[0], stride=row_major(last.outputs[0].shape))
     zeros, alone = taking.storage(out), taking.storage(out)
     begin = next(i for i, each in enumerate(taking.trace.ops) if each.phase == "backward")
-    filled = taking.op(taking.trace.ops[begin], "aten.zeros.default", [], (out, zeros),
-                       tangent=True)  # fmt: skip
+    filled = taking.op(
+        taking.trace.ops[begin], "aten.zeros.default", [], (out, zeros), tangent=True
+    )
     taking.parts[begin] = (filled, *taking.parts.get(begin, (taking.trace.ops[begin],)))
     made = replace(last, storages=(*last.storages[:-1], alone))
     both = ("self", last.outputs[0], alone), ("other", out, zeros)
@@ -251,11 +282,15 @@ def _relu(taking: Taking, made: int, read: int) -> None:
     result, place = forward.outputs[0], forward.storages[-1]
     mask = Tensor(result.shape, "bool", result.stride, result.device)
     held = taking.storage(mask)
-    zero = taking.op(forward, "aten.le.Scalar", [("self", result, place)], (mask, held),
-                     other=0)  # fmt: skip
+    zero = taking.op(forward, "aten.le.Scalar", [("self", result, place)], (mask, held), other=0)
     gradient = ("self", backward.inputs[0], backward.storages[0])
-    masked = taking.op(backward, "aten.masked_fill.Scalar", [gradient, ("mask", mask, held)],
-                       (backward.outputs[0], backward.storages[-1]), value=0)  # fmt: skip
+    masked = taking.op(
+        backward,
+        "aten.masked_fill.Scalar",
+        [gradient, ("mask", mask, held)],
+        (backward.outputs[0], backward.storages[-1]),
+        value=0,
+    )
     taking.parts[made] = forward, zero
     taking.parts[read] = (masked,)
 

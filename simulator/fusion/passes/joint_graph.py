@@ -37,9 +37,11 @@ class JointGraph:
         members = tuple(map(found.members, range(len(found.groups))))
         for group in found.groups:
             for node in group.nodes:
-                node.ops = tuple(dict.fromkeys(
-                    each for op in node.ops for each in self.members.get(op, (self.source[op],))
-                ))  # fmt: skip
+                node.ops = tuple(
+                    dict.fromkeys(
+                        each for op in node.ops for each in self.members.get(op, (self.source[op],))
+                    )
+                )
         made = Fused(found.trace, found.groups, origin, found.notes, (self.trace, members))
         made.trace.kept["fusion"] = made
         return made
@@ -65,8 +67,9 @@ def _unreturned(joint: Joint, after: Trace) -> Trace:
     """What ends with the forward pass is taken for a result of it (`dataflow`): what was none ends
     an op earlier, now that what it is made of may live longer and the backward pass reads less."""
     ends = [_backward(each) for each in (joint.trace, after)]
-    results = {storage for storage, _ in joint.flow.kept
-               if joint.trace.storages[storage].freed == ends[0]}  # fmt: skip
+    results = {
+        storage for storage, _ in joint.flow.kept if joint.trace.storages[storage].freed == ends[0]
+    }
     storages = [
         replace(s, freed=ends[1] - 1) if s.freed == ends[1] and number not in results else s
         for number, s in enumerate(after.storages)

@@ -40,8 +40,19 @@ _OF_LISTED = frozenset(["batch_norm_elemt"])
 """What the joint graph has as one op in place of several that are listed (sub, mul, add)."""
 
 _FUSIBLE_RANDOM = frozenset(["native_dropout", "rand_like", "randn_like"])
-_RANDOM = ("dropout", "rand", "bernoulli", "normal", "uniform", "multinomial", "poisson",
-           "cauchy", "exponential", "geometric", "rrelu_with_noise")  # fmt: skip
+_RANDOM = (
+    "dropout",
+    "rand",
+    "bernoulli",
+    "normal",
+    "uniform",
+    "multinomial",
+    "poisson",
+    "cauchy",
+    "exponential",
+    "geometric",
+    "rrelu_with_noise",
+)
 _PRODUCTS = frozenset(["mm", "bmm", "addmm", "baddbmm", "_scaled_mm", "upsample_bilinear2d"])
 
 

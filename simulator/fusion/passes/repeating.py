@@ -84,8 +84,10 @@ class _Repeating:
             for storage, _ in flow.makes[index]:
                 self.again.setdefault(storage, len(self.trace.storages) + len(self.again))
         reads = map(self._storage, flow.reads[index])
-        makes = (self._storage(value) if self.joint.view[index] else self.again[value[0]]
-                 for value in flow.makes[index])  # fmt: skip
+        makes = (
+            self._storage(value) if self.joint.view[index] else self.again[value[0]]
+            for value in flow.makes[index]
+        )
         self.ops.append(replace(op, phase="backward", storages=(*reads, *makes)))
         self.source.append(index)
 

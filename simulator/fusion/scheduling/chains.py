@@ -27,8 +27,12 @@ def chains(chosen: Chosen, owner: Owner) -> list[set[int]]:
         if group.library:
             continue
         key = owner.get(group.nodes[-1].ops[-1])
-        members = {index for node in group.nodes for index in node.ops
-                   if owner.get(index) == key and index not in taken}  # fmt: skip
+        members = {
+            index
+            for node in group.nodes
+            for index in node.ops
+            if owner.get(index) == key and index not in taken
+        }
         found.append(members)
         taken |= members
     return found

@@ -60,10 +60,11 @@ class Chosen:
     def _fetched(self) -> set[Value]:
         """Values that the host waits for."""
         return {
-            value for index, op in enumerate(self.trace.ops)
+            value
+            for index, op in enumerate(self.trace.ops)
             if not self.flow.computes[index] and syncs(op.signature)
             for value in self.flow.reads[index]
-        }  # fmt: skip
+        }
 
     def computing(self, indices: Iterable[int]) -> tuple[int, ...]:
         """Those that launch something on the GPU, in order."""
@@ -85,9 +86,7 @@ class Chosen:
             )
         product = self._product(members)
         loops = tuple(index for index in members if index != product)
-        nodes = Lowering(
-            self.trace, REFERENCE, only=frozenset(members), flow=self.flow
-        ).of(loops)  # fmt: skip
+        nodes = Lowering(self.trace, REFERENCE, only=frozenset(members), flow=self.flow).of(loops)
         self._check_space(nodes, product)
         if found := way_round(members, self.needed):
             first, outside, second = map(self.said, found)
@@ -140,8 +139,9 @@ class Chosen:
                 f"{self.said(product)} reads what another of them makes: a library kernel takes "
                 "its operands from memory; choose what follows it"
             )
-        reading = {value for index in members if index != product
-                   for value in self.flow.reads[index]}  # fmt: skip
+        reading = {
+            value for index in members if index != product for value in self.flow.reads[index]
+        }
         if not reading & set(self.flow.makes[product]):
             raise InputError(
                 f"none of them reads what {self.said(product)} makes: expected loops over its "
@@ -180,8 +180,11 @@ class Chosen:
         needed = {value for value in made if self._leaves(value, inside)}
         group = Group(nodes, 0, 0)
         reads, writes = external(group)
-        reads = {k: min(size, self._eager_reads(k, members)) for k, size in reads.items()
-                 if k not in made}  # fmt: skip
+        reads = {
+            k: min(size, self._eager_reads(k, members))
+            for k, size in reads.items()
+            if k not in made
+        }
         own = self.trace.ops[members[0] if product is None else product]
         if product is not None:
             reads = {k: v for k, v in reads.items() if k not in self.flow.reads[product]}
@@ -204,13 +207,23 @@ class Chosen:
             rows = by_hand.sums(self.trace.ops[i].signature for i in loops)
             args = arguments(nodes, len(ins) + len(outs), work, names, generated=False, sums=rows)
             signature = Signature(
-                f"fused.{'pointwise' if sums is None else 'reduction'}.default", ins, outs,
-                ("reads",) * len(ins), args,
-            )  # fmt: skip
+                f"fused.{'pointwise' if sums is None else 'reduction'}.default",
+                ins,
+                outs,
+                ("reads",) * len(ins),
+                args,
+            )
         signature = self._signatures.setdefault(repr(signature), signature)
         nodes_run = min(1, sum(self.trace.ops[i].autograd_nodes for i in members))
-        op = Op(signature, last.module, first.phase, storages, first.python_calls,
-                first.module_calls, nodes_run)  # fmt: skip
+        op = Op(
+            signature,
+            last.module,
+            first.phase,
+            storages,
+            first.python_calls,
+            first.module_calls,
+            nodes_run,
+        )
         return Kernel(members, op, frozenset(made - needed))
 
     def _leaves(self, value: Value, inside: set[int]) -> bool:
@@ -222,9 +235,11 @@ class Chosen:
         """Bytes that the members read when a value is among what they read: of a table only the
         rows that are looked up."""
         return sum(
-            work.read_bytes for index in members if value in self.flow.reads[index]
+            work.read_bytes
+            for index in members
+            if value in self.flow.reads[index]
             for work in costed(self.trace.ops[index].signature) or ()
-        )  # fmt: skip
+        )
 
 
 def _space(node: Node) -> str:

@@ -45,11 +45,16 @@ class _Building:
         ops += [self.trace.ops[index] for index in rest]
         stretches = [self.graphs.of[group.nodes[0].ops[-1]][1] for group in self.groups]
         breaks = self.graphs.breaks_between(self.trace.breaks, stretches)
-        place = {op: at for at, group in enumerate(self.groups)
-                 for node in group.nodes for op in node.ops}  # fmt: skip
+        place = {
+            op: at
+            for at, group in enumerate(self.groups)
+            for node in group.nodes
+            for op in node.ops
+        }
         assumed = [replace(each, op=place.get(each.op, 0)) for each in self.trace.assumptions]
-        made = replace(self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed,
-                       breaks=breaks)  # fmt: skip
+        made = replace(
+            self.trace, ops=ops, storages=self._storages(ops), assumptions=assumed, breaks=breaks
+        )
         found = Fused(made, self.groups, self.trace)
         notes = list(found.notes)
         if any(self.trace.ops[index].name.startswith("fused.") for index in rest):
@@ -85,9 +90,10 @@ class _Building:
             )
         reads, writes = external(group)
         needed = {
-            key: size for key, size in writes.items()
+            key: size
+            for key, size in writes.items()
             if self.readers.get(key, set()) - {number} or self._lasts(key, from_outside)
-        }  # fmt: skip
+        }
         storages = tuple(self._storage(key) for key in (*reads, *needed))
         signature = self._signature(group, tuple(reads.values()), tuple(needed.values()))
         return Op(signature, first.module, first.phase, storages)
@@ -99,9 +105,10 @@ class _Building:
         reads, writes = external(group)
         reads = {key: size for key, size in reads.items() if key not in node.reads}
         needed = {
-            key: size for key, size in writes.items()
+            key: size
+            for key, size in writes.items()
             if self.readers.get(key, set()) - {number} or self._lasts(key, from_outside)
-        }  # fmt: skip
+        }
         ops = dict.fromkeys(op for each in group.nodes for op in each.ops)
         names = ", ".join(dict.fromkeys(self.trace.ops[op].name.split(".")[1] for op in ops))
         work = sum(each.flops for each in loops), instructions(loops)
@@ -137,9 +144,12 @@ class _Building:
         key = kind, reads, writes, tuple(args.values())
         if key not in self.signatures:
             self.signatures[key] = Signature(
-                f"fused.{kind}.default", tuple(map(in_bytes, reads)), tuple(map(in_bytes, writes)),
-                ("reads",) * len(reads), args,
-            )  # fmt: skip
+                f"fused.{kind}.default",
+                tuple(map(in_bytes, reads)),
+                tuple(map(in_bytes, writes)),
+                ("reads",) * len(reads),
+                args,
+            )
         return self.signatures[key]
 
     def _storages(self, ops: list[Op]) -> list[Storage]:
@@ -155,8 +165,11 @@ class _Building:
         found: list[Storage] = []
         for number, storage in enumerate(self.trace.storages):
             if storage.born < 0:
-                found.append(storage if storage.freed is None else
-                             replace(storage, freed=last.get(number, 0) + 1))  # fmt: skip
+                found.append(
+                    storage
+                    if storage.freed is None
+                    else replace(storage, freed=last.get(number, 0) + 1)
+                )
             elif number in first:
                 freed = None if storage.freed is None else last[number] + 1
                 found.append(replace(storage, born=first[number], freed=freed))

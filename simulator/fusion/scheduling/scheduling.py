@@ -27,8 +27,11 @@ def groups(
     for place, node in enumerate(nodes):
         values = {value_of(key) for key in node.reads}
         sources = {made[value] for value in values if value in made}
-        elsewhere = {made[value_of(key)] for key in node.reads
-                     if isinstance(_loose(key, node), Part) and value_of(key) in made}  # fmt: skip
+        elsewhere = {
+            made[value_of(key)]
+            for key in node.reads
+            if isinstance(_loose(key, node), Part) and value_of(key) in made
+        }
         group = None
         if node.kind != "library" and not node.alone:
             near = set(sources)
@@ -134,8 +137,11 @@ def _shared_when_reordered(group: Group, node: Node) -> int:
     orders = {reordered(key, node.rows)[1] for key in node.reads if value_of(key) in written}
     if len(orders) > 1:
         return 0
-    shared = (min(size, touched[_loose(key, node)]) for key, size in node.reads.items()
-              if _loose(key, node) in touched and size >= node.rows)  # fmt: skip
+    shared = (
+        min(size, touched[_loose(key, node)])
+        for key, size in node.reads.items()
+        if _loose(key, node) in touched and size >= node.rows
+    )
     return max(shared, default=0)
 
 

@@ -50,9 +50,14 @@ def fused(op: Signature) -> Work:
     generated = op.arg("generated", False)
     rows, cols, elements = (op.arg(name, 0) for name in ("rows", "cols", "elements"))
     found = dims(
-        op.name.split(".")[1], op.arg("instructions", 0), rows, cols, elements,
-        op.arg("operands", 0), op.arg("looped"),
-    )  # fmt: skip
+        op.name.split(".")[1],
+        op.arg("instructions", 0),
+        rows,
+        cols,
+        elements,
+        op.arg("operands", 0),
+        op.arg("looped"),
+    )
     if not generated and elements:
         found |= by_hand.cut(op.arg("instructions", 0), elements, rows, cols, op.arg("sums", 0))
     return Work(
@@ -66,9 +71,14 @@ def fused(op: Signature) -> Work:
 
 
 def dims(
-    kind: str, instructions: int, rows: int, cols: int, elements: int, operands: int,
+    kind: str,
+    instructions: int,
+    rows: int,
+    cols: int,
+    elements: int,
+    operands: int,
     looped: bool | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """How a fused kernel is told from others. The elements of a result lie in one of so many
     `rows`, or, where there are none, across rows; `steps` are the instructions of one element,
     which wait for each other. Where it is not known whether it is `looped`, long rows are."""

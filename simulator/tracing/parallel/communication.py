@@ -40,9 +40,14 @@ def kind_of(func: Any) -> str:
 
 
 def collective(
-    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, rank: int,
-    batch: int | None, where: str,
-) -> Collective:  # fmt: skip
+    func: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: Any,
+    rank: int,
+    batch: int | None,
+    where: str,
+) -> Collective:
     """What this call communicates, seen from `rank`."""
     given = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | kwargs
     kind = kind_of(func)

@@ -48,8 +48,14 @@ def program(question: Question, layout: Layout) -> Callable[[int, int], Callable
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
         dtype = "fp32" if question.dtype in _AUTOCAST else question.dtype
-        loaded = load(question.network, batch=question.batch, seq=question.seq, dtype=dtype,
-                      training=question.training, sizes=question.sizes)  # fmt: skip
+        loaded = load(
+            question.network,
+            batch=question.batch,
+            seq=question.seq,
+            dtype=dtype,
+            training=question.training,
+            sizes=question.sizes,
+        )
         module = loaded.module.train(question.training)
         run: nn.Module = module
         mesh = init_device_mesh("cuda", (layout.dp, layout.tp), mesh_dim_names=("dp", "tp"))
@@ -61,9 +67,11 @@ def program(question: Question, layout: Layout) -> Callable[[int, int], Callable
             fully_shard(module, mesh=mesh["dp"])
         elif layout.dp > 1 and question.training:
             run = DistributedDataParallel(
-                module, device_ids=[torch.cuda.current_device()],
-                process_group=mesh["dp"].get_group(), gradient_as_bucket_view=True,
-            )  # fmt: skip
+                module,
+                device_ids=[torch.cuda.current_device()],
+                process_group=mesh["dp"].get_group(),
+                gradient_as_bucket_view=True,
+            )
         return _step(question, run, loaded.args, loaded.kwargs)
 
     return make

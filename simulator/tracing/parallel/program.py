@@ -111,10 +111,13 @@ def trace_rank(
 def _world(rank: int, world_size: int, gpus_per_node: int) -> Generator[None]:
     """A default process group without peers, whatever backend the program asks for."""
     environment = {
-        "RANK": str(rank), "WORLD_SIZE": str(world_size),
-        "LOCAL_RANK": str(rank % gpus_per_node), "LOCAL_WORLD_SIZE": str(gpus_per_node),
-        "MASTER_ADDR": "localhost", "MASTER_PORT": "0",
-    }  # fmt: skip
+        "RANK": str(rank),
+        "WORLD_SIZE": str(world_size),
+        "LOCAL_RANK": str(rank % gpus_per_node),
+        "LOCAL_WORLD_SIZE": str(gpus_per_node),
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": "0",
+    }
     if dist.is_initialized():
         raise InputError(
             "a process group is initialized already: expected none, since each rank is traced "
@@ -185,9 +188,11 @@ def _messages(rank: int, mail: Mail) -> Generator[None]:
         objects[:] = [own] * len(objects)
 
     answers: dict[str, Any] = {
-        "send_object_list": send, "recv_object_list": receive, "all_gather_object": all_gather,
+        "send_object_list": send,
+        "recv_object_list": receive,
+        "all_gather_object": all_gather,
         "broadcast_object_list": lambda *_, **__: None,
-    }  # fmt: skip
+    }
     with ExitStack() as stack:
         for name, value in answers.items():
             for module in (dist, distributed_c10d):
@@ -292,8 +297,10 @@ def _roles(recorder: RankRecorder, answers: OnRank) -> Generator[_Seen]:
 
 def _own(recorder: RankRecorder, seen: _Seen) -> None:
     roles: list[tuple[Role, dict[int, torch.Tensor]]] = [
-        ("weight", seen.weights), ("buffer", seen.buffers), ("optimizer", seen.state),
-    ]  # fmt: skip
+        ("weight", seen.weights),
+        ("buffer", seen.buffers),
+        ("optimizer", seen.state),
+    ]
     for role, tensors in roles:
         for tensor in tensors.values():
             _own_as(recorder, tensor, role)

@@ -171,8 +171,9 @@ def streaming(streams: Streams, gpus: int, local_rank: int) -> Generator[None]:
     with ExitStack() as stack:
         for name, value in answers.items():
             stack.enter_context(patch.object(torch.cuda, name, value))
-        stack.enter_context(patch.object(torch.accelerator, "current_stream",
-                                         answers["current_stream"]))  # fmt: skip
+        stack.enter_context(
+            patch.object(torch.accelerator, "current_stream", answers["current_stream"])
+        )
         stack.enter_context(patch.object(torch.accelerator, "set_device_index", no_op))
         stack.enter_context(patch.object(torch.Tensor, "record_stream", no_op))
         yield

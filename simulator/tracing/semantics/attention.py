@@ -54,9 +54,14 @@ def attention(
 
 
 def call_of(
-    situation: Situation, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool,
+    situation: Situation,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    causal: bool,
     grouped: bool,
-) -> Attention:  # fmt: skip
+) -> Attention:
     """What the table of kernels looks at."""
     learned = mask is not None and mask.requires_grad
     tensors = [t if t is None else _seen(t) for t in (q, k, v, mask)]

@@ -81,9 +81,23 @@ def _cudnn(
     weight_buf = torch.empty((0,), dtype=params[0].dtype, device=x.device)
     weight_buf.set_(cast(Any, flat.untyped_storage()))
     return aten._cudnn_rnn(
-        x, params, 4 if has_biases else 2, weight_buf, hx, cx, _MODES[kind], hidden, projected,
-        num_layers, batch_first, dropout, train, bidirectional, [], state,
-    )[:3]  # fmt: skip
+        x,
+        params,
+        4 if has_biases else 2,
+        weight_buf,
+        hx,
+        cx,
+        _MODES[kind],
+        hidden,
+        projected,
+        num_layers,
+        batch_first,
+        dropout,
+        train,
+        bidirectional,
+        [],
+        state,
+    )[:3]
 
 
 def _dropout_state(situation: Situation, x: Tensor) -> Tensor:

@@ -27,8 +27,7 @@ class Accumulated:
             raise InputError(
                 "accumulate: the step is inference: expected training; predict training instead"
             )
-        end = next((i for i, op in enumerate(trace.ops) if op.phase == "optimizer"),
-                   len(trace.ops))  # fmt: skip
+        end = next((i for i, op in enumerate(trace.ops) if op.phase == "optimizer"), len(trace.ops))
         return _Repeating(trace, end, self.steps).done()
 
 
@@ -58,17 +57,21 @@ class _Repeating:
         for number, s in enumerate(old.storages):
             late = s.freed is not None and s.freed >= end
             storages[number] = replace(
-                s, born=s.born + shift if s.born >= end else s.born,
+                s,
+                born=s.born + shift if s.born >= end else s.born,
                 freed=s.freed + shift if late and s.freed is not None else s.freed,
-            )  # fmt: skip
+            )
         return replace(
-            old, ops=[*ops, *old.ops[end:]], storages=storages, samples=old.samples * self.steps,
+            old,
+            ops=[*ops, *old.ops[end:]],
+            storages=storages,
+            samples=old.samples * self.steps,
             tokens=None if old.tokens is None else old.tokens * self.steps,
             assumptions=[
                 replace(a, op=a.op + (shift if a.op >= end else 0)) for a in old.assumptions
             ],
             breaks=breaks,
-        )  # fmt: skip
+        )
 
     def _once_more(self, ops: list[Op], storages: list[Storage]) -> list[int]:
         """Append one more forward and backward; where each op of the first one is there."""
@@ -94,8 +97,9 @@ class _Repeating:
             else:
                 whole = s.freed is None or s.freed > self.end
                 freed = place[self.end if whole or s.freed is None else s.freed]
-            storages[new] = replace(s, born=max(place[self.trace.storages[number].born], start),
-                                    freed=freed)  # fmt: skip
+            storages[new] = replace(
+                s, born=max(place[self.trace.storages[number].born], start), freed=freed
+            )
         return place
 
     def _add(self, op: Op, gradient: int, new: int) -> Op:
@@ -104,8 +108,10 @@ class _Repeating:
         numbers = [*op.storages[offset:], *op.storages[:offset]]
         tensor = tensors[numbers.index(gradient)]
         made = call(
-            op, "aten.add_.Tensor", {"self": (tensor, gradient), "other": (tensor, new)},
+            op,
+            "aten.add_.Tensor",
+            {"self": (tensor, gradient), "other": (tensor, new)},
             [(tensor, gradient)],
-        )  # fmt: skip
+        )
         key = id(op.signature), numbers.index(gradient)
         return replace(made, signature=self.adds.setdefault(key, made.signature))

@@ -58,11 +58,17 @@ class CompiledUpdate:
             )
         change = Rewriting(trace)
         loops, counters = _loops(trace, listed, change)
-        kernels = [_kernel(some, trace.ops[own[0]]) for each in (counters, loops)
-                   for some in _cut(each)]  # fmt: skip
+        kernels = [
+            _kernel(some, trace.ops[own[0]]) for each in (counters, loops) for some in _cut(each)
+        ]
         handed = sum(len(loop.reads) for loop in loops)
-        kernels[0] = Op(kernels[0].signature, "", "optimizer", kernels[0].storages,
-                        python_calls=_entering(handed))  # fmt: skip
+        kernels[0] = Op(
+            kernels[0].signature,
+            "",
+            "optimizer",
+            kernels[0].storages,
+            python_calls=_entering(handed),
+        )
         for index in own:
             change.put(index, ())
         change.put(own[-1], kernels)
@@ -164,8 +170,12 @@ def _kernel(loops: Sequence[_Loop], like: Op) -> Op:
     args = {
         "flops": sum(loop.flops for loop in loops),
         "instructions": sum(loop.instructions for loop in loops) + moves,
-        "rows": 0, "ops": f"update of {len(loops)}", "elements": elements, "cols": 0,
-        "operands": operands, "generated": True,
-    }  # fmt: skip
+        "rows": 0,
+        "ops": f"update of {len(loops)}",
+        "elements": elements,
+        "cols": 0,
+        "operands": operands,
+        "generated": True,
+    }
     signature = Signature("fused.pointwise.default", ins, outs, ("reads",) * len(ins), args)
     return Op(signature, "", like.phase, tuple(s for s, _ in (*reads, *writes)))

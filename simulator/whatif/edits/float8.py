@@ -70,8 +70,17 @@ class _Quantising:
             inputs = {"self": a, "mat2": b, "scale_a": one, "scale_b": one}
             if p.bias is not None:
                 inputs["bias"] = p.bias
-            ops = [*before, call(p.op, "aten._scaled_mm.default", inputs, [p.out],
-                                 {"use_fast_accum": not self.training}, counted=True)]  # fmt: skip
+            ops = [
+                *before,
+                call(
+                    p.op,
+                    "aten._scaled_mm.default",
+                    inputs,
+                    [p.out],
+                    {"use_fast_accum": not self.training},
+                    counted=True,
+                ),
+            ]
             self.change.put(p.index, [self.shared(op) for op in ops])
         return self.change.done()
 
@@ -89,8 +98,9 @@ class _Quantising:
         copy = self.change.storage(tensor.numel)
         scalar = (dense((), "float32"), self.scale)
         before.append(call(p.op, "aten.amax.default", {"self": x}, [scalar], {"dim": []}))
-        before.append(call(p.op, "aten._to_copy.default", {"self": x}, [(small, copy)],
-                           {"dtype": dtype}))  # fmt: skip
+        before.append(
+            call(p.op, "aten._to_copy.default", {"self": x}, [(small, copy)], {"dtype": dtype})
+        )
         self.known[storage] = copy
         return small, copy
 

@@ -90,8 +90,11 @@ def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
 
 def _is_module(chosen: Chosen, choice: Choice) -> bool:
     """Is what stands for ops a module pattern, as in +fuse=layers.*.up?"""
-    names = any(fits_name(part, each.name) for part in choice.ops.split("+")
-                for each in chosen.trace.signatures[0])  # fmt: skip
+    names = any(
+        fits_name(part, each.name)
+        for part in choice.ops.split("+")
+        for each in chosen.trace.signatures[0]
+    )
     return choice.ops != "*" and choice.modules == ALL and not names
 
 
@@ -99,8 +102,11 @@ def _sets(trace: Trace, choice: Choice) -> dict[tuple[str, str], list[int]]:
     """The chosen ops by module and phase."""
     found: dict[tuple[str, str], list[int]] = {}
     names = choice.ops.split("+")
-    fitting = {each.name for each in trace.signatures[0]
-               if any(fits_name(name, each.name) for name in names)}  # fmt: skip
+    fitting = {
+        each.name
+        for each in trace.signatures[0]
+        if any(fits_name(name, each.name) for name in names)
+    }
     for index, op in enumerate(trace.ops):
         if op.name not in fitting or choice.phase not in ("both", op.phase):
             continue

@@ -10,8 +10,13 @@ from simulator.errors import InputError
 from simulator.records import ITEM_BYTES, Op, Signature, Tensor, Trace
 from simulator.whatif.edits.rewriting import Rewriting
 
-TORCH = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp8": "float8_e4m3fn",
-         "int8": "int8"}  # fmt: skip
+TORCH = {
+    "fp32": "float32",
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp8": "float8_e4m3fn",
+    "int8": "int8",
+}
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,10 @@ class CacheDtype:
 
         n = len(op.inputs)
         return replace(
-            op.signature, inputs=recast(op.inputs, touched[:n]),
+            op.signature,
+            inputs=recast(op.inputs, touched[:n]),
             outputs=recast(op.outputs, touched[n:]),
-        )  # fmt: skip
+        )
 
 
 def caches(trace: Trace) -> dict[int, str]:

@@ -99,9 +99,12 @@ def _run_again(trace: Trace, found: Sequence[Block]) -> Trace:
                         mapped[s] = len(trace.storages) + len(extra)
                         extra.append(s)
                 ops.append(
-                    replace(old, phase="backward",
-                            storages=tuple(mapped.get(s, s) for s in old.storages))
-                )  # fmt: skip
+                    replace(
+                        old,
+                        phase="backward",
+                        storages=tuple(mapped.get(s, s) for s in old.storages),
+                    )
+                )
         place.append(len(ops))
         held = owner.get(index)
         if held is not None:

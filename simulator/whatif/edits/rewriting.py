@@ -57,11 +57,13 @@ class Rewriting:
             storages.append(Storage(nbytes, born, freed, role))
         return replace(
             old.with_ops(ops, storages, place),
-            weight_bytes=old.weight_bytes + sum(
-                size - old.storages[n].nbytes for n, size in self._sizes.items()
+            weight_bytes=old.weight_bytes
+            + sum(
+                size - old.storages[n].nbytes
+                for n, size in self._sizes.items()
                 if old.storages[n].role == "weight"
             ),
-        )  # fmt: skip
+        )
 
 
 def dense(shape: tuple[int, ...], dtype: str) -> Tensor:
@@ -70,10 +72,13 @@ def dense(shape: tuple[int, ...], dtype: str) -> Tensor:
 
 
 def call(
-    like: Op, name: str, inputs: Mapping[str, tuple[Tensor, int]],
-    outputs: Sequence[tuple[Tensor, int]], args: Mapping[str, object] | None = None,
+    like: Op,
+    name: str,
+    inputs: Mapping[str, tuple[Tensor, int]],
+    outputs: Sequence[tuple[Tensor, int]],
+    args: Mapping[str, object] | None = None,
     counted: bool = False,
-) -> Op:  # fmt: skip
+) -> Op:
     """An op in the module and phase of another; each tensor comes with its storage.
 
     `counted`: it takes over the Python and module calls that stood before the other one.
@@ -82,9 +87,13 @@ def call(
     order: dict[int, int] = {}
     aliases = tuple(order.setdefault(s, len(order)) for s in storages)
     signature = Signature(
-        name, tuple(t for t, _ in inputs.values()), tuple(t for t, _ in outputs),
-        tuple(inputs), dict(args or {}), aliases,
-    )  # fmt: skip
+        name,
+        tuple(t for t, _ in inputs.values()),
+        tuple(t for t, _ in outputs),
+        tuple(inputs),
+        dict(args or {}),
+        aliases,
+    )
     if counted:
         return replace(like, signature=signature, storages=storages)
     return Op(signature, like.module, like.phase, storages)

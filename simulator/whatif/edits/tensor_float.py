@@ -20,10 +20,21 @@ from simulator.symbols.family import Family
 from simulator.whatif.edits.rewriting import Rewriting
 
 PRODUCTS = [
-    name for name in COSTS
-    if name.split(".")[1] in ("mm", "addmm", "addmm_", "_addmm_activation", "bmm", "baddbmm",
-                              "baddbmm_", "addbmm", "addbmm_")
-]  # fmt: skip
+    name
+    for name in COSTS
+    if name.split(".")[1]
+    in (
+        "mm",
+        "addmm",
+        "addmm_",
+        "_addmm_activation",
+        "bmm",
+        "baddbmm",
+        "baddbmm_",
+        "addbmm",
+        "addbmm_",
+    )
+]
 
 
 @cost(*(f"tf32.{name.partition('.')[2]}" for name in PRODUCTS))

@@ -35,9 +35,10 @@ class SmallWeights:
                 "predict inference instead"
             )
         found = [
-            p for p in linears(trace, self.modules)
+            p
+            for p in linears(trace, self.modules)
             if trace.storages[p.b[1]].role == "weight" and self._fits(p)
-        ]  # fmt: skip
+        ]
         if not found:
             raise InputError(
                 f"weights={self.dtype}: no linear layer in modules {self.modules!r} whose sizes "

@@ -55,9 +55,13 @@ def test_arguments_go_through(
 def test_its_own_refusal_comes_back(tmp_path: Path) -> None:
     (tmp_path / "calibration.py").write_text("raise SystemExit('the wrong one')")
     result = subprocess.run(
-        [sys.executable, "-m", "app.cli", "calibrate", "measure", "--speed"], capture_output=True,
-        text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-m", "app.cli", "calibrate", "measure", "--speed"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=120,
+    )
     assert result.returncode == 2 and "unknown: --speed" in result.stderr
     assert "the wrong one" not in result.stderr
 

@@ -26,21 +26,44 @@ def lines(result: Any) -> str:
 
 def shell(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
-        cwd=ROOT, timeout=60, env={**os.environ, "COLUMNS": "80"},
-    )  # fmt: skip
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "80"},
+    )
 
 
 def test_the_report(run: Run) -> None:
     text = lines(run("predict", "mlp-tiny"))
     assert "mlp-tiny, batch 32, fp32, inference on NVIDIA H200 SXM 141GB: " in text
     for part in (
-        "overhead-bound", "█ compute", "▓ memory", "░ overhead", "step, back to back",
-        "step, alone", "throughput", "samples/s", "GPU busy", "host work", "kernels",
-        "FLOP utilisation", "GPU idle", "waiting for the host", "memory at peak", "fits: ",
-        "Heaviest kernels", "addmm", "32×128×128", "Heaviest modules", "head",
-        "kernel times", "profile h200", "without source",
-    ):  # fmt: skip
+        "overhead-bound",
+        "█ compute",
+        "▓ memory",
+        "░ overhead",
+        "step, back to back",
+        "step, alone",
+        "throughput",
+        "samples/s",
+        "GPU busy",
+        "host work",
+        "kernels",
+        "FLOP utilisation",
+        "GPU idle",
+        "waiting for the host",
+        "memory at peak",
+        "fits: ",
+        "Heaviest kernels",
+        "addmm",
+        "32×128×128",
+        "Heaviest modules",
+        "head",
+        "kernel times",
+        "profile h200",
+        "without source",
+    ):
         assert part in text, part
     assert "e-0" not in text
     assert max(map(len, text.splitlines())) <= 80
@@ -55,15 +78,45 @@ def test_a_wide_terminal_shows_more(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 def test_options_reach_the_prediction(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "p.json"
-    lines(run("predict", "gpt2", "--batch", 2, "--seq", 64, "--dtype", "autocast", "--train",
-              "--optimizer", "sgd", "--gpu", "a100", "--size", "layers=1", "--size", "width=64",
-              "--size", "heads=2", "--json", target))  # fmt: skip
+    lines(
+        run(
+            "predict",
+            "gpt2",
+            "--batch",
+            2,
+            "--seq",
+            64,
+            "--dtype",
+            "autocast",
+            "--train",
+            "--optimizer",
+            "sgd",
+            "--gpu",
+            "a100",
+            "--size",
+            "layers=1",
+            "--size",
+            "width=64",
+            "--size",
+            "heads=2",
+            "--json",
+            target,
+        )
+    )
     scenario = json.loads(target.read_text("utf-8"))["scenario"]
     assert scenario == {
-        "network": "gpt2", "batch": 2, "seq": 64, "dtype": "autocast", "phase": "training",
-        "optimizer": "sgd", "mode": "eager", "gpu": "a100_sxm_80", "gpu_name": "A100 SXM4 80GB",
-        "host": scenario["host"], "whatifs": [],
-    }  # fmt: skip
+        "network": "gpt2",
+        "batch": 2,
+        "seq": 64,
+        "dtype": "autocast",
+        "phase": "training",
+        "optimizer": "sgd",
+        "mode": "eager",
+        "gpu": "a100_sxm_80",
+        "gpu_name": "A100 SXM4 80GB",
+        "host": scenario["host"],
+        "whatifs": [],
+    }
 
 
 def test_what_does_not_fit_is_said_first(run: Run) -> None:
@@ -84,8 +137,18 @@ def test_rows_are_limited(run: Run, saved: Path) -> None:
 
 
 def test_exports_and_a_saved_trace(run: Run, tmp_path: Path) -> None:
-    lines(run("predict", "mlp-tiny", "--csv", tmp_path / "k.csv", "--chrome-trace",
-              tmp_path / "t.json", "--save-trace", tmp_path / "m.rpt"))  # fmt: skip
+    lines(
+        run(
+            "predict",
+            "mlp-tiny",
+            "--csv",
+            tmp_path / "k.csv",
+            "--chrome-trace",
+            tmp_path / "t.json",
+            "--save-trace",
+            tmp_path / "m.rpt",
+        )
+    )
     assert sorted(f.name for f in tmp_path.iterdir()) == ["k.csv", "m.rpt", "t.json"]
     assert "traceEvents" in json.loads((tmp_path / "t.json").read_text("utf-8"))
     assert load(tmp_path / "m.rpt").samples == 32
@@ -240,8 +303,16 @@ def test_a_file_that_is_no_trace(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_failure_writes_nothing(run: Run, tmp_path: Path) -> None:
-    result = run("predict", "mlp-tiny", "--size", "width=x", "--json", tmp_path / "p.json",
-                 "--save-trace", tmp_path / "m.rpt")  # fmt: skip
+    result = run(
+        "predict",
+        "mlp-tiny",
+        "--size",
+        "width=x",
+        "--json",
+        tmp_path / "p.json",
+        "--save-trace",
+        tmp_path / "m.rpt",
+    )
     assert result.exit_code == 2 and list(tmp_path.iterdir()) == []
 
 
@@ -263,9 +334,13 @@ def test_an_interrupt_is_quiet(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_sizes_are_read_as_values() -> None:
     given = ["width=512", "rate=0.5", "depths=2,2,6,2", "mask=true", "cell=lstm", "one=3,"]
     assert sizes(given) == {
-        "width": 512, "rate": 0.5, "depths": (2, 2, 6, 2), "mask": True, "cell": "lstm",
+        "width": 512,
+        "rate": 0.5,
+        "depths": (2, 2, 6, 2),
+        "mask": True,
+        "cell": "lstm",
         "one": (3,),
-    }  # fmt: skip
+    }
     assert data_sizes(["nonzero=640", "item=0"]) == {"nonzero": 640, "item": 0}
 
 
@@ -278,16 +353,36 @@ def test_every_data_dependent_op_can_be_given() -> None:
 
 
 def test_a_data_size_that_no_op_could_give(run: Run) -> None:
-    result = run("predict", "mixtral-small", "--size", "layers=1", "--batch", 1, "--seq", 8,
-                 "--data-size", "nonzero=9999")  # fmt: skip
+    result = run(
+        "predict",
+        "mixtral-small",
+        "--size",
+        "layers=1",
+        "--batch",
+        1,
+        "--seq",
+        8,
+        "--data-size",
+        "nonzero=9999",
+    )
     assert result.exit_code == 2
     # 8 tokens of 2 choices each: 16 elements
     assert result.stderr == (
         "error: --data-size nonzero=9999: its op sees 16 elements at most: expected 16 or fewer; "
         "give a smaller number\n"
     )
-    result = run("predict", "mixtral-small", "--size", "layers=1", "--batch", 1, "--seq", 8,
-                 "--data-size", "unique=3")  # fmt: skip
+    result = run(
+        "predict",
+        "mixtral-small",
+        "--size",
+        "layers=1",
+        "--batch",
+        1,
+        "--seq",
+        8,
+        "--data-size",
+        "unique=3",
+    )
     assert "its data-dependent ops are nonzero" in result.stderr
 
 
@@ -311,8 +406,10 @@ class Made(torch.nn.Module):
     def example_inputs(self, batch, seq):
         return (torch.empty({shape}),)
 """
-    for name, shape, shown in (("ignores", "batch, 48", "batch 1, fp32"),
-                               ("uses", "batch, seq, 48", "batch 1 × 128, fp32")):  # fmt: skip
+    for name, shape, shown in (
+        ("ignores", "batch, 48", "batch 1, fp32"),
+        ("uses", "batch, seq, 48", "batch 1 × 128, fp32"),
+    ):
         path = tmp_path / f"{name}.py"
         path.write_text(code.format(shape=shape))
         assert shown in lines(run("predict", f"{path}:Made"))
@@ -323,8 +420,9 @@ def test_the_loss_is_stated_in_training(run: Run, tmp_path: Path) -> None:
         run("predict", "mlp-tiny", "--train")
     )
     path = tmp_path / "plain.py"
-    path.write_text("import torch\ndef make():\n    return torch.nn.Linear(4, 4), "
-                    "(torch.empty(2, 4),)\n")  # fmt: skip
+    path.write_text(
+        "import torch\ndef make():\n    return torch.nn.Linear(4, 4), (torch.empty(2, 4),)\n"
+    )
     text = " ".join(lines(run("predict", f"{path}:make", "--train")).split())
     assert "the mean of the squares of the first output: the network returns no .loss" in text
     assert "loss" not in lines(run("predict", f"{path}:make")).replace("(loss", "")

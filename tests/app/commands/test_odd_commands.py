@@ -46,9 +46,9 @@ def test_a_search_as_data_says_where_it_traced() -> None:
     (row,) = json.loads(ridgepoint("seek", "mlp-tiny", "--fits", "--json", "-"))["answers"]
     assert (row["value"], row["beyond"]) == (2**20, None)  # a search goes no further
     assert row["retraced"] is None and row["retraced_at"] == []
-    found = json.loads(
-        ridgepoint("compare", "mlp-tiny", "--with", "+batch=2000", "--json", "-")
-    )["scenarios"]  # fmt: skip
+    found = json.loads(ridgepoint("compare", "mlp-tiny", "--with", "+batch=2000", "--json", "-"))[
+        "scenarios"
+    ]
     assert [each["letter"] for each in found] == ["A", "B"] and "retraced" in found[0]
 
 
@@ -77,9 +77,12 @@ def test_a_network_that_does_nothing_is_told(tmp_path: Path) -> None:
 
 def _command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *arguments], text=True, stderr=subprocess.PIPE,
-        timeout=120, **options,
-    )  # fmt: skip
+        [sys.executable, "-m", "app.cli", *arguments],
+        text=True,
+        stderr=subprocess.PIPE,
+        timeout=120,
+        **options,
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")

@@ -196,8 +196,18 @@ def test_goals(run: Run, tmp_path: Path) -> None:
     one = run("seek", "mlp-tiny", "--out-of-overhead", "--save-scenario", path)
     assert one.exit_code == 0, one.output
     assert answer(load(path)).regime != "overhead"
-    arguments = ("seek", "mlp-tiny", "--gpu", "t4", "--latency", "2ms", "--throughput", "50k",
-                 "--flip", "host_speed")  # fmt: skip
+    arguments = (
+        "seek",
+        "mlp-tiny",
+        "--gpu",
+        "t4",
+        "--latency",
+        "2ms",
+        "--throughput",
+        "50k",
+        "--flip",
+        "host_speed",
+    )
     within, rate, flip = data(run, *arguments)["answers"]
     assert within["latency_s"] <= 2e-3 and within["beyond"] == within["value"] + 1
     smaller = answer(Scenario("mlp-tiny", gpu="t4", batch=max(1, int(rate["value"]) - 1)))
@@ -293,8 +303,19 @@ def test_a_quote_that_is_not_closed() -> None:
 
 
 def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> None:
-    network = ("whatif", "llama3-1b", "--train", "--seq", 64, "--dtype", "bf16",
-               "--size", "layers=2", "--optimizer", "none")  # fmt: skip
+    network = (
+        "whatif",
+        "llama3-1b",
+        "--train",
+        "--seq",
+        64,
+        "--dtype",
+        "bf16",
+        "--size",
+        "layers=2",
+        "--optimizer",
+        "none",
+    )
     found = data(run, *network, "+recompute=mincut")
     trade = found["trade"]
     assert trade["flops_added"] == found["after"]["flops"] - found["before"]["flops"] > 0

@@ -38,8 +38,12 @@ KEYS = (
     Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Escape, Qt.Key.Key_Delete, Qt.Key.Key_F2,
     Qt.Key.Key_Menu, Qt.Key.Key_Plus, Qt.Key.Key_Minus, Qt.Key.Key_A, Qt.Key.Key_C, Qt.Key.Key_0,
 )  # fmt: skip
-HELD = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.NoModifier,
-        Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier)  # fmt: skip
+HELD = (
+    Qt.KeyboardModifier.NoModifier,
+    Qt.KeyboardModifier.NoModifier,
+    Qt.KeyboardModifier.ShiftModifier,
+    Qt.KeyboardModifier.ControlModifier,
+)
 NEVER = ("Quit", "Open …")
 """What ends the window, or begins with another session, which cannot be undone."""
 
@@ -52,10 +56,15 @@ class User:
         self.window, self.chance, self.folder = window, random.Random(seed), folder
         self.done: list[str] = []
         self.kinds: dict[str, Callable[[], str]] = {
-            "action": self._action, "control": self._control, "drop": self._drop,
-            "pointer": self._pointer, "key": self._key, "workspace": self._workspace,
-            "state": self._state, "palette": self._palette,
-        }  # fmt: skip
+            "action": self._action,
+            "control": self._control,
+            "drop": self._drop,
+            "pointer": self._pointer,
+            "key": self._key,
+            "workspace": self._workspace,
+            "state": self._state,
+            "palette": self._palette,
+        }
         patch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("", ""))
         patch.setattr(QFileDialog, "getSaveFileName", lambda *_: (self._file(), ""))
         user = self
@@ -110,8 +119,7 @@ class User:
         return [w for w in found if w.isVisible()]
 
     def _control(self) -> str:
-        kinds = (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QTabBar,
-                 QAbstractItemView)  # fmt: skip
+        kinds = (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QTabBar, QAbstractItemView)
         kind = self.chance.choice(kinds)
         found = self._seen(kind)
         if not found:
@@ -146,8 +154,9 @@ class User:
         card = self.chance.choice(self.window.shelf.widgets).card
         place = self.chance.randrange(NEW, len(self.window.session.state.sides))
         dropping = self.window.dropping
-        offer = dropping.offered_new(card.key) if place == NEW else (
-            dropping.offered(card.key, place))  # fmt: skip
+        offer = (
+            dropping.offered_new(card.key) if place == NEW else (dropping.offered(card.key, place))
+        )
         if offer.done is not None:
             offer.done()
         return f"{card.key} on {place}: {offer.words}"
@@ -167,13 +176,25 @@ class User:
         where = at()
         if what == 0:
             wheel = QPoint(0, chance.choice((-120, 120)))
-            QApplication.sendEvent(widget, QWheelEvent(
-                where, widget.mapToGlobal(where), QPoint(), wheel, Qt.MouseButton.NoButton,
-                chance.choice(HELD), Qt.ScrollPhase.NoScrollPhase, False))  # fmt: skip
+            QApplication.sendEvent(
+                widget,
+                QWheelEvent(
+                    where,
+                    widget.mapToGlobal(where),
+                    QPoint(),
+                    wheel,
+                    Qt.MouseButton.NoButton,
+                    chance.choice(HELD),
+                    Qt.ScrollPhase.NoScrollPhase,
+                    False,
+                ),
+            )
         elif what == 1:
             spot = where.toPoint()
-            QApplication.sendEvent(widget, QContextMenuEvent(
-                QContextMenuEvent.Reason.Mouse, spot, widget.mapToGlobal(spot)))  # fmt: skip
+            QApplication.sendEvent(
+                widget,
+                QContextMenuEvent(QContextMenuEvent.Reason.Mouse, spot, widget.mapToGlobal(spot)),
+            )
         else:
             held = chance.choice(HELD)
             self._mouse(widget, kinds.MouseMove, where, held, False)
@@ -186,8 +207,13 @@ class User:
         return f"{name} {('wheel', 'menu', 'drag', 'double')[what]}"
 
     @staticmethod
-    def _mouse(widget: QWidget, kind: QEvent.Type, at: QPointF, held: Qt.KeyboardModifier,
-               down: bool = True) -> None:  # fmt: skip
+    def _mouse(
+        widget: QWidget,
+        kind: QEvent.Type,
+        at: QPointF,
+        held: Qt.KeyboardModifier,
+        down: bool = True,
+    ) -> None:
         left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
         button = none if kind == QEvent.Type.MouseMove else left
         buttons = left if down and kind != QEvent.Type.MouseButtonRelease else none
@@ -228,11 +254,13 @@ class User:
             "rename": lambda: session.rename(place, chance.choice(TYPED)),
             "copy": lambda: self.window.strip.copy(place),
             "remove": lambda: self.window.strip.remove(place),
-            "undo": session.history.undo, "redo": session.history.redo,
+            "undo": session.history.undo,
+            "redo": session.history.redo,
             "theme": lambda: session.paint(chance.choice(("dark", "light", "system"))),
             "size": lambda: self.window.resize(
-                chance.randint(900, 1920), chance.randint(600, 1080)),
-        }  # fmt: skip
+                chance.randint(900, 1920), chance.randint(600, 1080)
+            ),
+        }
         name = chance.choice(list(steps))
         steps[name]()
         return f"{name} {LETTERS[place]}"

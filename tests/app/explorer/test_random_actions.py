@@ -85,7 +85,8 @@ def act(window: Window, user: User, faults: list[str], times: int) -> None:
                 QCoreApplication.processEvents()
                 time.sleep(0.005)
         assert not faults, f"{faults[0]}\nafter {step + 1}, the last of them:\n" + "\n".join(
-            user.done[-8:])  # fmt: skip
+            user.done[-8:]
+        )
 
 
 def undone(window: Window, faults: list[str]) -> None:

@@ -35,9 +35,24 @@ def answer() -> Answer:
 
 def launch(**changes: Any) -> Alike:
     made = Alike(
-        "mm", "gemm", "up", "1×1×1", "bf16", ("up",), frozenset([0]), 2, 20e-6, 0.5, 3_100_000_000,
-        12 * 2**20, "compute", "tensor", 989.4e12, 0.31, "bf16 tensor",
-    )  # fmt: skip
+        "mm",
+        "gemm",
+        "up",
+        "1×1×1",
+        "bf16",
+        ("up",),
+        frozenset([0]),
+        2,
+        20e-6,
+        0.5,
+        3_100_000_000,
+        12 * 2**20,
+        "compute",
+        "tensor",
+        989.4e12,
+        0.31,
+        "bf16 tensor",
+    )
     return replace(made, **changes)
 
 

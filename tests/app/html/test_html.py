@@ -63,10 +63,13 @@ def test_it_opens_from_the_disk_alone(page: str) -> None:
 def test_it_says_what_the_prediction_says(page: str, tiny_prediction: Prediction) -> None:
     p, words = tiny_prediction, _Read(page).words
     for said in (
-        seconds(p.period_s), seconds(p.latency_s), seconds(p.gpu_busy_s), f"{p.kernel_count:,}",
+        seconds(p.period_s),
+        seconds(p.latency_s),
+        seconds(p.gpu_busy_s),
+        f"{p.kernel_count:,}",
         f"80% interval: {seconds(p.interval_s[0])} to {seconds(p.interval_s[1])}",
         "ridgepoint predict mlp-tiny",
-    ):  # fmt: skip
+    ):
         assert said in words, said
     for name in REGIMES:
         assert percent(p.shares[name]) in words

@@ -147,7 +147,11 @@ def test_a_lesson_takes_seven_lines(tmp_path: Path):
 
 
 def test_sides_say_what_differs_from_the_first(tmp_path: Path):
-    lesson = read(written(tmp_path, TOP + """
+    lesson = read(
+        written(
+            tmp_path,
+            TOP
+            + """
 [a]
 network = "chain"
 batch = 2
@@ -158,11 +162,14 @@ sizes = { n = 3 }
 whatif = ["+tensor_peak=2"]
 [c]
 network = "mlp-tiny"
-"""))  # fmt: skip
+""",
+        )
+    )
     wide, peak = Applied("bandwidth", {"times": 2}), Applied("tensor_peak", {"times": 2})
     sizes = {"n": 3, "elements": 64}
-    assert lesson.side("b").scenario == Scenario("chain", batch=2, sizes=sizes,
-                                                 whatifs=(wide, peak))  # fmt: skip
+    assert lesson.side("b").scenario == Scenario(
+        "chain", batch=2, sizes=sizes, whatifs=(wide, peak)
+    )
     assert lesson.side("c").scenario == Scenario("mlp-tiny")
 
 

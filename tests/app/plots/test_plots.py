@@ -116,8 +116,12 @@ def test_without_qt_a_picture_says_what_to_install(
 def test_ticks() -> None:
     assert factor_ticks(1, 16) == [(0, "1"), (1, "2"), (2, "4"), (3, "8"), (4, "16")]
     assert [label for _, label in factor_ticks(1, 2**20, 5)] == [
-        "1", "32", "1,024", "32,768", "1,048,576",
-    ]  # fmt: skip
+        "1",
+        "32",
+        "1,024",
+        "32,768",
+        "1,048,576",
+    ]
     assert [label for _, label in decade_ticks(0.3, 30)] == ["0.5", "1", "2", "5", "10", "20"]
     assert linear_ticks(0, 8.2) == [0, 2, 4, 6, 8]
     assert choice_ticks(["a", "b"]) == [(0, "a"), (1, "b")]
@@ -148,9 +152,10 @@ def test_marks_have_equal_areas() -> None:
     square = mark_path("overhead").boundingRect()
     triangle = mark_path("compute").boundingRect()
     areas = (
-        pi * circle.width() ** 2 / 4, square.width() * square.height(),
+        pi * circle.width() ** 2 / 4,
+        square.width() * square.height(),
         triangle.width() * triangle.height() / 2,
-    )  # fmt: skip
+    )
     assert areas == pytest.approx([pi] * 3, rel=0.01)
 
 

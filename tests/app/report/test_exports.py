@@ -22,17 +22,47 @@ def test_the_json_document(tiny_prediction: Prediction, tiny: Subject) -> None:
     found = json.loads(as_json(p, tiny))
     assert (found["format"], found["version"]) == ("ridgepoint-prediction", 1)
     assert set(found) == {
-        "format", "version", "scenario", "period_s", "interval_s", "latency_s", "gpu_busy_s",
-        "host_s", "idle", "regime", "shares", "samples_per_s", "tokens_per_s", "flops",
-        "product_flops", "product_peak_flops_per_s", "flop_utilisation", "memory", "parameters",
-        "op_count", "kernel_count", "unmodelled", "assumptions", "notes", "provenance", "kernels",
-            "power",
-    }  # fmt: skip
+        "format",
+        "version",
+        "scenario",
+        "period_s",
+        "interval_s",
+        "latency_s",
+        "gpu_busy_s",
+        "host_s",
+        "idle",
+        "regime",
+        "shares",
+        "samples_per_s",
+        "tokens_per_s",
+        "flops",
+        "product_flops",
+        "product_peak_flops_per_s",
+        "flop_utilisation",
+        "memory",
+        "parameters",
+        "op_count",
+        "kernel_count",
+        "unmodelled",
+        "assumptions",
+        "notes",
+        "provenance",
+        "kernels",
+        "power",
+    }
     assert found["scenario"] == {
-        "network": "mlp-tiny", "batch": 32, "seq": None, "dtype": "fp32", "phase": "inference",
-        "optimizer": None, "mode": "eager", "gpu": "h200_sxm", "gpu_name": "H200 SXM 141GB",
-        "host": p.host.id, "whatifs": [],
-    }  # fmt: skip
+        "network": "mlp-tiny",
+        "batch": 32,
+        "seq": None,
+        "dtype": "fp32",
+        "phase": "inference",
+        "optimizer": None,
+        "mode": "eager",
+        "gpu": "h200_sxm",
+        "gpu_name": "H200 SXM 141GB",
+        "host": p.host.id,
+        "whatifs": [],
+    }
     assert found["period_s"] == p.period_s and found["interval_s"] == list(p.interval_s)
     assert found["memory"]["capacity_bytes"] == 141 * 2**30
     assert len(found["kernels"]) == found["kernel_count"] == p.kernel_count
@@ -67,10 +97,13 @@ def timeline(p: Prediction, subject: Subject) -> list[dict]:
 def test_the_timeline_has_named_lanes(tiny_prediction: Prediction, tiny: Subject) -> None:
     names = [e for e in timeline(tiny_prediction, tiny) if e["ph"] == "M"]
     assert {(e["pid"], e["name"], str(*e["args"].values())) for e in names} == {
-        (1, "process_name", f"host {tiny_prediction.host.id}"), (1, "thread_name", "launches"),
-        (2, "process_name", "H200 SXM 141GB"), (2, "thread_name", "stream"),
-        (1, "process_sort_index", "0"), (2, "process_sort_index", "1"),
-    }  # fmt: skip
+        (1, "process_name", f"host {tiny_prediction.host.id}"),
+        (1, "thread_name", "launches"),
+        (2, "process_name", "H200 SXM 141GB"),
+        (2, "thread_name", "stream"),
+        (1, "process_sort_index", "0"),
+        (2, "process_sort_index", "1"),
+    }
 
 
 def test_slices_of_a_lane_do_not_overlap(tiny_prediction: Prediction, tiny: Subject) -> None:
@@ -99,10 +132,11 @@ def test_an_arrow_leads_from_each_launch_to_its_kernel(
         assert begin["ts"] <= end["ts"]
         for point in (begin, end):  # each end lies in a slice of its lane
             assert any(
-                e["ph"] == "X" and e["pid"] == point["pid"]
+                e["ph"] == "X"
+                and e["pid"] == point["pid"]
                 and e["ts"] <= point["ts"] <= e["ts"] + e["dur"]
                 for e in events
-            )  # fmt: skip
+            )
 
 
 def test_a_graph_is_launched_once(tiny: Subject) -> None:

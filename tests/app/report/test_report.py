@@ -69,8 +69,13 @@ def test_groups_of_kernels_hold_every_kernel(tiny_prediction: Prediction) -> Non
 
 
 def test_modules_sum_over_what_they_contain() -> None:
-    small = Scenario("bert-base", batch=1, seq=16, training=True,
-                     sizes={"layers": 2, "width": 64, "heads": 2, "hidden": 128})  # fmt: skip
+    small = Scenario(
+        "bert-base",
+        batch=1,
+        seq=16,
+        training=True,
+        sizes={"layers": 2, "width": 64, "heads": 2, "hidden": 128},
+    )
     p = predict(small, subject(small))
     groups = module_groups(p)
     assert sum(g.total_s for g in groups if g.depth == 0) == pytest.approx(p.gpu_busy_s)
@@ -103,8 +108,9 @@ def test_what_is_missing_is_named(tiny_prediction: Prediction) -> None:
     ops = len(tiny_prediction.trace.ops)
     p = replace(tiny_prediction, unmodelled={"aten.rare.default": 1, "aten.odd.default": ops})
     assert unmodelled(p) == [
-        f"aten.odd.default ×{ops} (100% of ops)", f"aten.rare.default ×1 ({100 / ops:.0f}% of ops)",
-    ]  # fmt: skip
+        f"aten.odd.default ×{ops} (100% of ops)",
+        f"aten.rare.default ×1 ({100 / ops:.0f}% of ops)",
+    ]
 
 
 def test_a_trace_for_another_gpu_is_noted(tiny: Subject, tiny_prediction: Prediction) -> None:
@@ -119,8 +125,13 @@ def test_a_trace_for_another_gpu_is_noted(tiny: Subject, tiny_prediction: Predic
 def test_dtypes_are_shortened() -> None:
     names = ("float32", "float16", "bfloat16", "tf32", "int64", "float8_e4m3fn")
     assert [short_dtype(n) for n in names] == [
-        "fp32", "fp16", "bf16", "tf32", "int64", "fp8_e4m3fn",
-    ]  # fmt: skip
+        "fp32",
+        "fp16",
+        "bf16",
+        "tf32",
+        "int64",
+        "fp8_e4m3fn",
+    ]
 
 
 def test_an_unmodelled_op_stands_in_the_verdict(tiny_prediction: Prediction, tiny: Subject) -> None:

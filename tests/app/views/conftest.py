@@ -50,8 +50,13 @@ def shown(application: Any) -> Any:
     """Makes a view, draws sides in it, and asks and answers its question."""
     made: list[View] = []
 
-    def show(kind: type[View], sides: tuple[Side, ...], current: int = 0,
-             theme: Theme = DARK, size: tuple[int, int] = (720, 440)) -> View:  # fmt: skip
+    def show(
+        kind: type[View],
+        sides: tuple[Side, ...],
+        current: int = 0,
+        theme: Theme = DARK,
+        size: tuple[int, int] = (720, 440),
+    ) -> View:
         view = kind(theme)
         made.append(view)
         view.resize(*size)
@@ -86,11 +91,21 @@ def svg(view: QWidget, path: Path) -> str:
     return path.read_text("utf-8")
 
 
-def pointer(widget: QWidget, kind: QMouseEvent.Type, at: QPointF,
-            button: Qt.MouseButton = Qt.MouseButton.LeftButton) -> None:  # fmt: skip
+def pointer(
+    widget: QWidget,
+    kind: QMouseEvent.Type,
+    at: QPointF,
+    button: Qt.MouseButton = Qt.MouseButton.LeftButton,
+) -> None:
     """A pointer's event where a widget is told of it directly."""
     none = Qt.MouseButton.NoButton
     moving = kind == QMouseEvent.Type.MouseMove
-    event = QMouseEvent(kind, at, widget.mapToGlobal(at), none if moving else button,
-                        none if moving else button, Qt.KeyboardModifier.NoModifier)  # fmt: skip
+    event = QMouseEvent(
+        kind,
+        at,
+        widget.mapToGlobal(at),
+        none if moving else button,
+        none if moving else button,
+        Qt.KeyboardModifier.NoModifier,
+    )
     QApplication.sendEvent(widget, event)

@@ -41,8 +41,12 @@ def test_the_usual_axes_need_no_other_trace(side: Side) -> None:
     assert list(axes) == ["batch", "gpu", "mode", "host_speed"]
     assert axes["batch"] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
     assert "h200_sxm" in axes["gpu"] and len(axes["gpu"]) == 6
-    compiled = Side("A", "B", Scenario("mlp-tiny", mode="compiled"),
-                    predict(Scenario("mlp-tiny", mode="compiled")))  # fmt: skip
+    compiled = Side(
+        "A",
+        "B",
+        Scenario("mlp-tiny", mode="compiled"),
+        predict(Scenario("mlp-tiny", mode="compiled")),
+    )
     assert "mode" not in usual(compiled) and "mode" not in values(compiled)
 
 
@@ -249,8 +253,13 @@ def test_it_is_drawn_and_written(shown: Any, side: Side, theme: Theme, tmp_path:
 def test_lines_that_run_together_are_drawn_once() -> None:
     heights = np.array([[1.2, -2.0, 5.0], [0.9, -2.2, 7.0], [3.0, 4.0, 5.0]])
     drawn = [(s.x1(), s.y1(), s.x2(), s.y2()) for s in segments([0.0, 10.0, 30.0], heights)]
-    assert drawn == [(0, 1, 10, -2), (0, 3, 10, 4), (10, -2, 30, 5), (10, -2, 30, 7),
-                     (10, 4, 30, 5)]  # fmt: skip
+    assert drawn == [
+        (0, 1, 10, -2),
+        (0, 3, 10, 4),
+        (10, -2, 30, 5),
+        (10, -2, 30, 7),
+        (10, 4, 30, 5),
+    ]
     many = np.stack(
         [np.tile(np.linspace(0, 9, 10), 200), np.zeros(2000)], axis=1
     )  # 0 to 9, to three pixels

@@ -35,7 +35,8 @@ def test_one_side_teaches_and_its_buttons_ask_for_another(shown: Any, side: Side
     view.added.connect(lambda name, scenario: told.append((name, scenario)))
     first = view.nothing.buttons[0]
     assert first.text() == "Compare with a CUDA graph" and first.toolTip() == (
-        "Adds a scenario called Graph")  # fmt: skip
+        "Adds a scenario called Graph"
+    )
     first.click()
     graph = Scenario("mlp-tiny", whatifs=(Applied("mode", {"to": "cuda_graph"}),))
     assert told == [("Graph", graph)]
@@ -64,8 +65,9 @@ def test_both_verdicts_and_the_ratio_are_said(shown: Any, pair: tuple[Side, Side
     view = shown(Compare, pair, 1, size=WIDE)
     assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 273 µs, 220 to 430"
     head, said = view.verdicts.ratio()
-    assert head.endswith("times faster per sample") and said.endswith("per sample, 80% intervals "
-                                                                      "apart")  # fmt: skip
+    assert head.endswith("times faster per sample") and said.endswith(
+        "per sample, 80% intervals apart"
+    )
     assert view.verdicts.abouts == ("mlp-tiny, 32", "mlp-tiny, 4,096")
 
 
@@ -141,7 +143,13 @@ def test_counts_of_the_network_come_before_those_of_the_machine(pair: tuple[Side
     a, b = (side.prediction for side in pair)
     found = counts(a, b)
     assert [c.name for c in found if not c.machine] == [
-        "Ops", "Kernels", "Python calls", "FLOPs", "DRAM bytes", "Memory"]  # fmt: skip
+        "Ops",
+        "Kernels",
+        "Python calls",
+        "FLOPs",
+        "DRAM bytes",
+        "Memory",
+    ]
     flops = next(c for c in found if c.name == "FLOPs")
     assert (flops.before, flops.after) == (a.flops, b.flops) and b.flops == 128 * a.flops
     kernels = next(c for c in found if c.name == "Kernels")

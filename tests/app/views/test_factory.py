@@ -59,8 +59,12 @@ def test_who_waits_for_whom_adds_up(side: Side, variant: Side, graph: Side):
         wait = {(w.who, w.what): w.seconds for w in factory(p).waits}
         both = np.minimum(p.columns.compute_s, p.columns.memory_s).sum()
         # of a step the GPU works, moves, begins and ends, or waits for the host
-        parts = [wait["Machines", "managers"], wait["Machines", "trucks"],
-                 wait["Trucks", "machines"], wait["Both", "starts and ends"]]  # fmt: skip
+        parts = [
+            wait["Machines", "managers"],
+            wait["Machines", "trucks"],
+            wait["Trucks", "machines"],
+            wait["Both", "starts and ends"],
+        ]
         assert sum(parts) + both == pytest.approx(p.period_s, rel=1e-9)
         assert wait["Managers", "the floor"] == pytest.approx(max(0, p.period_s - p.host_s))
     # a slow host: the GPU waits for it most of the step
@@ -116,8 +120,9 @@ def test_cells_are_as_many_and_inside():
     assert not places.managers.intersects(places.tray) and places.floor.bottom() <= 360
 
 
-def test_it_plays_pauses_and_stands_still(shown: Any, side: Side, theme: Theme,
-                                          monkeypatch: pytest.MonkeyPatch):  # fmt: skip
+def test_it_plays_pauses_and_stands_still(
+    shown: Any, side: Side, theme: Theme, monkeypatch: pytest.MonkeyPatch
+):
     view = shown(Factory, (side,), theme=theme, size=(1200, 600))
     floor = view.floor
     assert floor.moves and floor.playing

@@ -29,8 +29,15 @@ from simulator.prediction import Prediction
 from simulator.schedule.launch_plan import issued
 
 _NOWHERE = QPoint(-1, -1)
-_AT = {"period_s": 5e-3, "gpu_busy_s": 3.5e-3, "low_s": 4.7e-3, "high_s": 5.3e-3,
-       "compute": 0.18, "memory": 0.24, "overhead": 0.58}  # fmt: skip
+_AT = {
+    "period_s": 5e-3,
+    "gpu_busy_s": 3.5e-3,
+    "low_s": 4.7e-3,
+    "high_s": 5.3e-3,
+    "compute": 0.18,
+    "memory": 0.24,
+    "overhead": 0.58,
+}
 
 
 def of(view: View) -> Formula:

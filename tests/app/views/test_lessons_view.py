@@ -52,11 +52,12 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
     guess = 'guess = "period"\n'
     for name, text in {
-        "1": TOP + guess + PAIR, "2": TOP + LINE,
+        "1": TOP + guess + PAIR,
+        "2": TOP + LINE,
         "3": TOP + 'guess = "shift"\n' + LINE.replace("markers = [2048, 16384]\n", ""),
         "4": TOP + 'guess = "overhead"\n' + PAIR.replace('choose = "regime"\n', ""),
         "5": "x",
-    }.items():  # fmt: skip
+    }.items():
         (tmp_path / f"{name}.toml").write_text(text, "utf-8")
     return shown(Lessons, (side,), theme=theme, size=(1200, 700))
 

@@ -171,8 +171,12 @@ def test_shifts_are_found_to_the_whole_number(shown: Any, side: Side) -> None:
 def test_a_crossing_lies_where_two_shares_are_equal(side: Side) -> None:
     line = Line("batch", (4, 16), "samples", True, True)
     columns = {name: np.ones(2) for name in COLUMNS}
-    columns |= {"overhead": np.array([0.6, 0.2]), "compute": np.array([0.4, 0.8]),
-                "memory": np.zeros(2), "regime": np.array([2.0, 0.0])}  # fmt: skip
+    columns |= {
+        "overhead": np.array([0.6, 0.2]),
+        "compute": np.array([0.4, 0.8]),
+        "memory": np.zeros(2),
+        "regime": np.array([2.0, 0.0]),
+    }
     (shift,) = crossings(line, Curve(side, 4.0, np.array([4.0, 16.0]), columns))
     # 0.2 and −0.6: a quarter of the way from 4 to 16, 4·4^0.25 = 5.66, so from 6 on
     assert (shift.before, shift.last, shift.after, shift.first) == ("overhead", 4.0, "compute", 6.0)
@@ -257,7 +261,8 @@ def test_goals_are_sought_when_asked_and_go_there(shown: Any, side: Side) -> Non
     seek.button.click()
     assert settled(view, side) == ["Found"]
     assert seek.values[2].text() == "none" and seek.values[2].toolTip() == (
-        "'soon': expected a time above 0, such as 20ms or 0.5s")  # fmt: skip
+        "'soon': expected a time above 0, such as 20ms or 0.5s"
+    )
     out = int(seek.values[1].text().replace(",", ""))
     assert predict(Scenario("mlp-tiny", batch=out)).regime != "overhead"
     assert predict(Scenario("mlp-tiny", batch=out - 1)).regime == "overhead"

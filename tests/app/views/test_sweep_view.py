@@ -43,8 +43,18 @@ def test_the_curve_passes_through_the_prediction_and_shares_add_up(
 def test_points_between_doublings_and_where_the_scenario_is() -> None:
     line = Line("batch", (1, 2, 4, 8), "samples", True, True)
     assert finer(line, 3).values == (1, 2, 3, 4, 5, 6, 7, 8)
-    assert finer(replace(line, values=(8, 16, 20)), 11).values == (8, 10, 11, 12, 14, 16, 17, 18,
-                                                                  19, 20)  # fmt: skip
+    assert finer(replace(line, values=(8, 16, 20)), 11).values == (
+        8,
+        10,
+        11,
+        12,
+        14,
+        16,
+        17,
+        18,
+        19,
+        20,
+    )
     assert finer(replace(line, name="seq", values=(64, 128)), 64).values == (64, 96, 128)
 
 
@@ -149,8 +159,11 @@ def test_the_table_and_the_svg_tell_shift_and_sides(
 def test_a_side_elsewhere_on_the_same_line_is_a_mark(shown: Any, side: Side) -> None:
     bigger = Scenario("mlp-tiny", batch=128)
     graph = Scenario("mlp-tiny", whatifs=(Applied("cuda_graph", {}),))
-    sides = (side, Side("B", "Bigger", bigger, predict(bigger)),
-             Side("C", "Graph", graph, predict(graph)))  # fmt: skip
+    sides = (
+        side,
+        Side("B", "Bigger", bigger, predict(bigger)),
+        Side("C", "Graph", graph, predict(graph)),
+    )
     first, other, replayed = shown(Sweep, sides).canvas.found.curves
     assert other.same(first) and other.here == 128
     assert not replayed.same(first)

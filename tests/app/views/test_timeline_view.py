@@ -24,8 +24,10 @@ from simulator.schedule.timeline import Schedule
 from tests.app.views.conftest import picture, pointer, svg
 
 _PRESS, _MOVE, _RELEASE = (
-    QEvent.Type.MouseButtonPress, QEvent.Type.MouseMove, QEvent.Type.MouseButtonRelease
-)  # fmt: skip
+    QEvent.Type.MouseButtonPress,
+    QEvent.Type.MouseMove,
+    QEvent.Type.MouseButtonRelease,
+)
 
 
 def slices(*rows: tuple[float, float, int]) -> Slices:
@@ -111,7 +113,9 @@ def test_modules_as_layer_and_part() -> None:
     assert split("encoder.layer.4.attention.self.query") == ("encoder.layer.4", "attention.self")
     assert split("layers.3", "backward") == ("layers.3, backward", "")
     assert split("", "optimizer") == ("optimizer", "") and split("pooler.dense") == (
-        "pooler", "dense")  # fmt: skip
+        "pooler",
+        "dense",
+    )
 
 
 def test_f_centres_the_selection_and_then_fits(shown: Any, side: Side) -> None:
@@ -244,8 +248,9 @@ def test_gaps_of_a_graph_are_told_apart_from_the_host() -> None:
     assert "waiting for the host" not in idle_words(p)
 
 
-def test_the_table_the_svg_and_the_theme(shown: Any, side: Side, theme: Theme,
-                                         tmp_path: Path) -> None:  # fmt: skip
+def test_the_table_the_svg_and_the_theme(
+    shown: Any, side: Side, theme: Theme, tmp_path: Path
+) -> None:
     view = shown(Timeline, (side,), theme=theme)
     rows = view.rows()
     assert len(rows) == side.prediction.kernel_count + 1

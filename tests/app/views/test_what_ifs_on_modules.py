@@ -47,8 +47,9 @@ def block_of(parts: dict[str, Part]) -> Part:
 def test_a_part_is_named_by_its_pattern(parts: dict[str, Part]) -> None:
     block = block_of(parts)
     assert block.path.endswith(".*") and pattern(block) == block.path[:-1] + "#"
-    op = next(p for p in parts.values() if p.parent and not p.modules and not p.wait
-              and p.parent.parent)  # fmt: skip
+    op = next(
+        p for p in parts.values() if p.parent and not p.modules and not p.wait and p.parent.parent
+    )
     assert op.parent is not None and pattern(op) == pattern(op.parent)
 
 
@@ -107,8 +108,9 @@ def test_waiting_ops_and_what_has_no_weights_are_refused(gpt: Side, parts: dict[
 
 
 def test_an_op_can_be_removed_where_it_is(gpt: Side, parts: dict[str, Part]) -> None:
-    op = next(p for p in parts.values() if p.parent and p.parent.modules and not p.modules
-              and not p.wait)  # fmt: skip
+    op = next(
+        p for p in parts.values() if p.parent and p.parent.modules and not p.modules and not p.wait
+    )
     change = on("remove", op, gpt)
     assert last(change).arguments == {"op": op.name, "modules": pattern(op)}
     assert change.scenario is not None

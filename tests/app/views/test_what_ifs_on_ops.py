@@ -70,8 +70,10 @@ def test_a_row_stands_for_the_modules_whose_weights_it_reads(gpt: Side, resnet: 
     assert asked_of(gpt, "launch", "addmm", "blocks.1.up") == [("blocks.1.up", True)]
     # the convolution is step 0, the norm 1: one pattern for both would change both
     assert asked_of(resnet, "op", "convolution") == [
-        ("blocks.#.shortcut.0", True), ("blocks.#.steps.#.0", True), ("stem.0", True)
-    ]  # fmt: skip
+        ("blocks.#.shortcut.0", True),
+        ("blocks.#.steps.#.0", True),
+        ("stem.0", True),
+    ]
 
 
 def test_precision_dropped_on_a_row(gpt: Side) -> None:
@@ -80,8 +82,16 @@ def test_precision_dropped_on_a_row(gpt: Side) -> None:
     ]
     several = precision(gpt, "op", "native_layer_norm")
     assert [each.arguments["modules"] for each in several] == NORMS
-    faster = predict(Scenario("gpt2", batch=1, seq=64, sizes={"layers": 2}, training=True,
-                              whatifs=tuple(precision(gpt, "op", "addmm"))))  # fmt: skip
+    faster = predict(
+        Scenario(
+            "gpt2",
+            batch=1,
+            seq=64,
+            sizes={"layers": 2},
+            training=True,
+            whatifs=tuple(precision(gpt, "op", "addmm")),
+        )
+    )
     assert faster.gpu_busy_s < gpt.prediction.gpu_busy_s
 
 
@@ -126,8 +136,11 @@ def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) 
     asked: list[Scenario] = []
     view.asked.connect(asked.append)
     found, viewport = view.model.groups, view.table.viewport()
-    row = next(at for at, g in enumerate(view.model.order.tolist())
-               if view.model.text(g, 0) == "native_layer_norm")  # fmt: skip
+    row = next(
+        at
+        for at, g in enumerate(view.model.order.tolist())
+        if view.model.text(g, 0) == "native_layer_norm"
+    )
     view.table.scrollTo(view.model.index(row, 0))
     at = view.table.visualRect(view.model.index(row, 0)).center()
     data = QMimeData()

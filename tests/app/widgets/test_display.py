@@ -60,7 +60,8 @@ def test_all_missing_libraries_are_named_with_the_way_to_get_them(
 
 def test_what_qts_plugin_for_x_loads_is_looked_for() -> None:
     assert {"libxcb-cursor.so.0", "libxcb-icccm.so.4", "libxcb-keysyms.so.1"} <= set(
-        display._LIBRARIES)  # fmt: skip
+        display._LIBRARIES
+    )
 
 
 def test_a_display_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

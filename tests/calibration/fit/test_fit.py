@@ -42,8 +42,9 @@ def test_a_residual_learns_a_step_that_the_physics_lacks() -> None:
     logs = [0.3 if w.dims["odd"] else -0.3 for w in works]
     found = fit_residual(works, [0.0] * 40, logs, 132)
     assert found is not None
-    odd, even = found.of([Work("trial", read_bytes=3000, dims={"odd": o}) for o in (1 == 1, False)],
-                         132)[:, 0]  # fmt: skip
+    odd, even = found.of(
+        [Work("trial", read_bytes=3000, dims={"odd": o}) for o in (1 == 1, False)], 132
+    )[:, 0]
     assert odd == pytest.approx(0.3, abs=0.05) and even == pytest.approx(-0.3, abs=0.05)
 
 

@@ -35,8 +35,9 @@ def test_the_gap_of_a_graph_by_hand() -> None:
     kernels = [["increment", 1e-6, 2e-6]] * 8
     sample = {
         "point": {"operation": "cuda_kernel_chain", "params": {}},
-        "warm": {"median_s": 10e-6}, "kernels": kernels,
-    }  # fmt: skip
+        "warm": {"median_s": 10e-6},
+        "kernels": kernels,
+    }
     # (10 − 8·1) / 8 = 0.25 µs
     assert graph_gap(Measurements({}, samples={"a": sample})) == pytest.approx(0.25e-6)
     assert graph_gap(Measurements({})) is None

@@ -162,18 +162,27 @@ def test_every_point_of_both_sides_was_measured_on_the_h200() -> None:
 def test_a_second_variant_of_a_name_raises() -> None:
     first = VARIANTS["swiglu"]
     again = variant(
-        unfused=first.unfused, operands=first.operands, traffic=first.traffic, points=[],
+        unfused=first.unfused,
+        operands=first.operands,
+        traffic=first.traffic,
+        points=[],
         irregular=[],
-    )  # fmt: skip
+    )
     with pytest.raises(ValueError, match="swiglu is a variant already"):
         again(first.fused)
 
 
 def _with(fused: Any) -> Variant:
     return Variant(
-        "twice", fused, lambda x: 2 * x, lambda x: 2 * x, lambda dtype: (torch.randn(100),),
-        VARIANTS["swiglu"].traffic, (), (),
-    )  # fmt: skip
+        "twice",
+        fused,
+        lambda x: 2 * x,
+        lambda x: 2 * x,
+        lambda dtype: (torch.randn(100),),
+        VARIANTS["swiglu"].traffic,
+        (),
+        (),
+    )
 
 
 def test_the_error_is_of_the_worst_element() -> None:

@@ -121,9 +121,16 @@ def test_how_a_kernel_was_configured() -> None:
     launcher = SimpleNamespace(config=config, n_regs=32, n_spills=0, shared=0)
     module = SimpleNamespace(triton_poi_0=SimpleNamespace(launchers=[launcher]), other=3)
     assert configurations(module) == [  # pyright: ignore[reportArgumentType]
-        {"kernel": "triton_poi_0", "tile": {"XBLOCK": 1024}, "warps": 4, "stages": 1,
-         "registers": 32, "spilled": 0, "shared_bytes": 0}
-    ]  # fmt: skip
+        {
+            "kernel": "triton_poi_0",
+            "tile": {"XBLOCK": 1024},
+            "warps": 4,
+            "stages": 1,
+            "registers": 32,
+            "spilled": 0,
+            "shared_bytes": 0,
+        }
+    ]
 
 
 def test_host_constants_come_back_from_steps_made_of_them() -> None:

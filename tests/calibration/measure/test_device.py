@@ -28,9 +28,14 @@ def pretend(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     found = SimpleNamespace(
-        name=name, multi_processor_count=48, total_memory=12 * 2**30, major=9, minor=0,
-        L2_cache_size=60 * 2**20, uuid="abc",
-    )  # fmt: skip
+        name=name,
+        multi_processor_count=48,
+        total_memory=12 * 2**30,
+        major=9,
+        minor=0,
+        L2_cache_size=60 * 2**20,
+        uuid="abc",
+    )
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda: found)
 
 
@@ -106,8 +111,12 @@ class NVML(SimpleNamespace):
         pass
 
     def __init__(self, **replies: Any) -> None:
-        self.replies = {"nvmlInit": None, "nvmlDeviceGetHandleByUUID": "handle",
-                        "nvmlSystemGetDriverVersion": b"580.1", **replies}  # fmt: skip
+        self.replies = {
+            "nvmlInit": None,
+            "nvmlDeviceGetHandleByUUID": "handle",
+            "nvmlSystemGetDriverVersion": b"580.1",
+            **replies,
+        }
 
     def __getattr__(self, name: str) -> Any:
         def reply(*arguments: Any) -> Any:
@@ -136,9 +145,11 @@ def test_clocks_power_and_heat(
     found = watch(monkeypatch, nvml)
     for _ in range(2):
         assert found.reading() == {
-            "clock_hz": 1980e6, "memory_clock_hz": 3201e6, "power_w": 699.5,
+            "clock_hz": 1980e6,
+            "memory_clock_hz": 3201e6,
+            "power_w": 699.5,
             "throttle": ["sw_power_cap", "hw_thermal_slowdown"],
-        }  # fmt: skip
+        }
     assert found.driver == "580.1"
     said = capsys.readouterr().err
     assert said.count("warning: the GPU throttles (hw_thermal_slowdown)") == 1

@@ -13,10 +13,16 @@ def launched(
     name: str, number: int, at: float, ts: float, dur: float, tid: int = 1
 ) -> list[dict[str, Any]]:
     return [
-        {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at, "dur": 1, "tid": tid,
-         "args": {"correlation": number}},
+        {
+            "cat": "cuda_runtime",
+            "name": "cudaLaunchKernel",
+            "ts": at,
+            "dur": 1,
+            "tid": tid,
+            "args": {"correlation": number},
+        },
         {"cat": "kernel", "name": name, "ts": ts, "dur": dur, "args": {"correlation": number}},
-    ]  # fmt: skip
+    ]
 
 
 def test_warm_and_cold_medians_without_the_flush() -> None:

@@ -15,8 +15,15 @@ import pytest
 from calibration.measure.log import Log, decoded, encoded, read
 from simulator.errors import InputError
 
-HEADER = {"gpu": "NVIDIA H200", "sheet": "h200_sxm", "torch": "2.11.0", "cuda": "13.0",
-          "cudnn": 91900, "triton": "3.6.0", "cpu": "one"}  # fmt: skip
+HEADER = {
+    "gpu": "NVIDIA H200",
+    "sheet": "h200_sxm",
+    "torch": "2.11.0",
+    "cuda": "13.0",
+    "cudnn": 91900,
+    "triton": "3.6.0",
+    "cpu": "one",
+}
 ROOT = Path(__file__).parents[3]
 
 
@@ -249,7 +256,7 @@ def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
     for _ in range(3):
         with subprocess.Popen(
             [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-        ) as process:  # fmt: skip
+        ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "go\n"
             process.send_signal(signal.SIGKILL)

@@ -112,8 +112,10 @@ def test_a_quick_plan_is_thin_everywhere() -> None:
 def test_only_some_names() -> None:
     operations = [swept("add", 12), swept("mul", 12)]
     assert {p.name for p in planned(operations, only=r"^add\(n=1.?\)")} == {
-        "add(n=1)", "add(n=10)", "add(n=11)",
-    }  # fmt: skip
+        "add(n=1)",
+        "add(n=10)",
+        "add(n=11)",
+    }
     with pytest.raises(InputError, match=r"leaves no point of 24: .* such as 'add\(n=0\)'"):
         planned(operations, only="nothing")
     with pytest.raises(InputError, match=r"--only '\(': not a regular expression"):
@@ -359,9 +361,13 @@ command.main()
 
 def test_ctrl_c_ends_cleanly() -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:  # fmt: skip
+        [sys.executable, "-c", INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "go\n"
         process.send_signal(signal.SIGINT)

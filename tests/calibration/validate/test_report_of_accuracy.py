@@ -80,8 +80,17 @@ def _some() -> Iterator[Swept]:
 
 def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step twice as fast as predicted, whatever its host did, gaining 1.5 times as much."""
-    case = {"network": "mlp-tiny", "precision": "fp32", "phase": "inference", "batch": 64, "seq": 0,
-            "optimizer": None, "sizes": {}, "mode": "compiled", "name": "made"}  # fmt: skip
+    case = {
+        "network": "mlp-tiny",
+        "precision": "fp32",
+        "phase": "inference",
+        "batch": 64,
+        "seq": 0,
+        "optimizer": None,
+        "sizes": {},
+        "mode": "compiled",
+        "name": "made",
+    }
     traced, host = retrace(case), find_host()
     rounds: list[tuple[float, float, float]] = []
     for slower in (1.0, 2.0, 3.0):

@@ -115,8 +115,9 @@ def test_a_cause_names_what_is_relieved():
 
 
 def test_the_command_says_it_all():
-    asked_for = Scenario("bert-base", gpu="a100", batch=8, dtype="fp16", training=True,
-                         sizes={"layers": 2})  # fmt: skip
+    asked_for = Scenario(
+        "bert-base", gpu="a100", batch=8, dtype="fp16", training=True, sizes={"layers": 2}
+    )
     scenario = apply(apply(asked_for, "cuda_graph"), "bandwidth", {"times": 1.5})
     assert command(scenario) == (
         "ridgepoint whatif bert-base --gpu a100 --batch 8 --dtype fp16 --train --size layers=2 "

@@ -88,8 +88,10 @@ def test_searches_at_once_and_one_by_one_agree():
     ):
         quick, slow = search(predict), search(slowly)
         assert (quick.value, quick.beyond, quick.sentence) == (
-            slow.value, slow.beyond, slow.sentence,
-        )  # fmt: skip
+            slow.value,
+            slow.beyond,
+            slow.sentence,
+        )
         assert quick.prediction.period_s == slow.prediction.period_s
     for along, down in (("batch", False), ("batch", True), ("host_speed", False)):
         quick, slow = (next_shift(BASE, along, down=down, answer=a) for a in (predict, slowly))

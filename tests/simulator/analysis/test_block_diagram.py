@@ -31,8 +31,17 @@ def test_the_blocks_are_the_step(joining: Joining) -> None:
     assert sum(b.seconds for b in joining.blocks.values()) == pytest.approx(p.gpu_busy_s)
     assert sum(b.bytes for b in joining.blocks.values()) == sum(k.bytes for k in p.kernels)
     assert list(_ops(joining, "layers.0")) == [
-        "query", "key", "value", "attention", "out", "add", "layer norm", "up", "gelu", "down",
-    ]  # fmt: skip
+        "query",
+        "key",
+        "value",
+        "attention",
+        "out",
+        "add",
+        "layer norm",
+        "up",
+        "gelu",
+        "down",
+    ]
 
 
 def test_what_flows_through_a_layer(joining: Joining) -> None:

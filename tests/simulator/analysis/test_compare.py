@@ -34,8 +34,11 @@ def test_fields_that_differ_are_changes_too_and_whatifs_of_a_are_undone():
     other = apply(asked("bert-base", dtype="bf16", seq=16, gpu="a100"), "no_python")
     fall = waterfall(one, other)
     assert [s.label for s in fall.steps] == [
-        "without +host_speed=2", "dtype fp16 → bf16", "gpu h200 → a100", "+no_python",
-    ]  # fmt: skip
+        "without +host_speed=2",
+        "dtype fp16 → bf16",
+        "gpu h200 → a100",
+        "+no_python",
+    ]
     assert fsum(s.change_s for s in fall.steps) == pytest.approx(fall.total_s, rel=1e-12)
 
 

@@ -36,10 +36,18 @@ def wrong(tmp_path: Path, before: str, after: str) -> str:
 
 def test_packaged_clusters_are_those_of_the_list():
     assert [(c.id, c.gpus) for c in clusters()] == [
-        ("2xh200", 2), ("4xh200", 4), ("4xrtx4090", 4), ("8xh200", 8), ("8xl40s", 8),
-        ("dgx-a100", 8), ("dgx-h100", 8), ("hgx-b200", 8), ("16xh100-ib", 16), ("64xh100-ib", 64),
+        ("2xh200", 2),
+        ("4xh200", 4),
+        ("4xrtx4090", 4),
+        ("8xh200", 8),
+        ("8xl40s", 8),
+        ("dgx-a100", 8),
+        ("dgx-h100", 8),
+        ("hgx-b200", 8),
+        ("16xh100-ib", 16),
+        ("64xh100-ib", 64),
         ("gb200-nvl72", 72),
-    ]  # fmt: skip
+    ]
     assert all(c.link.source for c in clusters())
 
 
@@ -84,8 +92,9 @@ def test_nvlink_on_a_card_without_it(tmp_path):
 
 def test_a_file_that_contradicts_itself(tmp_path):
     assert "contradicts" in wrong(tmp_path, "gbytes_per_s = 450", "gbytes_per_s = 900")
-    assert "expected \"nvswitch\"" in wrong(tmp_path, "multicast = true",
-                                            'multicast = true\ntopology = "mesh"')  # fmt: skip
+    assert 'expected "nvswitch"' in wrong(
+        tmp_path, "multicast = true", 'multicast = true\ntopology = "mesh"'
+    )
     network = GOOD[GOOD.index("[network]") :]
     assert "nodes = 2 without a [network]" in wrong(tmp_path, network, "")
     assert "unknown field `speed`" in wrong(tmp_path, "nodes = 2", "nodes = 2\nspeed = 3")

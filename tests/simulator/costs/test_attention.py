@@ -28,9 +28,20 @@ def test_flash_forward() -> None:
     # q, k and v of 2·4·128·64·2 = 131,072 each; out as much, and 2·4·128·4 = 4,096
     assert (work.read_bytes, work.write_bytes) == (393216, 135168)
     assert work.dims == {
-        "b": 2, "h": 4, "hk": 4, "sq": 128, "sk": 128, "d": 64, "dv": 64, "causal": False,
-        "direction": "fwd", "backend": "flash", "mask": False, "dropout": 0.0, "fraction": 1.0,
-    }  # fmt: skip
+        "b": 2,
+        "h": 4,
+        "hk": 4,
+        "sq": 128,
+        "sk": 128,
+        "d": 64,
+        "dv": 64,
+        "causal": False,
+        "direction": "fwd",
+        "backend": "flash",
+        "mask": False,
+        "dropout": 0.0,
+        "fraction": 1.0,
+    }
 
 
 def test_causal_does_half_and_counts_all() -> None:
@@ -69,8 +80,13 @@ def backward(backend: str, hk: int = 4, dtype: str = "bfloat16") -> tuple[Work, 
     q, k = ((2, 4, 128, 64), dtype), ((2, hk, 128, 64), dtype)
     grad = "grad_out_" if backend == "efficient" else "grad_out"
     inputs: dict[str, Any] = {
-        grad: q, "query": q, "key": k, "value": k, "out": q, "logsumexp": LSE,
-    }  # fmt: skip
+        grad: q,
+        "query": q,
+        "key": k,
+        "value": k,
+        "out": q,
+        "logsumexp": LSE,
+    }
     name = f"{SDPA}{backend}_attention_backward.default"
     return launched(sig(name, [q, k, k], None, {"is_causal": False}, **inputs))
 
@@ -105,9 +121,13 @@ def test_backward_sums_over_a_group_of_heads() -> None:
 def test_flash_takes_tokens_that_lie_one_after_another_as_they_are() -> None:
     by_token = Tensor((2, 4, 128, 64), "bfloat16", (128 * 4 * 64, 64, 4 * 64, 1))
     inputs: dict[str, Any] = {
-        "grad_out": by_token, "query": by_token, "key": by_token, "value": by_token,
-        "out": by_token, "logsumexp": LSE,
-    }  # fmt: skip
+        "grad_out": by_token,
+        "query": by_token,
+        "key": by_token,
+        "value": by_token,
+        "out": by_token,
+        "logsumexp": LSE,
+    }
     name = f"{SDPA}flash_attention_backward.default"
     found = launched(sig(name, [by_token] * 3, None, {"is_causal": False}, **inputs))
     assert [w.family for w in found] == ["reduction", "attention", "pointwise"]
@@ -126,8 +146,12 @@ def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
 def test_a_window_keeps_a_band() -> None:
     q = ((1, 8, 2, 16), "bfloat16")  # [b, s, h, d]
     args = {
-        "max_q": 8, "max_k": 8, "dropout_p": 0.0, "is_causal": True, "window_size_left": 2,
-    }  # fmt: skip
+        "max_q": 8,
+        "max_k": 8,
+        "dropout_p": 0.0,
+        "is_causal": True,
+        "window_size_left": 2,
+    }
     (work,) = launched(
         sig("aten._flash_attention_forward.default", q, None, args, query=q, key=q, value=q)
     )
@@ -160,9 +184,15 @@ def test_keys_that_no_query_sees_are_not_read(backend: str) -> None:
 
 def test_keys_before_a_window_are_not_read() -> None:
     (work,) = launched(
-        sig("aten._flash_attention_forward.default", [((1, 4, 2, 64), "bfloat16")], None,
-            {"window_size_left": 1, "window_size_right": 0}, query=((1, 4, 2, 64), "bfloat16"),
-            key=((1, 16, 2, 64), "bfloat16"), value=((1, 16, 2, 64), "bfloat16"))
-    )  # fmt: skip
+        sig(
+            "aten._flash_attention_forward.default",
+            [((1, 4, 2, 64), "bfloat16")],
+            None,
+            {"window_size_left": 1, "window_size_right": 0},
+            query=((1, 4, 2, 64), "bfloat16"),
+            key=((1, 16, 2, 64), "bfloat16"),
+            value=((1, 16, 2, 64), "bfloat16"),
+        )
+    )
     # four queries see keys 11 to 15 of 16: 4·2·64·2 = 1,024 of q, 5·2·64·2 of keys and of values
     assert work.read_bytes == 1024 + 2 * 1280

@@ -17,9 +17,13 @@ def f16(*shape: int) -> tuple[tuple[int, ...], str]:
 
 def geometry(groups: int = 1, transposed: bool = False, stride: int = 1) -> dict[str, Any]:
     return {
-        "stride": [stride] * 2, "padding": [1, 1], "dilation": [1, 1], "transposed": transposed,
-        "output_padding": [0, 0], "groups": groups,
-    }  # fmt: skip
+        "stride": [stride] * 2,
+        "padding": [1, 1],
+        "dilation": [1, 1],
+        "transposed": transposed,
+        "output_padding": [0, 0],
+        "groups": groups,
+    }
 
 
 def conv(x: Spec, weight: Spec, out: Spec, **more: Any) -> Signature:
@@ -34,11 +38,22 @@ def test_forward() -> None:
     assert (work.read_bytes, work.write_bytes) == (984, 1024)
     assert (work.engine, work.dtype) == ("tensor", "float16")
     assert work.dims == {
-        "direction": "fwd", "n": 2, "cin": 3, "cout": 4, "spatial_in": (8, 8),
-        "spatial_out": (8, 8), "kernel": (3, 3), "stride": (1, 1), "dilation": (1, 1),
-        "groups": 1, "depthwise": False, "channels_last": False, "dims": 2, "transposed": False,
+        "direction": "fwd",
+        "n": 2,
+        "cin": 3,
+        "cout": 4,
+        "spatial_in": (8, 8),
+        "spatial_out": (8, 8),
+        "kernel": (3, 3),
+        "stride": (1, 1),
+        "dilation": (1, 1),
+        "groups": 1,
+        "depthwise": False,
+        "channels_last": False,
+        "dims": 2,
+        "transposed": False,
         "native": False,
-    }  # fmt: skip
+    }
 
 
 def test_float32_runs_in_tf32() -> None:
@@ -49,14 +64,22 @@ def test_float32_runs_in_tf32() -> None:
 
 def test_the_bias_is_a_kernel_of_its_own() -> None:
     op = sig(
-        "aten.convolution.default", f16(2, 4, 8, 8), None, geometry(),
-        input=f16(2, 3, 8, 8), weight=f16(4, 3, 3, 3), bias=f16(4),
-    )  # fmt: skip
+        "aten.convolution.default",
+        f16(2, 4, 8, 8),
+        None,
+        geometry(),
+        input=f16(2, 3, 8, 8),
+        weight=f16(4, 3, 3, 3),
+        bias=f16(4),
+    )
     product, add = launched(op)
     # 2·4·64 = 512 additions; reads 512·2 + 4·2 = 1,032 and writes 1,024
     assert (add.family, add.flops, add.read_bytes, add.write_bytes) == (
-        "pointwise", 512, 1032, 1024,
-    )  # fmt: skip
+        "pointwise",
+        512,
+        1032,
+        1024,
+    )
     assert product.read_bytes == 984
 
 
@@ -104,12 +127,23 @@ def test_backward_is_one_launch_a_gradient() -> None:
     assert (weight.read_bytes, weight.write_bytes) == (6144, 2304)
     # 2·16·64·2 = 4,096 to 16·2 = 32
     assert (bias.family, bias.flops, bias.read_bytes, bias.write_bytes) == (
-        "reduction", 2048, 4096, 32,
-    )  # fmt: skip
+        "reduction",
+        2048,
+        4096,
+        32,
+    )
     assert bias.dims == {
-        "rows": 16, "cols": 128, "inner": 1, "itemsize": 2, "across": False, "vector": 1,
-        "unroll": 4, "nested": True, "kind": "sum", "again": False,
-    }  # fmt: skip
+        "rows": 16,
+        "cols": 128,
+        "inner": 1,
+        "itemsize": 2,
+        "across": False,
+        "vector": 1,
+        "unroll": 4,
+        "nested": True,
+        "kind": "sum",
+        "again": False,
+    }
 
 
 @pytest.mark.parametrize("mask", [[True, False, False], [False, True, False], [False, False, True]])
@@ -126,9 +160,14 @@ def test_groups_divide_both_gradients() -> None:
 def test_depthwise_adds_its_bias_itself() -> None:
     x = (1, 64, 10, 10), "bfloat16"
     op = sig(
-        "aten.convolution.default", x, None, geometry(64),
-        input=x, weight=((64, 1, 3, 3), "bfloat16"), bias=((64,), "bfloat16"),
-    )  # fmt: skip
+        "aten.convolution.default",
+        x,
+        None,
+        geometry(64),
+        input=x,
+        weight=((64, 1, 3, 3), "bfloat16"),
+        bias=((64,), "bfloat16"),
+    )
     (work,) = launched(op)
     # 2·100·64·9 = 115,200 on the vector unit, summed in float32
     assert (work.flops, work.engine, work.dtype) == (115200, "vector", "float32")
@@ -139,9 +178,14 @@ def test_depthwise_adds_its_bias_itself() -> None:
 def test_channels_last_depthwise_is_cudnns() -> None:
     x = Tensor((1, 64, 10, 10), "float16", (6400, 1, 640, 64))
     op = sig(
-        "aten.convolution.default", x, None, geometry(64),
-        input=x, weight=f16(64, 1, 3, 3), bias=f16(64),
-    )  # fmt: skip
+        "aten.convolution.default",
+        x,
+        None,
+        geometry(64),
+        input=x,
+        weight=f16(64, 1, 3, 3),
+        bias=f16(64),
+    )
     work, add = launched(op)
     assert (work.dims["channels_last"], work.dims["native"]) == (True, False)
     assert add.family == "pointwise"

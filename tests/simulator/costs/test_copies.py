@@ -95,14 +95,14 @@ def test_cat_takes_128_tensors_a_launch() -> None:
 def test_cat_of_mixed_dtypes_copies_each() -> None:
     found = launched(
         sig("aten.cat.default", ((8, 6), "float32"), tensors=[MAT, ((4, 6), "bfloat16")])
-    )  # fmt: skip
+    )
     assert [w.read_bytes for w in found] == [96, 48]
 
 
 def test_pad_fills_then_copies() -> None:
     fill, copy = launched(
         sig("aten.constant_pad_nd.default", ((4, 8), "float32"), args={"pad": [1, 1]}, self=MAT)
-    )  # fmt: skip
+    )
     # 4·8·4 filled; 96 read and written
     assert (fill.family, fill.bytes) == ("fill", 128)
     assert (copy.read_bytes, copy.write_bytes) == (96, 96)
@@ -144,9 +144,13 @@ def test_repeat_reads_once() -> None:
 
 def test_dropout_writes_its_mask() -> None:
     work = one(
-        sig("aten.native_dropout.default", [MAT, ((4, 6), "bool")],
-            args={"p": 0.1, "train": True}, input=MAT)
-    )  # fmt: skip
+        sig(
+            "aten.native_dropout.default",
+            [MAT, ((4, 6), "bool")],
+            args={"p": 0.1, "train": True},
+            input=MAT,
+        )
+    )
     # 96 read; 96 and a mask of 24 written
     assert (work.family, work.read_bytes, work.write_bytes) == ("random", 96, 120)
 

@@ -245,9 +245,11 @@ def test_every_formula_of_torch_is_compared() -> None:
     # cudnn_convolution's arguments come in another order than the oracle's formula takes them, and
     # _slow_conv2d_forward has fewer of them; flex attention is no ATen op
     assert left == {
-        "aten.cudnn_convolution", "aten._slow_conv2d_forward", "flex_attention",
+        "aten.cudnn_convolution",
+        "aten._slow_conv2d_forward",
+        "flex_attention",
         "flex_attention_backward",
-    }  # fmt: skip
+    }
 
 
 def test_cudnn_convolution_is_the_convolution() -> None:

@@ -35,8 +35,12 @@ def test_embedding_reads_rows_and_not_the_table() -> None:
     assert (work.family, work.read_bytes, work.write_bytes) == ("gather", 800, 640)
     # 32 bytes a row are two whole words, each row a block; the table is 1000·32
     assert work.dims == {
-        "elements": 160, "width": 8, "table_bytes": 32000, "variant": "rows", "runs": 20,
-    }  # fmt: skip
+        "elements": 160,
+        "width": 8,
+        "table_bytes": 32000,
+        "variant": "rows",
+        "runs": 20,
+    }
 
 
 def picked(cols: int, rows: int, name: str = "aten.index_select.default") -> dict[str, Any]:
@@ -95,9 +99,17 @@ def test_many_gradients_are_sorted_first() -> None:
     assert len(passes) == 8
     # number, 20 in the one kernel of a small sort, zeros, select, count, scan, two, two
     assert families(embedding_backward(20, scale_grad_by_freq=True)) == [
-        "arange", "sort_tile", "fill", "fill", "scan", "pointwise", "fill", "scan",
-        *["pointwise"] * 2, *["embedding_backward"] * 2,
-    ]  # fmt: skip
+        "arange",
+        "sort_tile",
+        "fill",
+        "fill",
+        "scan",
+        "pointwise",
+        "fill",
+        "scan",
+        *["pointwise"] * 2,
+        *["embedding_backward"] * 2,
+    ]
 
 
 def test_gradients_of_few_rows_are_added_by_atomics_in_float32() -> None:
@@ -184,16 +196,18 @@ def test_index_add_adds_slices() -> None:
     # 132·8 + 2·132·1024·2 = 541,728 and 270,336
     assert (work.read_bytes, work.write_bytes) == (541728, 270336)
     assert work.dims == {
-        "elements": 135168, "width": 1024, "table_bytes": 2**20, "variant": "rows", "steps": 0,
+        "elements": 135168,
+        "width": 1024,
+        "table_bytes": 2**20,
+        "variant": "rows",
+        "steps": 0,
         "few": False,
-    }  # fmt: skip
+    }
 
 
 def put(name: str = "aten.index_put_.default", **args: Any) -> tuple[Work, ...]:
     x = ((100, 8), F32)
-    return launched(
-        sig(name, x, None, args, self=x, indices=[((5,), I64)], values=((5, 8), F32))
-    )  # fmt: skip
+    return launched(sig(name, x, None, args, self=x, indices=[((5,), I64)], values=((5, 8), F32)))
 
 
 def test_index_put() -> None:
@@ -277,9 +291,15 @@ def test_embedding_bag_backward_sorts_unless_it_is_a_maximum(mode: int, sorts: b
 def test_a_cast_of_stride_is_a_copy_kernel() -> None:
     turned = Tensor((8, 4), F32, (16, 2))
     first, _ = launched(
-        sig("aten.index_fill.int_Scalar", ((8, 4), F32), None, {"dim": 0}, self=turned,
-            index=((2,), I64))
-    )  # fmt: skip
+        sig(
+            "aten.index_fill.int_Scalar",
+            ((8, 4), F32),
+            None,
+            {"dim": 0},
+            self=turned,
+            index=((2,), I64),
+        )
+    )
     assert first.family == "copy"
 
 

@@ -50,9 +50,14 @@ def test_nll_reads_one_value_a_row() -> None:
     # 16·4 + 16·8 = 192 whatever the classes; the loss and the weights' sum
     assert (work.read_bytes, work.write_bytes) == (192, 8)
     clear, put = run(
-        "nll_loss_backward", X, {"reduction": MEAN},
-        grad_output=ONE, self=X, target=target, total_weight=ONE,
-    )  # fmt: skip
+        "nll_loss_backward",
+        X,
+        {"reduction": MEAN},
+        grad_output=ONE,
+        self=X,
+        target=target,
+        total_weight=ONE,
+    )
     assert (clear.write_bytes, put.write_bytes) == (6400, 64)
     # the gradient, 16 targets, the weights' sum
     assert put.read_bytes == 4 + 128 + 4

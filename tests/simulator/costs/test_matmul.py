@@ -17,9 +17,12 @@ def linear(m: int, k: int, n: int, dtype: str = "bfloat16") -> Signature:
     """x [m, k] with weight [n, k] turned, as `nn.Linear` calls addmm."""
     weight = Tensor((k, n), dtype, (1, k))
     return sig(
-        "aten.addmm.default", ((m, n), dtype),
-        self=((n,), dtype), mat1=((m, k), dtype), mat2=weight,
-    )  # fmt: skip
+        "aten.addmm.default",
+        ((m, n), dtype),
+        self=((n,), dtype),
+        mat1=((m, k), dtype),
+        mat2=weight,
+    )
 
 
 def test_mm() -> None:
@@ -31,9 +34,15 @@ def test_mm() -> None:
     assert (work.family, work.engine, work.dtype) == ("gemm", "tensor", "bfloat16")
     # rows of 5 elements are 10 bytes: aligned to 2
     assert work.dims == {
-        "b": 1, "m": 4, "n": 6, "k": 5, "transa": False, "transb": False, "epilogue": None,
+        "b": 1,
+        "m": 4,
+        "n": 6,
+        "k": 5,
+        "transa": False,
+        "transb": False,
+        "epilogue": None,
         "align_bytes": 2,
-    }  # fmt: skip
+    }
 
 
 def test_float32_runs_on_the_vector_unit() -> None:
@@ -116,9 +125,13 @@ def test_baddbmm_copies_a_spread_addend_with_a_kernel() -> None:
 def test_scaled_mm() -> None:
     one = ((), "float32")
     op = sig(
-        "aten._scaled_mm.default", bf16(16, 32), self=((16, 64), "float8_e4m3fn"),
-        mat2=Tensor((64, 32), "float8_e4m3fn", (1, 64)), scale_a=one, scale_b=one,
-    )  # fmt: skip
+        "aten._scaled_mm.default",
+        bf16(16, 32),
+        self=((16, 64), "float8_e4m3fn"),
+        mat2=Tensor((64, 32), "float8_e4m3fn", (1, 64)),
+        scale_a=one,
+        scale_b=one,
+    )
     (work,) = launched(op)
     # 16·64 + 64·32 + 2·4 = 3,080 and 16·32·2 = 1,024
     assert (work.read_bytes, work.write_bytes) == (3080, 1024)
@@ -128,9 +141,12 @@ def test_scaled_mm() -> None:
 def test_grouped_mm_splits_the_rows() -> None:
     offsets = ((4,), "int32")
     op = sig(
-        "aten._grouped_mm.default", bf16(100, 8), self=bf16(100, 16), mat2=bf16(4, 16, 8),
+        "aten._grouped_mm.default",
+        bf16(100, 8),
+        self=bf16(100, 16),
+        mat2=bf16(4, 16, 8),
         offs=offsets,
-    )  # fmt: skip
+    )
     setup, product = launched(op)
     # 2·100·8·16 = 25,600, whichever group a row is in
     assert (product.flops, product.dims["groups"]) == (25600, 4)
@@ -141,9 +157,7 @@ def test_grouped_mm_splits_the_rows() -> None:
 
 def test_mv_and_dot_are_bound_by_memory() -> None:
     f32 = "float32"
-    (mv,) = launched(
-        sig("aten.mv.default", ((8,), f32), self=((8, 16), f32), vec=((16,), f32))
-    )  # fmt: skip
+    (mv,) = launched(sig("aten.mv.default", ((8,), f32), self=((8, 16), f32), vec=((16,), f32)))
     # 2·8·16 = 256; (8·16 + 16)·4 = 576
     assert (mv.family, mv.flops, mv.read_bytes, mv.write_bytes) == ("gemv", 256, 576, 32)
     dot = launched(sig("aten.dot.default", ((), f32), self=((256,), f32), tensor=((256,), f32)))

@@ -18,23 +18,35 @@ SHAPE = {"normalized_shape": [8], "eps": 1e-5}
 def test_layer_norm_is_one_launch() -> None:
     (work,) = launched(
         sig("aten.native_layer_norm.default", [X, S, S], args=SHAPE, input=X, weight=W, bias=W)
-    )  # fmt: skip
+    )
     # x 3·8·4 = 96, weight and bias 32 each; out 96, mean and rstd 12 each
     assert (work.read_bytes, work.write_bytes) == (160, 120)
     # moments 4 and application 4 an element
     assert work.flops == 8 * 24
     assert work.dims == {
-        "variant": "fused", "rows": 3, "cols": 8, "inner": 1, "runs": 3, "steps": 1,
-        "itemsize": 4, "rms": False,
-    }  # fmt: skip
+        "variant": "fused",
+        "rows": 3,
+        "cols": 8,
+        "inner": 1,
+        "runs": 3,
+        "steps": 1,
+        "itemsize": 4,
+        "rms": False,
+    }
 
 
 def test_rows_of_seven_cannot_be_vectorized() -> None:
     x, w = ((3, 7), "float32"), ((7,), "float32")
     moments, apply = launched(
-        sig("aten.native_layer_norm.default", [x, S, S], args={"normalized_shape": [7]},
-            input=x, weight=w, bias=w)
-    )  # fmt: skip
+        sig(
+            "aten.native_layer_norm.default",
+            [x, S, S],
+            args={"normalized_shape": [7]},
+            input=x,
+            weight=w,
+            bias=w,
+        )
+    )
     # x 84; then x, two statistics of 12, weight and bias of 28 each
     assert (moments.read_bytes, moments.write_bytes) == (84, 24)
     assert (apply.read_bytes, apply.write_bytes) == (84 + 24 + 56, 84)
@@ -50,9 +62,18 @@ def test_rms_norm_in_half() -> None:
 
 def test_layer_norm_backward_is_two_launches() -> None:
     found = launched(
-        sig("aten.native_layer_norm_backward.default", [X, W, W], args=SHAPE, grad_out=X, input=X,
-            mean=S, rstd=S, weight=W, bias=W)
-    )  # fmt: skip
+        sig(
+            "aten.native_layer_norm_backward.default",
+            [X, W, W],
+            args=SHAPE,
+            grad_out=X,
+            input=X,
+            mean=S,
+            rstd=S,
+            weight=W,
+            bias=W,
+        )
+    )
     # gradient, input 96 each, statistics 12 each, weight 32; then without the weight
     assert [w.read_bytes for w in found] == [248, 216]
     assert [w.write_bytes for w in found] == [96, 64]
@@ -62,9 +83,18 @@ def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
     x, s = ((70_000, 96), "float32"), ((70_000, 1), "float32")
     w = ((96,), "float32")
     found = launched(
-        sig("aten.native_layer_norm_backward.default", [x, w, w], args={"normalized_shape": [96]},
-            grad_out=x, input=x, mean=s, rstd=s, weight=w, bias=w)
-    )  # fmt: skip
+        sig(
+            "aten.native_layer_norm_backward.default",
+            [x, w, w],
+            args={"normalized_shape": [96]},
+            grad_out=x,
+            input=x,
+            mean=s,
+            rstd=s,
+            weight=w,
+            bias=w,
+        )
+    )
     assert [w.family for w in found] == ["norm", "weight_gradient", "reduction", "reduction"]
     # a warp sums 32 rows of 32 columns: 2,188 partial rows of 96·4 bytes, of weight and bias
     assert found[1].dims["runs"] == 3 * 2188
@@ -77,9 +107,18 @@ def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
 def test_warps_of_a_weight_gradient(rows: int, steps: int, threads: int) -> None:
     x, s, w = ((rows, 96), "float32"), ((rows, 1), "float32"), ((96,), "float32")
     found = launched(
-        sig("aten.native_layer_norm_backward.default", [x, w, w], args={"normalized_shape": [96]},
-            grad_out=x, input=x, mean=s, rstd=s, weight=w, bias=w)
-    )  # fmt: skip
+        sig(
+            "aten.native_layer_norm_backward.default",
+            [x, w, w],
+            args={"normalized_shape": [96]},
+            grad_out=x,
+            input=x,
+            mean=s,
+            rstd=s,
+            weight=w,
+            bias=w,
+        )
+    )
     dims = found[1].dims
     assert (dims["blocks"], dims["steps"], dims["threads"]) == (3, steps, threads)
 
@@ -90,9 +129,17 @@ C = ((4,), "float32")
 
 def test_cudnn_training_writes_the_running_values() -> None:
     (work,) = launched(
-        sig("aten.cudnn_batch_norm.default", [IMAGE, C, C, ((0,), "uint8")],
-            args={"training": True}, input=IMAGE, weight=C, bias=C, running_mean=C, running_var=C)
-    )  # fmt: skip
+        sig(
+            "aten.cudnn_batch_norm.default",
+            [IMAGE, C, C, ((0,), "uint8")],
+            args={"training": True},
+            input=IMAGE,
+            weight=C,
+            bias=C,
+            running_mean=C,
+            running_var=C,
+        )
+    )
     # 2·4·9·4 = 288 and four vectors of 16; out, two saved, two running
     assert (work.read_bytes, work.write_bytes) == (352, 352)
     # 4 channels of 2 images are 8 runs of 9 pixels
@@ -103,18 +150,35 @@ def test_cudnn_training_writes_the_running_values() -> None:
 def test_cudnn_channels_last_clears_counters() -> None:
     last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
     found = launched(
-        sig("aten.cudnn_batch_norm_backward.default", [last, C, C], input=last, grad_output=last,
-            weight=C, running_mean=C, running_var=C, save_mean=C, save_var=C)
-    )  # fmt: skip
+        sig(
+            "aten.cudnn_batch_norm_backward.default",
+            [last, C, C],
+            input=last,
+            grad_output=last,
+            weight=C,
+            running_mean=C,
+            running_var=C,
+            save_mean=C,
+            save_var=C,
+        )
+    )
     assert [w.family for w in found] == ["fill", "batch_norm_backward"]
 
 
 def test_native_batch_norm_training_is_three_launches() -> None:
     half = ((2, 4, 3, 3), "bfloat16")
     found = launched(
-        sig("aten.native_batch_norm.default", [half, C, C], args={"training": True}, input=half,
-            weight=C, bias=C, running_mean=C, running_var=C)
-    )  # fmt: skip
+        sig(
+            "aten.native_batch_norm.default",
+            [half, C, C],
+            args={"training": True},
+            input=half,
+            weight=C,
+            bias=C,
+            running_mean=C,
+            running_var=C,
+        )
+    )
     # x 144 for the moments; 16·4 for the update; x, mean, rstd, weight, bias to apply
     assert [w.read_bytes for w in found] == [144, 64, 144 + 64]
     assert [w.write_bytes for w in found] == [32, 48, 144]
@@ -123,15 +187,27 @@ def test_native_batch_norm_training_is_three_launches() -> None:
 def test_native_backward_fuses_unless_channels_last() -> None:
     inputs: dict[str, Any] = {"weight": C, "save_mean": C, "save_invstd": C}
     plain = launched(
-        sig("aten.native_batch_norm_backward.default", [IMAGE, C, C], args={"train": True},
-            grad_out=IMAGE, input=IMAGE, **inputs)
-    )  # fmt: skip
+        sig(
+            "aten.native_batch_norm_backward.default",
+            [IMAGE, C, C],
+            args={"train": True},
+            grad_out=IMAGE,
+            input=IMAGE,
+            **inputs,
+        )
+    )
     assert len(plain) == 1
     last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
     found = launched(
-        sig("aten.native_batch_norm_backward.default", [last, C, C], args={"train": True},
-            grad_out=last, input=last, **inputs)
-    )  # fmt: skip
+        sig(
+            "aten.native_batch_norm_backward.default",
+            [last, C, C],
+            args={"train": True},
+            grad_out=last,
+            input=last,
+            **inputs,
+        )
+    )
     # 18 pixels of 4 channels are one block's, which meets no other
     assert [w.family for w in found] == ["batch_norm_backward", "norm_apply"]
 
@@ -151,9 +227,17 @@ def test_channels_last_blocks_meet_where_there_are_eight(
     x = Tensor((batch, channels, side, side), "bfloat16", stride)
     c = ((channels,), "float32")
     found = launched(
-        sig("aten.native_batch_norm.default", [x, c, c], args={"training": True}, input=x,
-            weight=c, bias=c, running_mean=c, running_var=c)
-    )  # fmt: skip
+        sig(
+            "aten.native_batch_norm.default",
+            [x, c, c],
+            args={"training": True},
+            input=x,
+            weight=c,
+            bias=c,
+            running_mean=c,
+            running_var=c,
+        )
+    )
     assert [w.family for w in found][:-3] == ["fill"] * shared
     dims = found[-3].dims
     assert (dims["blocks"], dims["steps"], dims["shared"]) == (blocks, steps, shared)
@@ -165,9 +249,15 @@ G = ((2, 2), "float32")
 
 def test_group_norm_is_three_launches() -> None:
     found = launched(
-        sig("aten.native_group_norm.default", [IMAGE, G, G], args=GROUPS, input=IMAGE, weight=C,
-            bias=C)
-    )  # fmt: skip
+        sig(
+            "aten.native_group_norm.default",
+            [IMAGE, G, G],
+            args=GROUPS,
+            input=IMAGE,
+            weight=C,
+            bias=C,
+        )
+    )
     # x 288; statistics 2·16, weight and bias 2·16; x and a scale and shift of 2·4·4 each
     assert [w.read_bytes for w in found] == [288, 64, 352]
     assert [w.write_bytes for w in found] == [32, 64, 288]
@@ -175,8 +265,16 @@ def test_group_norm_is_three_launches() -> None:
 
 def test_group_norm_backward_is_five_launches() -> None:
     found = launched(
-        sig("aten.native_group_norm_backward.default", [IMAGE, C, C], args=GROUPS, grad_out=IMAGE,
-            input=IMAGE, mean=G, rstd=G, weight=C)
-    )  # fmt: skip
+        sig(
+            "aten.native_group_norm_backward.default",
+            [IMAGE, C, C],
+            args=GROUPS,
+            grad_out=IMAGE,
+            input=IMAGE,
+            mean=G,
+            rstd=G,
+            weight=C,
+        )
+    )
     assert len(found) == 5
     assert found[-1].write_bytes == 32

@@ -50,28 +50,40 @@ def test_what_each_launch_takes() -> None:
     # 319 whole chunks and one of two fill 320 blocks; the other, of 5 elements, is alone. The
     # second tensor is no multiple of 4
     assert multi_tensor_launches([319 * CHUNK, CHUNK + 5], 3) == [
-        (320 * CHUNK, 320, CHUNK, CHUNK), (5, 1, 5, 5),
-    ]  # fmt: skip
+        (320 * CHUNK, 320, CHUNK, CHUNK),
+        (5, 1, 5, 5),
+    ]
 
 
 def test_a_scalar_a_tensor_takes_room() -> None:
     # 96 tensors of depth 1 with a scalar each, 110 without
     assert multi_tensor_launches([1] * 100, 1, scalar_list=True) == [
-        (96, 96, 1, 96), (4, 4, 1, 4),
-    ]  # fmt: skip
+        (96, 96, 1, 96),
+        (4, 4, 1, 4),
+    ]
     assert multi_tensor_launches([1] * 100, 1) == [(100, 100, 1, 100)]
 
 
 def test_addcdiv_in_place() -> None:
     (work,) = launched(
-        sig("aten._foreach_addcdiv_.ScalarList", (), args={"scalars": [0.1, 0.2]},
-            self=[A, B], tensor1=[A, B], tensor2=[A, B])
-    )  # fmt: skip
+        sig(
+            "aten._foreach_addcdiv_.ScalarList",
+            (),
+            args={"scalars": [0.1, 0.2]},
+            self=[A, B],
+            tensor1=[A, B],
+            tensor2=[A, B],
+        )
+    )
     # 3·(24 + 10)·4 read, one list written; value·t1 / t2 + self is 3 FLOPs
     assert (work.read_bytes, work.write_bytes, work.flops) == (408, 136, 102)
     assert work.dims == {
-        "tensors": 2, "elements": 34, "lists": 3, "scalars": True, "numels": [24, 10],
-    }  # fmt: skip
+        "tensors": 2,
+        "elements": 34,
+        "lists": 3,
+        "scalars": True,
+        "numels": [24, 10],
+    }
 
 
 def test_out_of_place_writes_a_new_list() -> None:
@@ -82,7 +94,7 @@ def test_out_of_place_writes_a_new_list() -> None:
 def test_add_of_a_list_with_alpha() -> None:
     (work,) = launched(
         sig("aten._foreach_add_.List", (), args={"alpha": -0.1}, self=[A, B], other=[A, B])
-    )  # fmt: skip
+    )
     assert (work.flops, work.read_bytes, work.write_bytes) == (68, 272, 136)
 
 
@@ -111,9 +123,17 @@ def test_norm_zeroes_reduces_and_cleans_up() -> None:
 def test_fused_adamw_is_one_pass() -> None:
     step = ((), "float32")
     (work,) = launched(
-        sig("aten._fused_adamw_.default", (), args={"amsgrad": False}, self=[A, B], grads=[A, B],
-            exp_avgs=[A, B], exp_avg_sqs=[A, B], state_steps=[step, step])
-    )  # fmt: skip
+        sig(
+            "aten._fused_adamw_.default",
+            (),
+            args={"amsgrad": False},
+            self=[A, B],
+            grads=[A, B],
+            exp_avgs=[A, B],
+            exp_avg_sqs=[A, B],
+            state_steps=[step, step],
+        )
+    )
     # 4·136 and two steps of 4 read; parameters and two moments written; 15 FLOPs for each of 34
     assert (work.read_bytes, work.write_bytes, work.flops) == (552, 408, 510)
     assert (work.dims["lists"], work.dims["elements"]) == (4, 34)

@@ -25,8 +25,12 @@ def test_add_reads_both_and_writes_the_result() -> None:
     assert work.instructions == 24 * 4
     # a thread of 4-byte operands has 4 elements of 4 instructions
     assert work.dims == {
-        "elements": 24, "inputs": 2, "contiguous": True, "widens": False, "steps": 16,
-    }  # fmt: skip
+        "elements": 24,
+        "inputs": 2,
+        "contiguous": True,
+        "widens": False,
+        "steps": 16,
+    }
 
 
 def test_x_plus_x_reads_once() -> None:

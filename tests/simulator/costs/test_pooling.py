@@ -29,9 +29,13 @@ def test_max_pool_writes_values_and_places() -> None:
     # 4,096 and 1,024·8
     assert (work.read_bytes, work.write_bytes) == (BIG_BYTES, 12288)
     assert work.dims == {
-        "elements": 1024, "taps": 9, "channels_last": False, "item_bytes": 4, "channels": 8,
+        "elements": 1024,
+        "taps": 9,
+        "channels_last": False,
+        "item_bytes": 4,
+        "channels": 8,
         "variant": "max",
-    }  # fmt: skip
+    }
 
 
 def test_one_number_is_a_square_window() -> None:
@@ -46,9 +50,13 @@ def test_strides_leap_over_inputs() -> None:
 
 def test_max_pool_backward_clears_first() -> None:
     clear, work = run(
-        "max_pool2d_with_indices_backward", BIG, {"kernel_size": [2, 2]},
-        grad_output=SMALL, self=BIG, indices=((2, 8, 8, 8), I64),
-    )  # fmt: skip
+        "max_pool2d_with_indices_backward",
+        BIG,
+        {"kernel_size": [2, 2]},
+        grad_output=SMALL,
+        self=BIG,
+        indices=((2, 8, 8, 8), I64),
+    )
     assert (clear.family, clear.write_bytes) == ("fill", BIG_BYTES)
     assert (work.read_bytes, work.write_bytes) == (12288, BIG_BYTES)
 
@@ -73,8 +81,10 @@ def test_adaptive_pool_covers_its_input() -> None:
 def test_upsampling() -> None:
     (near,) = run("upsample_nearest2d", BIG, {"output_size": [16, 16]}, self=SMALL)
     assert (near.family, near.read_bytes, near.write_bytes) == (
-        "resample", SMALL_BYTES, BIG_BYTES,
-    )  # fmt: skip
+        "resample",
+        SMALL_BYTES,
+        BIG_BYTES,
+    )
     (linear,) = run("upsample_bilinear2d", BIG, {"output_size": [16, 16]}, self=SMALL)
     # 4,096 outputs of four multiply-adds
     assert linear.flops == 32768
@@ -101,9 +111,13 @@ def test_grid_sampler_reads_its_grid() -> None:
     # 4 corners of 1,024 outputs are all 16,384 bytes at the most, and 2·8·8·2·4 = 1,024
     assert work.read_bytes == BIG_BYTES + 1024
     works = run(
-        "grid_sampler_2d_backward", [BIG, grid], {**args, "output_mask": [True, True]},
-        grad_output=SMALL, input=BIG, grid=grid,
-    )  # fmt: skip
+        "grid_sampler_2d_backward",
+        [BIG, grid],
+        {**args, "output_mask": [True, True]},
+        grad_output=SMALL,
+        input=BIG,
+        grid=grid,
+    )
     assert [w.family for w in works] == ["fill", "resample"]
 
 
@@ -139,8 +153,10 @@ def test_interpolation_takes_all_planes_one_after_the_other() -> None:
     (serial,) = run("upsample_bilinear2d", BIG, args, self=SMALL)
     # 2·8 planes at 16·16 places, a thread each: 16 steps, 256 places
     assert (serial.dims["variant"], serial.dims["steps"], serial.dims["places"]) == (
-        "serial", 16, 256,
-    )  # fmt: skip
+        "serial",
+        16,
+        256,
+    )
     (near,) = run("upsample_nearest2d", BIG, args, self=SMALL)
     assert (near.dims["variant"], "steps" in near.dims) == ("gather", False)
 

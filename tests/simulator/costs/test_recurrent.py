@@ -14,10 +14,19 @@ Y = ((64, 16, 48), "float16")
 
 def lstm(name: str = "aten._cudnn_rnn.default", **more: Any) -> tuple[Work, ...]:
     args: dict[str, Any] = {
-        "weight_stride0": 4, "mode": 2, "hidden_size": 48, "proj_size": 0, "num_layers": 2,
-        "batch_first": False, "dropout": 0.0, "train": False, "bidirectional": False,
-        "batch_sizes": [], "output_mask": [True] * 4, **more,
-    }  # fmt: skip
+        "weight_stride0": 4,
+        "mode": 2,
+        "hidden_size": 48,
+        "proj_size": 0,
+        "num_layers": 2,
+        "batch_first": False,
+        "dropout": 0.0,
+        "train": False,
+        "bidirectional": False,
+        "batch_sizes": [],
+        "output_mask": [True] * 4,
+        **more,
+    }
     return launched(sig(name, Y, None, args, input=X, weight=[], hx=((2, 16, 48), "float16")))
 
 
@@ -36,9 +45,17 @@ def test_a_product_and_a_recurrence_for_each_layer() -> None:
     # x [1024, 32], W [192, 32] and two biases of 192, in 2 bytes: 65,536 + 12,288 + 768
     assert (first.read_bytes, first.write_bytes) == (78592, 1024 * 192 * 2)
     assert low.dims == {
-        "kind": "lstm", "b": 16, "steps": 64, "hidden": 48, "input": 32, "gates": 4,
-        "train": False, "direction": "fwd", "reverse": False, "projection": 48,
-    }  # fmt: skip
+        "kind": "lstm",
+        "b": 16,
+        "steps": 64,
+        "hidden": 48,
+        "input": 32,
+        "gates": 4,
+        "train": False,
+        "direction": "fwd",
+        "reverse": False,
+        "projection": 48,
+    }
 
 
 def test_the_recurrence_keeps_gates_and_cells_for_training() -> None:
@@ -67,9 +84,12 @@ def test_dropout_stands_between_layers_when_training() -> None:
 def test_gru_has_three_gates_and_packed_rows_are_counted() -> None:
     x = ((100, 32), "float32")
     args = {
-        "weight_stride0": 4, "mode": 3, "hidden_size": 48, "num_layers": 1,
+        "weight_stride0": 4,
+        "mode": 3,
+        "hidden_size": 48,
+        "num_layers": 1,
         "batch_sizes": [30, 30, 25, 15],
-    }  # fmt: skip
+    }
     op = sig("aten._cudnn_rnn.default", ((100, 48), "float32"), None, args, input=x)
     product, recurrence = launched(op)
     # 2·100·(3·48)·32 = 921,600
@@ -108,9 +128,12 @@ def test_batch_first_is_copied_to_steps_first() -> None:
 def test_lstm_cell() -> None:
     gates, state = ((16, 192), "float32"), ((16, 48), "float32")
     op = sig(
-        "aten._thnn_fused_lstm_cell.default", [state, state, gates],
-        input_gates=gates, hidden_gates=gates, cx=state,
-    )  # fmt: skip
+        "aten._thnn_fused_lstm_cell.default",
+        [state, state, gates],
+        input_gates=gates,
+        hidden_gates=gates,
+        cx=state,
+    )
     (work,) = launched(op)
     # 16·48·13 = 9,984
     assert work.flops == 9984
@@ -121,9 +144,16 @@ def test_lstm_cell() -> None:
 def test_cell_backwards_sum_their_biases() -> None:
     gates, state = ((16, 192), "float32"), ((16, 48), "float32")
     lstm_op = sig(
-        "aten._thnn_fused_lstm_cell_backward_impl.default", [gates, state, ((192,), "float32")],
-        None, {"has_bias": True}, grad_hy=state, grad_cy=state, cx=state, cy=state, workspace=gates,
-    )  # fmt: skip
+        "aten._thnn_fused_lstm_cell_backward_impl.default",
+        [gates, state, ((192,), "float32")],
+        None,
+        {"has_bias": True},
+        grad_hy=state,
+        grad_cy=state,
+        cx=state,
+        cy=state,
+        workspace=gates,
+    )
     main, bias = launched(lstm_op)
     assert main.write_bytes == 12288 + 3072
     # 16·192·4 to 192·4

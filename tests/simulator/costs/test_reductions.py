@@ -34,9 +34,7 @@ def test_shape(dim: Any, shape: tuple[int, ...], dims: dict[str, int]) -> None:
 
 def test_channels_last_reduces_side_by_side() -> None:
     image = Tensor((2, 8, 3, 3), "float32", (72, 1, 24, 8))
-    (work,) = launched(
-        sig("aten.mean.dim", ((2, 3, 3), "float32"), args={"dim": [1]}, self=image)
-    )  # fmt: skip
+    (work,) = launched(sig("aten.mean.dim", ((2, 3, 3), "float32"), args={"dim": [1]}, self=image))
     shape = {"rows": 18, "cols": 8, "inner": 1, "across": False}
     assert {name: work.dims[name] for name in shape} == shape
     # 2·8·9 additions and 18 divisions
@@ -73,7 +71,7 @@ def test_norm_of_an_expanded_tensor() -> None:
 def test_variance() -> None:
     (work,) = launched(
         sig("aten.var_mean.correction", [((2, 4), "float32")] * 2, args={"dim": [-1]}, self=CUBE)
-    )  # fmt: skip
+    )
     # 4·48 + 2·8
     assert (work.flops, work.write_bytes) == (208, 64)
 
@@ -81,7 +79,7 @@ def test_variance() -> None:
 def test_logsumexp_is_nine_launches() -> None:
     found = launched(
         sig("aten.logsumexp.default", ((2, 4), "float32"), args={"dim": [-1]}, self=CUBE)
-    )  # fmt: skip
+    )
     assert len(found) == 9
     assert sum(w.family == "reduction" for w in found) == 2
 
@@ -102,7 +100,8 @@ def test_elements_of_a_load(
     shape: tuple[int, ...], dim: list[int], dtype: str, across: bool, vector: int
 ) -> None:
     out = tuple(size for i, size in enumerate(shape) if i not in dim)
-    (work,) = launched(sig("aten.sum.dim_IntList", (out, dtype), args={"dim": dim},
-                           self=(shape, dtype)))  # fmt: skip
+    (work,) = launched(
+        sig("aten.sum.dim_IntList", (out, dtype), args={"dim": dim}, self=(shape, dtype))
+    )
     assert (work.dims["across"], work.dims["vector"]) == (across, vector)
     assert work.dims["nested"] == (len(dim) == 2)

@@ -40,9 +40,16 @@ def test_slices_are_renormed_after_their_norms() -> None:
 def test_a_bilinear_layer_is_a_product_for_each_of_its_outputs() -> None:
     args = {"expand1": [1, 3], "expand2": [0], "expand3": [1, 2], "sumdim": [2, 3]}
     found = launched(
-        sig("aten._trilinear.default", ((16, 5), "float32"), None, args,
-            i1=X, i2=((5, 8, 8), "float32"), i3=X)
-    )  # fmt: skip
+        sig(
+            "aten._trilinear.default",
+            ((16, 5), "float32"),
+            None,
+            args,
+            i1=X,
+            i2=((5, 8, 8), "float32"),
+            i3=X,
+        )
+    )
     products = [work for work in found if work.family == "gemm"]
     # five outputs, each 2·16·8·8 = 2,048
     assert [work.flops for work in products] == [2048] * 5

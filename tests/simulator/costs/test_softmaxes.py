@@ -44,9 +44,14 @@ def test_softmax_from_half_to_float() -> None:
 
 def test_softmax_backward_reads_gradient_and_output() -> None:
     product, work = launched(
-        sig("aten._softmax_backward_data.default", CUBE, args={"dim": -1, "input_dtype": "float32"},
-            grad_output=CUBE, output=CUBE)
-    )  # fmt: skip
+        sig(
+            "aten._softmax_backward_data.default",
+            CUBE,
+            args={"dim": -1, "input_dtype": "float32"},
+            grad_output=CUBE,
+            output=CUBE,
+        )
+    )
     # g·y of its own, then y·(g - sum): add, subtract, multiply
     assert (product.flops, product.read_bytes, product.write_bytes) == (48, 384, 192)
     assert (work.flops, work.read_bytes, work.write_bytes) == (3 * 48, 384, 192)
@@ -63,9 +68,14 @@ def chosen(cols: int, dtype: str, backward: bool = False) -> dict[str, Any]:
     x = ((64, cols), dtype)
     if backward:
         return launched(
-            sig("aten._log_softmax_backward_data.default", x,
-                args={"dim": -1, "input_dtype": dtype}, grad_output=x, output=x)
-        )[-1].dims  # fmt: skip
+            sig(
+                "aten._log_softmax_backward_data.default",
+                x,
+                args={"dim": -1, "input_dtype": dtype},
+                grad_output=x,
+                output=x,
+            )
+        )[-1].dims
     return launched(sig("aten._softmax.default", x, args={"dim": -1}, self=x))[0].dims
 
 

@@ -95,13 +95,26 @@ def test_cumsum() -> None:
     (work,) = scanned("cumsum", (8, 100), 1)
     assert (work.flops, work.read_bytes, work.write_bytes) == (800, 3200, 3200)
     # 9 + 7 - 3 bits, half of them 6: 64 threads scan 128 elements in 6 steps, a load and a store
-    assert work.dims == {"rows": 8, "cols": 100, "inner": 1, "itemsize": 4, "blocks": 1,
-                         "threads": 512, "steps": 8}  # fmt: skip
+    assert work.dims == {
+        "rows": 8,
+        "cols": 100,
+        "inner": 1,
+        "itemsize": 4,
+        "blocks": 1,
+        "threads": 512,
+        "steps": 8,
+    }
     (across,) = scanned("cumsum", (8, 100), 0)
     assert across.dims == {
-        "rows": 100, "cols": 8, "inner": 100, "itemsize": 4, "variant": "across", "blocks": 1,
-        "threads": 100, "steps": 8,
-    }  # fmt: skip
+        "rows": 100,
+        "cols": 8,
+        "inner": 100,
+        "itemsize": 4,
+        "variant": "across",
+        "blocks": 1,
+        "threads": 100,
+        "steps": 8,
+    }
 
 
 def test_very_many_short_rows_have_a_block_each() -> None:
@@ -133,8 +146,9 @@ def test_search_probes_a_logarithm() -> None:
 def test_histogram_without_a_range_fetches_it() -> None:
     x, out = ((1000,), F32), ((100,), F32)
     assert families(launched(sig("aten.histc.default", out, None, {"max": 1}, self=x))) == [
-        "fill", "scatter",
-    ]  # fmt: skip
+        "fill",
+        "scatter",
+    ]
     works = launched(sig("aten.histc.default", out, None, {}, self=x))
     assert families(works)[:4] == ["reduction", "memcpy", "reduction", "memcpy"]
 

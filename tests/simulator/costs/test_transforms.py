@@ -51,8 +51,12 @@ def test_three_dimensions_at_most_are_taken_at_once() -> None:
     found = launched(sig("aten._fft_c2c.default", x, None, args, self=x))
     assert [len(work.dims["lengths"]) for work in found] == [3, 1]
     real = launched(
-        sig("aten._fft_r2c.default", ((4, 4, 4, 3), "complex64"), None,
+        sig(
+            "aten._fft_r2c.default",
+            ((4, 4, 4, 3), "complex64"),
+            None,
             {"dim": [0, 1, 2, 3], "normalization": 0, "onesided": True},
-            self=((4, 4, 4, 4), "float32"))
-    )  # fmt: skip
+            self=((4, 4, 4, 4), "float32"),
+        )
+    )
     assert kinds(real) == ["r2c", "c2c"]

@@ -36,8 +36,11 @@ def test_a_sum_waits_longer_where_several_warps_share_a_row() -> None:
     # a part of a long row is fetched after the one before
     assert by_hand.waiting(50257, 2) == 2 * (5 * 5 + 60) + 110
     assert by_hand.cut(20 * 13 * 4096, 50257, 1, 50257, 2) == {
-        "programs": 1, "looped": True, "trips": 13, "steps": 20 + 170 + 110,
-    }  # fmt: skip
+        "programs": 1,
+        "looped": True,
+        "trips": 13,
+        "steps": 20 + 170 + 110,
+    }
 
 
 def test_how_often_rows_are_summed() -> None:

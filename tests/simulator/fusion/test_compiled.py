@@ -94,8 +94,10 @@ def test_a_product_is_padded_where_that_pays() -> None:
         return Signature(
             "aten.mm.default",
             (Tensor((64, 32), "bfloat16", (32, 1)), Tensor((32, n), "bfloat16", (1, 32))),
-            (Tensor((64, n), "bfloat16", (n, 1)),), ("self", "mat2"), {},
-        )  # fmt: skip
+            (Tensor((64, n), "bfloat16", (n, 1)),),
+            ("self", "mat2"),
+            {},
+        )
 
     times = {"aten.cat.default": 0.5}
 

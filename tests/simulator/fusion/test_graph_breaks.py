@@ -140,8 +140,13 @@ def test_every_function_on_the_way_to_a_break_is_cut() -> None:
 def test_the_backward_pass_is_cut_as_well() -> None:
     found = Graphs(step(breaking.Item(), "training"))
     parts = {part for part in found.of if part[0] != "optimizer"}
-    assert sorted(parts) == [("backward", 2), ("backward", 4), ("forward", 0), ("forward", 1),
-                             ("forward", 2)]  # fmt: skip
+    assert sorted(parts) == [
+        ("backward", 2),
+        ("backward", 4),
+        ("forward", 0),
+        ("forward", 1),
+        ("forward", 2),
+    ]
 
 
 def test_each_further_graph_costs_the_host_its_way_in() -> None:

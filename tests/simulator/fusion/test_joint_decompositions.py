@@ -146,7 +146,11 @@ class Halves(nn.Module):
 
 def test_a_gradient_that_two_norms_read_is_widened_once() -> None:
     found = step(Halves().bfloat16(), torch.zeros(4, 8, 16, 16, dtype=torch.bfloat16))
-    casts = [op for op in taken_apart(found).trace.ops
-             if op.phase == "backward" and op.name == "aten._to_copy.default"
-             and op.outputs[0].dtype == "float32"]  # fmt: skip
+    casts = [
+        op
+        for op in taken_apart(found).trace.ops
+        if op.phase == "backward"
+        and op.name == "aten._to_copy.default"
+        and op.outputs[0].dtype == "float32"
+    ]
     assert len(casts) == 1

@@ -63,8 +63,11 @@ def compiled(module: nn.Module, *args: Tensor) -> Prediction:
 
 
 def generated(p: Prediction, phase: str, part: str) -> list[Op]:
-    return [op for op in p.trace.ops if op.name.startswith("fused.") and op.phase == phase
-            and part in op.signature.args["ops"]]  # fmt: skip
+    return [
+        op
+        for op in p.trace.ops
+        if op.name.startswith("fused.") and op.phase == phase and part in op.signature.args["ops"]
+    ]
 
 
 def test_the_logits_are_kept_and_not_their_log_softmax():

@@ -28,12 +28,12 @@ class Normed(nn.Module):
 
 
 def backward_of_the_norm(rows: int, dtype: torch.dtype) -> list[Op]:
-    found = trace(Normed(dtype), (torch.zeros(rows, 16, dtype=dtype),), phase="training",
-                  optimizer=None)  # fmt: skip
+    found = trace(
+        Normed(dtype), (torch.zeros(rows, 16, dtype=dtype),), phase="training", optimizer=None
+    )
     return [
-        op for op in fused(found, H200).trace.ops
-        if op.phase == "backward" and op.module == "norm"
-    ]  # fmt: skip
+        op for op in fused(found, H200).trace.ops if op.phase == "backward" and op.module == "norm"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -158,8 +158,9 @@ def test_what_holds_of_every_partition(name: str, training: bool) -> None:
         dead = kept - ops  # only what nobody reads
         assert all(
             not lowering.flow.users.get(value) or _is_dead(lowering, value, dead)
-            for op in dead for value in lowering.flow.makes[op]
-        )  # fmt: skip
+            for op in dead
+            for value in lowering.flow.makes[op]
+        )
     assert nodes
 
 

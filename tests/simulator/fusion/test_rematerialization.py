@@ -82,8 +82,9 @@ def gelu_by_hand(x: Tensor) -> Tensor:
 
 
 def stepped(module: nn.Module, *args: Tensor) -> Trace:
-    return trace(module, args or (torch.zeros(ROWS, WIDTH),), phase="training", optimizer=None,
-                 loss=loss_of)  # fmt: skip
+    return trace(
+        module, args or (torch.zeros(ROWS, WIDTH),), phase="training", optimizer=None, loss=loss_of
+    )
 
 
 def cut(found: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
@@ -214,9 +215,10 @@ def test_the_knapsack_takes_the_most_valuable_set_that_fits():
         taken = sum(values) - sum(values[i] for i in left)
         best = max(
             sum(values[i] for i in chosen)
-            for n in range(6) for chosen in combinations(range(5), n)
+            for n in range(6)
+            for chosen in combinations(range(5), n)
             if sum(sizes[i] for i in chosen) <= most
-        )  # fmt: skip
+        )
         assert taken == best
 
 

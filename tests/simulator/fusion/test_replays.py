@@ -120,8 +120,11 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
     assert [phases[place] for place in kept.copies] == ["forward", "backward"]
     loss = made.ops[kept.copies[1]]
     assert [t.nbytes for t in loss.inputs] == [4, 4]  # the gradient that it begins with
-    alone = [op.name for op, p in zip(made.ops, kept.piece.tolist(), strict=True)
-             if p < 0 and op.phase == "backward"]  # fmt: skip
+    alone = [
+        op.name
+        for op, p in zip(made.ops, kept.piece.tolist(), strict=True)
+        if p < 0 and op.phase == "backward"
+    ]
     assert alone == ["aten.ones_like.default", "aten._foreach_copy_.default"]
     compiled, p = (predict_trace(step, mode=mode) for mode in ("compiled", REPLAY))
     assert p.host_s < compiled.host_s
@@ -193,10 +196,13 @@ def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
         held = [made.storages[n] for n in numbers if made.storages[n].device == "cuda"]
         count = len(made.ops)
         return max(
-            sum(-(-s.nbytes // 512) * 512 for s in held
-                if max(s.born, 0) <= at and (s.freed is None or s.freed > at or s.freed == count))
+            sum(
+                -(-s.nbytes // 512) * 512
+                for s in held
+                if max(s.born, 0) <= at and (s.freed is None or s.freed > at or s.freed == count)
+            )
             for at in range(count)
-        )  # fmt: skip
+        )
 
     others = set(range(len(made.storages))) - set(pooled)
     assert memory(made).peak_bytes == most(set(pooled)) + most(others)

@@ -71,8 +71,19 @@ def causal(scores: Tensor) -> Tensor:
 
 
 CALL = "_scaled_dot_product_cudnn_attention"
-APART = ["addmm", "addmm", "addmm", "fused", "fused", "bmm", "fused", "fused", "bmm", "fused",
-         "addmm"]  # fmt: skip
+APART = [
+    "addmm",
+    "addmm",
+    "addmm",
+    "fused",
+    "fused",
+    "bmm",
+    "fused",
+    "fused",
+    "bmm",
+    "fused",
+    "addmm",
+]
 
 
 @pytest.mark.parametrize("weigh", [divided, in_float32])
@@ -89,8 +100,16 @@ def test_a_mask_that_is_added_is_the_calls() -> None:
 
 def test_scores_that_are_multiplied_become_one_call_among_its_copies() -> None:
     assert launches(step(multiplied)) == [
-        "addmm", "addmm", "addmm", "fused", "fused", "fused", CALL, "fused", "addmm",
-    ]  # fmt: skip
+        "addmm",
+        "addmm",
+        "addmm",
+        "fused",
+        "fused",
+        "fused",
+        CALL,
+        "fused",
+        "addmm",
+    ]
 
 
 @pytest.mark.parametrize("weigh", [plain, causal])

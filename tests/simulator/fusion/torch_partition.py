@@ -67,8 +67,11 @@ def torch_keeps(module: nn.Module, args: tuple[Tensor, ...]) -> int:
         return make_boxed_func(gm)
 
     compiled: Any = aot_function(
-        step, fw_compiler=as_it_is, bw_compiler=as_it_is, partition_fn=partition,
+        step,
+        fw_compiler=as_it_is,
+        bw_compiler=as_it_is,
+        partition_fn=partition,
         decompositions=DECOMPOSED,
-    )  # fmt: skip
+    )
     compiled(list(module.parameters()), args).backward()
     return sum(found)

@@ -43,7 +43,10 @@ def test_the_keys_say_what_they_hold() -> None:
     found = {key.name: key for key in KEYS}
     assert [*found, "unsourced", "sources"] == list(GPUFile.__struct_fields__)
     assert [name for name, key in found.items() if key.required] == [
-        "name", "memory_gib", "bandwidth_gbytes_per_s"]  # fmt: skip
+        "name",
+        "memory_gib",
+        "bandwidth_gbytes_per_s",
+    ]
     units = found["units"]
     assert (units.kind, units.unit, units.low, units.high) == ("count", "", 1, 100_000)
     wide = found["l2_bandwidth_gbytes_per_s"]
@@ -54,8 +57,13 @@ def test_the_keys_say_what_they_hold() -> None:
 
 
 def test_a_table_of_one_source_is_named_as_a_whole() -> None:
-    stated = {"units": None, "tensor_tflops.bf16": "sheet", "tensor_tflops.fp16": "sheet",
-              "vector_tflops.fp32": "sheet", "vector_tflops.fp16": None}  # fmt: skip
+    stated = {
+        "units": None,
+        "tensor_tflops.bf16": "sheet",
+        "tensor_tflops.fp16": "sheet",
+        "vector_tflops.fp32": "sheet",
+        "vector_tflops.fp16": None,
+    }
     assert provenance(stated) == {
         "unsourced": ["units", "vector_tflops.fp16"],
         "sources": {"sheet": ["tensor_tflops", "vector_tflops.fp32"]},
@@ -67,7 +75,10 @@ def test_a_saved_gpu_is_found_by_its_name(folder: Path) -> None:
     assert path == folder / "my_card.toml"
     card = gpu("my card")
     assert (card.id, card.memory_bytes, card.bandwidth_bytes_per_s) == (
-        "my_card", 80 * 2**30, 1500e9)  # fmt: skip
+        "my_card",
+        80 * 2**30,
+        1500e9,
+    )
     assert card.sources == {"bandwidth_gbytes_per_s": "measured: a copy of 1 GiB"}
     assert len(gpus()) == 72  # 71 + 1
     save({**MINE, "memory_gib": 40}, path)
@@ -106,9 +117,15 @@ def test_a_line_too_long_to_be_read_again_is_refused(folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize(("name", "found"), [
-    ("My H200, faster", "my_h200_faster"), ("×2", "2"), ("…", ""), ("a" * 80, "a" * 60),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("My H200, faster", "my_h200_faster"),
+        ("×2", "2"),
+        ("…", ""),
+        ("a" * 80, "a" * 60),
+    ],
+)
 def test_an_id_of_a_name(name: str, found: str) -> None:
     assert id_of(name) == found
 

@@ -12,8 +12,16 @@ from simulator.hardware.host import COUNTS, OWN_SPREAD, PYTHON, Host, Parts, hos
 from simulator.hardware.host_catalogue import catalogue
 from simulator.hardware.host_speed import parts
 
-OLD = {"version": 1, "id": "own", "cpu": "a laptop", "source": "", "seconds": {"op": 1e-5},
-       "latency_s": 5e-6, "sync_s": 8e-6, "depth": 1024}  # fmt: skip
+OLD = {
+    "version": 1,
+    "id": "own",
+    "cpu": "a laptop",
+    "source": "",
+    "seconds": {"op": 1e-5},
+    "latency_s": 5e-6,
+    "sync_s": 8e-6,
+    "depth": 1024,
+}
 
 
 def written(path: Path, record: object) -> str:

@@ -13,8 +13,12 @@ from simulator.inductor.pieces import Piece
 from simulator.inductor.schedule import Buffer, Schedule
 
 WHOLE = Schedule([], [Buffer(512, "input")], [], "2.13.0", "3.9.0")
-IN_PIECES = Answer(None, [Piece(True, ["aten.mm.default"], "nets.py, line 3", "it said so", 0)],
-                   [WHOLE, "no loop"], "it breaks")  # fmt: skip
+IN_PIECES = Answer(
+    None,
+    [Piece(True, ["aten.mm.default"], "nets.py, line 3", "it said so", 0)],
+    [WHOLE, "no loop"],
+    "it breaks",
+)
 
 
 @pytest.mark.parametrize("answer", [Answer(WHOLE), IN_PIECES])

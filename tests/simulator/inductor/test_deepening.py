@@ -104,8 +104,9 @@ for make in (whole, refused, ended):
 
 
 def test_a_copy_of_the_process() -> None:
-    with subprocess.Popen([sys.executable, "-c", COPY], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-c", COPY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
         assert child.stdout is not None and child.stdin is not None
         said = child.stdout.read().splitlines()
     assert said == ["('of a copy',)", "it breaks at line 3", "a copy of the process ended"]
@@ -119,8 +120,9 @@ def test_a_copy_ends_with_the_input_of_the_process() -> None:
         "try: f.result()\n"
         "except Exception as e: print(e)"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
         assert child.stdout is not None and child.stdin is not None
         assert child.stdout.readline() == "begun\n"
         child.stdin.close()

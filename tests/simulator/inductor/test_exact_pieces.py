@@ -21,20 +21,34 @@ ASKS = "breaking.py, line 48", "it said so"
 EDGE = Piece(False, [])
 UP = ["aten.t.default", "aten.addmm.default", "aten.relu.default"]
 SUM, SCALE, ITEM = "aten.sum.default", "aten.mul.Tensor", "aten._local_scalar_dense.default"
-BLOCK = [Piece(True, [*UP, SUM], *ASKS, 0), Piece(False, [ITEM]), Piece(True, [*UP, SCALE], "", "",
-                                                                        1)]  # fmt: skip
+BLOCK = [
+    Piece(True, [*UP, SUM], *ASKS, 0),
+    Piece(False, [ITEM]),
+    Piece(True, [*UP, SCALE], "", "", 1),
+]
 WEIGHTS = [Buffer(16384, "weight"), Buffer(256, "weight"), Buffer(2048, "input")]  # 64·64·4, 64·4
 ROWS = Buffer(2048, "activation")  # 8·64·4
 ROW, SQUARE = Tensor((8, 64), "float32", (64, 1)), Tensor((64, 64), "float32", (1, 64))
 MM = Signature("aten.mm.default", (ROW, SQUARE), (ROW,), ("self", "mat2"), {})
-PRODUCT = Launch("library", "extern_kernels.mm", "forward", (0,), ((2, 2048), (0, 16384)),
-                 ((3, 2048),), call=MM, operands=(2, 0, 3))  # fmt: skip
+PRODUCT = Launch(
+    "library",
+    "extern_kernels.mm",
+    "forward",
+    (0,),
+    ((2, 2048), (0, 16384)),
+    ((3, 2048),),
+    call=MM,
+    operands=(2, 0, 3),
+)
 
 
 def origins(module: str, last: str) -> list[Origin]:
     """Paths as a graph that begins in the block knows them."""
-    return [Origin(UP[1], module, "forward"), Origin(UP[2], "", "forward"),
-            Origin(last, "", "forward")]  # fmt: skip
+    return [
+        Origin(UP[1], module, "forward"),
+        Origin(UP[2], "", "forward"),
+        Origin(last, "", "forward"),
+    ]
 
 
 FIRST = Schedule(
@@ -93,8 +107,12 @@ def test_a_schedule_that_two_blocks_share_is_laid_into_both() -> None:
 def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
     found = item("NotImplementedError: no loop")
     assert [op.name.split(".")[1] for op in found.trace.ops] == [
-        "mm", "reduction", "_local_scalar_dense", "mm", "pointwise"
-    ]  # fmt: skip
+        "mm",
+        "reduction",
+        "_local_scalar_dense",
+        "mm",
+        "pointwise",
+    ]
     assert found.notes == (
         "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source "
         "code; the optimizer stays eager",
@@ -116,14 +134,26 @@ def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules()
 
 def test_the_backward_pass_goes_the_other_way() -> None:
     """Level 2's answer for the first graph, Inductor's for the second: each runs backward once."""
-    last = Launch("library", "extern_kernels.mm", "backward", (0,), ((3, 2048), (0, 16384)),
-                  ((4, 2048),), call=MM, operands=(3, 0, 4))  # fmt: skip
+    last = Launch(
+        "library",
+        "extern_kernels.mm",
+        "backward",
+        (0,),
+        ((3, 2048), (0, 16384)),
+        ((4, 2048),),
+        call=MM,
+        operands=(3, 0, 4),
+    )
     second = Schedule([*SECOND.launches, last], SECOND.buffers, SECOND.origins, "2.13.0", "3.9.0")
-    found = made(Answer(None, [EDGE, *BLOCK, EDGE], ["no", second], "so"), breaking.Item,
-                 "training").trace  # fmt: skip
+    found = made(
+        Answer(None, [EDGE, *BLOCK, EDGE], ["no", second], "so"), breaking.Item, "training"
+    ).trace
     parts = graphs(found)
-    names = [(parts.of[i][1], op.name.split(".")[1]) for i, op in enumerate(found.ops)
-             if op.phase == "backward"]  # fmt: skip
+    names = [
+        (parts.of[i][1], op.name.split(".")[1])
+        for i, op in enumerate(found.ops)
+        if op.phase == "backward"
+    ]
     assert names == [(2, "mm"), (4, "reduction"), (4, "mm")]
 
 

@@ -31,28 +31,39 @@ def trace() -> Trace:
         for i, name in enumerate(names)
     ]
     storages = [
-        Storage(128, -1, None, "input"), Storage(128, 0, 2, "activation"),
-        Storage(128, 1, 3, "activation"), Storage(128, 2, None, "activation"),
-    ]  # fmt: skip
+        Storage(128, -1, None, "input"),
+        Storage(128, 0, 2, "activation"),
+        Storage(128, 1, 3, "activation"),
+        Storage(128, 2, None, "activation"),
+    ]
     return Trace(ops, storages, "inference", None, 4, None, 0, 0, [], "2.13", "h200_sxm")
 
 
 def schedule(*origins: Origin) -> Schedule:
-    launch = Launch("pointwise", "triton_poi", "forward", tuple(range(len(origins))),
-                    ((0, 128),), ((1, 128),), flops=96)  # fmt: skip
+    launch = Launch(
+        "pointwise",
+        "triton_poi",
+        "forward",
+        tuple(range(len(origins))),
+        ((0, 128),),
+        ((1, 128),),
+        flops=96,
+    )
     buffers = [Buffer(128, "input"), Buffer(128, "activation")]
     return Schedule([launch], buffers, list(origins), "2.13", "3.9")
 
 
 def test_ops_are_told_by_name_and_number_within_their_module() -> None:
-    found = schedule(Origin("aten.add.Tensor", "a", "forward", 1),
-                     Origin("aten.exp.default", "a", "forward"))  # fmt: skip
+    found = schedule(
+        Origin("aten.add.Tensor", "a", "forward", 1), Origin("aten.exp.default", "a", "forward")
+    )
     assert eager_ops(found, trace()) == [[2], [0]]
 
 
 def test_what_only_the_compiler_takes_apart_is_the_rest_of_its_module() -> None:
-    found = schedule(Origin("aten.exp.default", "a", "forward"),
-                     Origin("aten.rsqrt.default", "a", "forward"))  # fmt: skip
+    found = schedule(
+        Origin("aten.exp.default", "a", "forward"), Origin("aten.rsqrt.default", "a", "forward")
+    )
     assert eager_ops(found, trace()) == [[0], [1, 2]]
 
 
@@ -78,19 +89,30 @@ def stepped(*ops: Op) -> Trace:
 
 
 def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None:
-    ones = Op(Signature("aten.ones_like.default", (ROWS,), (ROWS,), ("self",), {}), "", "backward",
-              (1, 2))  # fmt: skip
+    ones = Op(
+        Signature("aten.ones_like.default", (ROWS,), (ROWS,), ("self",), {}), "", "backward", (1, 2)
+    )
     origin = stepped(trace().ops[0], ones)
     forward = schedule(Origin("aten.exp.default", "a", "forward")).launches[0]
-    backward = Launch("pointwise", "triton_poi", "backward", (0,),
-                      ((2, 512), (3, 4), (1, 128)), ((4, 128),))  # fmt: skip
-    buffers = [Buffer(128, "input"), Buffer(128, "activation"), Buffer(512, "input"),
-               Buffer(4, "input"), Buffer(128, "gradient")]  # fmt: skip
+    backward = Launch(
+        "pointwise", "triton_poi", "backward", (0,), ((2, 512), (3, 4), (1, 128)), ((4, 128),)
+    )
+    buffers = [
+        Buffer(128, "input"),
+        Buffer(128, "activation"),
+        Buffer(512, "input"),
+        Buffer(4, "input"),
+        Buffer(128, "gradient"),
+    ]
     known = [Origin("aten.exp.default", "a", "forward")]
     found = exact_trace(Schedule([forward, backward], buffers, known, "2.13", "3.9"), origin)
     names = [op.name for op in found.trace.ops]
-    assert names == ["fused.pointwise.default", "aten.zeros.default", "aten.zeros.default",
-                     "fused.pointwise.default"]  # fmt: skip
+    assert names == [
+        "fused.pointwise.default",
+        "aten.zeros.default",
+        "aten.zeros.default",
+        "fused.pointwise.default",
+    ]
     # the smallest is the loss's, which eager mode has as well
     assert [op.signature.write_bytes for op in found.trace.ops[1:3]] == [4, 512]
     assert [group.nodes[0].ops for group in found.groups[1:3]] == [(1,), ()]
@@ -99,16 +121,25 @@ def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None
 def test_casts_of_a_product_are_told_by_their_bytes_where_autocast_turns_them() -> None:
     def cast(columns: int) -> Op:
         shape = Tensor((4, columns), "float32", (columns, 1))
-        return Op(Signature("aten._to_copy.default", (shape,), (shape,), ("self",), {}), "a",
-                  "forward", (0, 1))  # fmt: skip
+        return Op(
+            Signature("aten._to_copy.default", (shape,), (shape,), ("self",), {}),
+            "a",
+            "forward",
+            (0, 1),
+        )
 
-    product = Op(Signature("aten.mm.default", (ROWS, ROWS), (ROWS,), ("self", "mat2"), {}), "a",
-                 "forward", (0, 1, 2))  # fmt: skip
+    product = Op(
+        Signature("aten.mm.default", (ROWS, ROWS), (ROWS,), ("self", "mat2"), {}),
+        "a",
+        "forward",
+        (0, 1, 2),
+    )
     origin = stepped(cast(8), cast(16), product)  # the weight, 128 bytes; then the input, 256
     origins = [Origin("aten._to_copy.default", "a", "forward", n) for n in (0, 1)]
     launch = Launch("pointwise", "triton_poi", "forward", (0,), ((0, 256),), ((1, 128),))
-    found = Schedule([launch], [Buffer(256, "input"), Buffer(128, "activation")], origins, "2.13",
-                     "3.9")  # fmt: skip
+    found = Schedule(
+        [launch], [Buffer(256, "input"), Buffer(128, "activation")], origins, "2.13", "3.9"
+    )
     assert eager_ops(found, origin) == [[1], [0]]
 
 

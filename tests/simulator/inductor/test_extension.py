@@ -30,18 +30,31 @@ class Writer:
         return len(self.buffers) - 1
 
     def launch(
-        self, name: str, module: str, reads: list[int], phase: Phase = "forward",
-        again: tuple[int, ...] = (), writes: int | None = None,
-    ) -> int:  # fmt: skip
+        self,
+        name: str,
+        module: str,
+        reads: list[int],
+        phase: Phase = "forward",
+        again: tuple[int, ...] = (),
+        writes: int | None = None,
+    ) -> int:
         """One origin of its own, besides those computed `again`; of all seeds it reads one."""
         out = self.buffer() if writes is None else writes
         self.origins.append(Origin(f"aten.{name}.default", module, phase))
-        self.launches.append(Launch(
-            "pointwise", name, phase, (*again, len(self.origins) - 1),
-            tuple((each, 8 if each == self.seeds_at else self.buffers[each].nbytes)
-                  for each in reads),
-            ((out, self.buffers[out].nbytes),), flops=WIDE,
-        ))  # fmt: skip
+        self.launches.append(
+            Launch(
+                "pointwise",
+                name,
+                phase,
+                (*again, len(self.origins) - 1),
+                tuple(
+                    (each, 8 if each == self.seeds_at else self.buffers[each].nbytes)
+                    for each in reads
+                ),
+                ((out, self.buffers[out].nbytes),),
+                flops=WIDE,
+            )
+        )
         return out
 
     def seeds(self, count: int) -> int:
@@ -49,8 +62,11 @@ class Writer:
         out = self.seeds_at = self.buffer(8 * count)
         tensor = Tensor((count,), "int64", (1,))
         call = Signature(SEEDS, (), (tensor,), (), {"size": [count]})
-        self.launches.append(Launch("library", SEEDS, "forward", (), (), ((out, 8 * count),),
-                                    call=call, operands=(out,)))  # fmt: skip
+        self.launches.append(
+            Launch(
+                "library", SEEDS, "forward", (), (), ((out, 8 * count),), call=call, operands=(out,)
+            )
+        )
         return out
 
     @property
@@ -104,9 +120,10 @@ def lists(depth: int, wrong: int = -1) -> list[Row]:
     """One row before and one after `depth` periods of two; a third row's count of period `wrong` is
     one too many."""
     inner = [
-        row for p in range(depth)
+        row
+        for p in range(depth)
         for row in (Row("a", (p, 7)), Row("b", (10 * depth - p + (p == wrong),)))
-    ]  # fmt: skip
+    ]
     return [Row("first", (depth,)), *inner, Row("last", (3 * depth,))]
 
 

@@ -29,8 +29,17 @@ def places(breaks: list[Break]) -> list[tuple[int, int, int, int]]:
 
 
 LOOPED = [Piece(False, UP), *BLOCK, EDGE, *BLOCK, Piece(False, [DOUBLE, UP[2]])]
-UNROLLED = [EDGE, Piece(True, UP, *ASKS), EDGE, *BLOCK, EDGE, *BLOCK, EDGE,
-            Piece(True, [DOUBLE, UP[2]]), EDGE]  # fmt: skip
+UNROLLED = [
+    EDGE,
+    Piece(True, UP, *ASKS),
+    EDGE,
+    *BLOCK,
+    EDGE,
+    *BLOCK,
+    EDGE,
+    Piece(True, [DOUBLE, UP[2]]),
+    EDGE,
+]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +70,10 @@ def test_names_that_one_side_lacks_are_passed_over() -> None:
 
 
 def test_what_dynamo_found_is_told_and_predicted() -> None:
-    found = broken(step(breaking.Two()), [EDGE, Piece(True, UP, "a.py, line 1", "it said so"),
-                                          EDGE, Piece(True, UP), EDGE])  # fmt: skip
+    found = broken(
+        step(breaking.Two()),
+        [EDGE, Piece(True, UP, "a.py, line 1", "it said so"), EDGE, Piece(True, UP), EDGE],
+    )
     p = predict_trace(found, mode="compiled")
     assert p.notes[-2] == "torch.compile breaks its graph at a.py, line 1: it said so"
 

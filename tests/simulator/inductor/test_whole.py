@@ -32,8 +32,17 @@ def test_few_blocks_make_the_whole(
     network: str, training: bool, sizes: dict[str, int], said: str
 ) -> None:
     seq = None if network.startswith("vit") else 128
-    found = setting(Scenario(network, batch=2, seq=seq, dtype="bf16", training=training,
-                             optimizer="none" if training else None, sizes=sizes))  # fmt: skip
+    found = setting(
+        Scenario(
+            network,
+            batch=2,
+            seq=seq,
+            dtype="bf16",
+            training=training,
+            optimizer="none" if training else None,
+            sizes=sizes,
+        )
+    )
     question, equal = question_of(found), stack(traced(found))
     assert equal is not None
     few = Child(replace(question, stack=equal.path, blocks=equal.blocks)).result().schedule

@@ -17,12 +17,24 @@ def _tensor(*shape: int, dtype: torch.dtype = torch.float16) -> Tensor:
 
 
 def test_no_load_waits_for_a_sum_that_it_does_not_need() -> None:
-    lines = ["r = 1", "a = tl.load(a_ptr + r)", "s = tl.sum(a)", "tl.store(o_ptr + r, s)",
-             "b = tl.load(b_ptr + r)", "c = s * b", "d = tl.load(d_ptr + c)"]  # fmt: skip
+    lines = [
+        "r = 1",
+        "a = tl.load(a_ptr + r)",
+        "s = tl.sum(a)",
+        "tl.store(o_ptr + r, s)",
+        "b = tl.load(b_ptr + r)",
+        "c = s * b",
+        "d = tl.load(d_ptr + c)",
+    ]
     assert loads_first(lines) == [
-        "r = 1", "a = tl.load(a_ptr + r)", "b = tl.load(b_ptr + r)", "s = tl.sum(a)",
-        "tl.store(o_ptr + r, s)", "c = s * b", "d = tl.load(d_ptr + c)",
-    ]  # fmt: skip
+        "r = 1",
+        "a = tl.load(a_ptr + r)",
+        "b = tl.load(b_ptr + r)",
+        "s = tl.sum(a)",
+        "tl.store(o_ptr + r, s)",
+        "c = s * b",
+        "d = tl.load(d_ptr + c)",
+    ]
 
 
 def test_sizes_are_constants_of_the_kernel() -> None:

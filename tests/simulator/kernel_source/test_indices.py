@@ -87,9 +87,7 @@ def test_the_element_at_a_place_is_the_one_that_numpy_finds(shape: list[int], dr
 
 @settings(max_examples=40, deadline=None)
 @given(shapes, shapes, st.integers(1, 7), st.integers(0, 6))
-def test_arithmetic_is_pythons(
-    sizes: list[int], factors: list[int], by: int, shift: int
-) -> None:  # fmt: skip
+def test_arithmetic_is_pythons(sizes: list[int], factors: list[int], by: int, shift: int) -> None:
     terms = list(zip(sizes, factors, strict=False))
     index = constant(_size(shift))
     for at, (size, factor) in enumerate(terms):

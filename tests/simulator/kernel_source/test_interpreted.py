@@ -113,9 +113,13 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         (folder / f"{name}.py").write_text(text)
     child = Path(__file__).with_name("child.py")
     made = subprocess.run(
-        [sys.executable, str(child), str(folder)], capture_output=True, text=True, check=True,
-        timeout=120, env={**os.environ, "TRITON_INTERPRET": "1"},
-    )  # fmt: skip
+        [sys.executable, str(child), str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+    )
     return json.loads(made.stdout)
 
 

@@ -62,8 +62,11 @@ def test_sums_that_are_split_are_two_launches() -> None:
 
 
 def test_choosing_by_number_and_by_name() -> None:
-    p = predict(nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.LayerNorm(64)), (_tensor(9, 64),),
-                mode="compiled")  # fmt: skip
+    p = predict(
+        nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.LayerNorm(64)),
+        (_tensor(9, 64),),
+        mode="compiled",
+    )
     found = candidates(p)
     good = next(each for each in found if each.reason is None)
     assert find(found, str(good.number)) == find(found, good.name) == good

@@ -22,9 +22,16 @@ SDPA = "aten._scaled_dot_product_"
 
 
 def forward(
-    backend: str, b: int, h: int, sq: int, sk: int, d: int, hk: int = 0, causal: bool = False,
+    backend: str,
+    b: int,
+    h: int,
+    sq: int,
+    sk: int,
+    d: int,
+    hk: int = 0,
+    causal: bool = False,
     dtype: str = "bfloat16",
-) -> tuple[Work, ...]:  # fmt: skip
+) -> tuple[Work, ...]:
     q, k = ((b, h, sq, d), dtype), ((b, hk or h, sk, d), dtype)
     name = f"{SDPA}{backend}_attention.default"
     found = launches(sig(name, q, None, {"is_causal": causal}, query=q, key=k, value=k), H200)
@@ -113,8 +120,14 @@ def test_efficient_has_other_kernels_for_float32(dtype: str, variant: str) -> No
 
 def test_backward_goes_from_keys_to_queries() -> None:
     q, k = ((2, 4, 300, 64), "bfloat16"), ((2, 4, 200, 64), "bfloat16")
-    inputs = {"grad_out": q, "query": q, "key": k, "value": k, "out": q,
-              "logsumexp": ((2, 4, 300), "float32")}  # fmt: skip
+    inputs = {
+        "grad_out": q,
+        "query": q,
+        "key": k,
+        "value": k,
+        "out": q,
+        "logsumexp": ((2, 4, 300), "float32"),
+    }
     name = f"{SDPA}cudnn_attention_backward.default"
     found = launches(sig(name, [q, k, k], None, {"is_causal": True}, **inputs), H200)
     assert found
@@ -128,8 +141,9 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
     for dropped in (0.0, 0.1):
         q = ((8, 12, 1024, 64), "bfloat16")
         args = {"is_causal": True, "dropout_p": dropped}
-        found = launches(sig(f"{SDPA}cudnn_attention.default", q, None, args, query=q, key=q,
-                             value=q), H200)  # fmt: skip
+        found = launches(
+            sig(f"{SDPA}cudnn_attention.default", q, None, args, query=q, key=q, value=q), H200
+        )
         assert found
         seconds.append(
             float(physics(group(found[-1:]), "attention_cudnn_fwd", H200, profile())[0, 0])

@@ -20,9 +20,13 @@ GRADIENTS = {"output_mask": [True, True, False]}
 
 def geometry(stride: int, groups: int) -> dict[str, Any]:
     return {
-        "stride": [stride] * 2, "padding": [1, 1], "dilation": [1, 1], "transposed": False,
-        "output_padding": [0, 0], "groups": groups,
-    }  # fmt: skip
+        "stride": [stride] * 2,
+        "padding": [1, 1],
+        "dilation": [1, 1],
+        "transposed": False,
+        "output_padding": [0, 0],
+        "groups": groups,
+    }
 
 
 def conv(dtype: str, x: tuple[int, ...], w: tuple[int, ...], hw: int, **more: Any) -> Signature:
@@ -34,9 +38,13 @@ def conv(dtype: str, x: tuple[int, ...], w: tuple[int, ...], hw: int, **more: An
 
 
 def backward(
-    dtype: str, x: tuple[int, ...], w: tuple[int, ...], hw: int, grad: Spec | None = None,
+    dtype: str,
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    hw: int,
+    grad: Spec | None = None,
     stride: int = 1,
-) -> Signature:  # fmt: skip
+) -> Signature:
     args = geometry(stride, 1) | GRADIENTS
     given = grad or ((x[0], w[0], hw, hw), dtype)
     outs = [(x, dtype), (w, dtype)]
@@ -278,8 +286,9 @@ def test_kernels_of_many_taps_are_older_ones(kernel: int, variants: list[str | N
 
 def test_channels_divide_a_tile_or_not() -> None:
     for cin, cout, align in ((64, 128, 64), (96, 64, 32), (320, 200, 8), (64, 33, 1)):
-        main = max(kernels(conv("float16", (4, cin, 28, 28), (cout, cin, 3, 3), 28)),
-                   key=lambda k: k.flops)  # fmt: skip
+        main = max(
+            kernels(conv("float16", (4, cin, 28, 28), (cout, cin, 3, 3), 28)), key=lambda k: k.flops
+        )
         assert main.dims["channel_align"] == align
 
 

@@ -21,24 +21,40 @@ def tensor(shape: tuple[int, ...], dtype: str, last: bool) -> Tensor:
 
 
 def depthwise(
-    dtype: str, n: int, channels: int, side: int, kernel: int, stride: int = 1, *,
-    last: bool = True, direction: str = "fwd",
-) -> Signature:  # fmt: skip
+    dtype: str,
+    n: int,
+    channels: int,
+    side: int,
+    kernel: int,
+    stride: int = 1,
+    *,
+    last: bool = True,
+    direction: str = "fwd",
+) -> Signature:
     x = tensor((n, channels, side, side), dtype, last)
     made = tensor((n, channels, side // stride, side // stride), dtype, last)
     weight = Tensor((channels, 1, kernel, kernel), dtype, (kernel**2, kernel**2, kernel, 1))
     args: dict[str, Any] = {
-        "stride": [stride] * 2, "padding": [kernel // 2] * 2, "dilation": [1, 1],
-        "transposed": False, "output_padding": [0, 0], "groups": channels,
-    }  # fmt: skip
+        "stride": [stride] * 2,
+        "padding": [kernel // 2] * 2,
+        "dilation": [1, 1],
+        "transposed": False,
+        "output_padding": [0, 0],
+        "groups": channels,
+    }
     if direction == "fwd":
         return sig("aten.convolution.default", made, None, args, input=x, weight=weight)
     args["output_mask"] = [direction != "wgrad", direction != "dgrad", False]
     outs = {"dgrad": [x], "wgrad": [weight], "both": [x, weight]}[direction]
     return sig(
-        "aten.convolution_backward.default", outs, None, args,
-        grad_output=made, input=x, weight=weight,
-    )  # fmt: skip
+        "aten.convolution_backward.default",
+        outs,
+        None,
+        args,
+        grad_output=made,
+        input=x,
+        weight=weight,
+    )
 
 
 def kernels(op: Signature, card: GPU = H200) -> tuple[Work, ...]:

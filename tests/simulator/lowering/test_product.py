@@ -11,16 +11,34 @@ from tests.simulator.costs.conftest import sig
 
 
 def families(
-    m: int, n: int, k: int, dtype: str = "bfloat16", batch: int = 1, align_bytes: int = 16,
-    bias: bool = False, card: str = "h200",
-) -> list[str]:  # fmt: skip
+    m: int,
+    n: int,
+    k: int,
+    dtype: str = "bfloat16",
+    batch: int = 1,
+    align_bytes: int = 16,
+    bias: bool = False,
+    card: str = "h200",
+) -> list[str]:
     size = 4 if dtype in ("float32", "tf32") else 1 if dtype in ("int8", "float8_e4m3fn") else 2
     work = Work(
-        "gemm", 2 * batch * m * n * k, size * batch * (m * k + k * n), size * batch * m * n,
-        "vector" if dtype == "float32" else "tensor", dtype,
-        dims={"b": batch, "m": m, "n": n, "k": k, "transa": False, "transb": True,
-              "epilogue": "bias" if bias else None, "align_bytes": align_bytes},
-    )  # fmt: skip
+        "gemm",
+        2 * batch * m * n * k,
+        size * batch * (m * k + k * n),
+        size * batch * m * n,
+        "vector" if dtype == "float32" else "tensor",
+        dtype,
+        dims={
+            "b": batch,
+            "m": m,
+            "n": n,
+            "k": k,
+            "transa": False,
+            "transb": True,
+            "epilogue": "bias" if bias else None,
+            "align_bytes": align_bytes,
+        },
+    )
     op = sig("aten.mm.default")
     return [w.family for w in product(op, work, gpu(card))]
 

@@ -17,13 +17,25 @@ MODES = {"rnn": 1, "lstm": 2, "gru": 3}
 
 
 def rnn(
-    kind: str, hidden: int, steps: int, batch: int, layers: int = 1, dtype: str = "float32",
-    back: bool = False, train: bool = False, both: bool = False,
-) -> Signature:  # fmt: skip
+    kind: str,
+    hidden: int,
+    steps: int,
+    batch: int,
+    layers: int = 1,
+    dtype: str = "float32",
+    back: bool = False,
+    train: bool = False,
+    both: bool = False,
+) -> Signature:
     args: dict[str, Any] = {
-        "mode": MODES[kind], "hidden_size": hidden, "num_layers": layers, "train": train,
-        "bidirectional": both, "output_mask": [True, True, True, True], "weight_stride0": 4,
-    }  # fmt: skip
+        "mode": MODES[kind],
+        "hidden_size": hidden,
+        "num_layers": layers,
+        "train": train,
+        "bidirectional": both,
+        "output_mask": [True, True, True, True],
+        "weight_stride0": 4,
+    }
     name = "aten._cudnn_rnn_backward.default" if back else "aten._cudnn_rnn.default"
     x = (steps, batch, hidden), dtype
     return sig(name, x, None, args, input=x)
@@ -90,9 +102,14 @@ def test_backward_starts_with_the_cell() -> None:
 
 def product(m: int, n: int, k: int) -> Work:
     return Work(
-        "rnn_input", 2 * m * n * k, 4 * (m * k + k * n), 4 * m * n, "tensor", "tf32",
+        "rnn_input",
+        2 * m * n * k,
+        4 * (m * k + k * n),
+        4 * m * n,
+        "tensor",
+        "tf32",
         dims={"b": 1, "m": m, "n": n, "k": k, "transa": False, "transb": True, "epilogue": None},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

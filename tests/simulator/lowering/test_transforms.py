@@ -21,8 +21,13 @@ CALL = Signature("aten._fft_c2c.default", (), (), (), {})
 
 
 def kernels(kind: str, *lengths: int, batch: int = 1) -> list[tuple[str, int]]:
-    dims: dict[str, Any] = {"kind": kind, "lengths": lengths, "batch": batch, "item_bytes": 8,
-                            "apart": False}  # fmt: skip
+    dims: dict[str, Any] = {
+        "kind": kind,
+        "lengths": lengths,
+        "batch": batch,
+        "item_bytes": 8,
+        "apart": False,
+    }
     found = transform(CALL, Work("fft", dims=dims), CARD)
     return [(work.dims["variant"], work.dims.get("length", 0)) for work in found]
 
@@ -62,8 +67,13 @@ def test_columns_follow_rows_on_the_way_there_and_lead_on_the_way_back() -> None
 
 
 def test_bytes_of_a_pass_are_those_of_its_sequences() -> None:
-    dims: dict[str, Any] = {"kind": "r2c", "lengths": (2450,), "batch": 3, "item_bytes": 8,
-                            "apart": False}  # fmt: skip
+    dims: dict[str, Any] = {
+        "kind": "r2c",
+        "lengths": (2450,),
+        "batch": 3,
+        "item_bytes": 8,
+        "apart": False,
+    }
     passed, turned = transform(CALL, Work("fft", dims=dims), CARD)
     # 3 · 1,225 · 8 = 29,400, and 3 · 1,226 · 8 = 29,424
     assert (passed.read_bytes, passed.write_bytes) == (29400, 29400)

@@ -18,8 +18,14 @@ def test_what_differs_in_batch_and_sequence_alone_is_like_it() -> None:
     found = {(step.batch, step.seq): step.period_s for step in alike(GPT)}
     assert found[1, 256] == 2.2842e-3 and found[32, 256] == 10.225e-3
     assert (8, 256) in found and (16, 128) in found
-    eager = [step for step in steps("h200_sxm") if step.network == "gpt2" and step.dtype == "bf16"
-             and not step.training and step.mode == "eager"]  # fmt: skip
+    eager = [
+        step
+        for step in steps("h200_sxm")
+        if step.network == "gpt2"
+        and step.dtype == "bf16"
+        and not step.training
+        and step.mode == "eager"
+    ]
     assert len(found) == len({(step.batch, step.seq) for step in eager})
 
 

@@ -95,9 +95,10 @@ def test_the_last_marked_step_is_read(tmp_path: Path) -> None:
 
 def test_time_in_which_two_kernels_run_counts_once(tmp_path: Path) -> None:
     events = [
-        _event("kernel", "a", 0.0, 10.0), _event("kernel", "b", 5.0, 10.0),
+        _event("kernel", "a", 0.0, 10.0),
+        _event("kernel", "b", 5.0, 10.0),
         _event("gpu_memset", "c", 20.0, 1.0),
-    ]  # fmt: skip
+    ]
     step = read(_written(tmp_path / "streams.json", events))
     assert step.gpu_busy_s == pytest.approx(16e-6)  # 0 to 15, and 20 to 21
     assert step.span_s == pytest.approx(21e-6)

@@ -282,8 +282,14 @@ def config(folder: Path, **keys: Any) -> str:
     return f"hf:{folder}"
 
 
-BERT = dict(model_type="bert", num_hidden_layers=1, hidden_size=32, num_attention_heads=2,
-            intermediate_size=64, vocab_size=100)  # fmt: skip
+BERT = dict(
+    model_type="bert",
+    num_hidden_layers=1,
+    hidden_size=32,
+    num_attention_heads=2,
+    intermediate_size=64,
+    vocab_size=100,
+)
 
 
 def test_a_transformers_configuration(tmp_path: Path) -> None:
@@ -293,8 +299,9 @@ def test_a_transformers_configuration(tmp_path: Path) -> None:
     assert type(loaded.module).__name__ == "BertForMaskedLM"
     assert loaded.facts == Facts("little", 2, 16)
     assert {k: tuple(v.shape) for k, v in loaded.kwargs.items()} == {
-        "input_ids": (2, 16), "labels": (2, 16),
-    }  # fmt: skip
+        "input_ids": (2, 16),
+        "labels": (2, 16),
+    }
     assert load(f"{spec}/config.json").facts == Facts("little", 1, 128)
     file = tmp_path / "little" / "config.json"
     assert refused(spec, seq=600) == (
@@ -309,19 +316,36 @@ def test_a_transformers_configuration(tmp_path: Path) -> None:
 def test_transformers_without_a_head_for_vision_and_for_two_sequences(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     assert type(load(config(tmp_path / "bare", **BERT)).module).__name__ == "BertModel"
-    vit = config(tmp_path / "vit", model_type="vit", num_hidden_layers=1, hidden_size=32,
-                 num_attention_heads=2, intermediate_size=64, image_size=32,
-                 patch_size=16)  # fmt: skip
+    vit = config(
+        tmp_path / "vit",
+        model_type="vit",
+        num_hidden_layers=1,
+        hidden_size=32,
+        num_attention_heads=2,
+        intermediate_size=64,
+        image_size=32,
+        patch_size=16,
+    )
     loaded = load(vit, batch=3)
     assert tuple(loaded.kwargs["pixel_values"].shape) == (3, 3, 32, 32)
     assert loaded.facts.seq is None
-    t5 = config(tmp_path / "t5", model_type="t5", num_layers=1, d_model=32, d_kv=16, num_heads=2,
-                d_ff=64, vocab_size=100, architectures=["T5ForConditionalGeneration"])  # fmt: skip
+    t5 = config(
+        tmp_path / "t5",
+        model_type="t5",
+        num_layers=1,
+        d_model=32,
+        d_kv=16,
+        num_heads=2,
+        d_ff=64,
+        vocab_size=100,
+        architectures=["T5ForConditionalGeneration"],
+    )
     loaded = load(t5, seq=8)
     assert loaded.kwargs.pop("use_cache") is False
     assert {k: tuple(v.shape) for k, v in loaded.kwargs.items()} == {
-        "input_ids": (1, 8), "decoder_input_ids": (1, 8),
-    }  # fmt: skip
+        "input_ids": (1, 8),
+        "decoder_input_ids": (1, 8),
+    }
     assert len(trace(loaded.module, (), loaded.kwargs).ops) > 0
 
 

@@ -140,11 +140,20 @@ def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
 
 def test_training_adds_up():
     """1e6 samples, batch 64, one card: steps · step / (1 − lost)."""
-    spec = RESNET | {"workload": {
-        "kind": "training", "network": "resnet50", "samples": "1M", "batch": 64,
-        "optimizer": "sgd", "checkpoint_every": "1000 s", "checkpoint": "10 s"},
-        "load": {}, "candidates": RESNET["candidates"] | {"counts": [1]},
-        "limits": {"deadline": "1 year"}}  # fmt: skip
+    spec = RESNET | {
+        "workload": {
+            "kind": "training",
+            "network": "resnet50",
+            "samples": "1M",
+            "batch": 64,
+            "optimizer": "sgd",
+            "checkpoint_every": "1000 s",
+            "checkpoint": "10 s",
+        },
+        "load": {},
+        "candidates": RESNET["candidates"] | {"counts": [1]},
+        "limits": {"deadline": "1 year"},
+    }
     row: Any = plan(spec, families=examples.load).rows[0]
     assert row.duration_s == pytest.approx(1e6 / 64 * row.latency_s / (1 - 0.01))
     assert row.usd_total == pytest.approx(row.usd_per_h * row.duration_s / 3600)
@@ -153,9 +162,20 @@ def test_training_adds_up():
 
 def test_failures_take_half_an_interval_and_a_restart_each():
     """4 cards fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
-    spec = read(RESNET | {"workload": {
-        "kind": "training", "network": "resnet50", "samples": 10, "checkpoint_every": "1000 s",
-        "checkpoint": "10 s", "failures_every": "1000000 s"}, "load": {}})  # fmt: skip
+    spec = read(
+        RESNET
+        | {
+            "workload": {
+                "kind": "training",
+                "network": "resnet50",
+                "samples": 10,
+                "checkpoint_every": "1000 s",
+                "checkpoint": "10 s",
+                "failures_every": "1000000 s",
+            },
+            "load": {},
+        }
+    )
     assert lost_share(spec, 4) == pytest.approx(0.01 + 1100 * 4 / 1e6)
 
 
@@ -167,8 +187,9 @@ def test_a_ring_moves_the_gradients_twice():
 
 def test_energy_is_paid_beside_the_rent():
     """2 cards of 700 W, half busy, PUE 1.2: 840 W; 2·3 USD + 0.84 kWh · 0.1 USD."""
-    prices = Prices(hourly_usd={"h100_sxm": 3.0}, energy_usd_per_kwh=0.1, pue=1.2,
-                    co2_g_per_kwh=400.0)  # fmt: skip
+    prices = Prices(
+        hourly_usd={"h100_sxm": 3.0}, energy_usd_per_kwh=0.1, pue=1.2, co2_g_per_kwh=400.0
+    )
     paid = bill(gpu("h100"), 2, 0.5, prices)
     assert paid.watts == pytest.approx(840)
     assert paid.usd_per_h == pytest.approx(6.084)

@@ -11,17 +11,24 @@ from simulator.planning.steady import largest_rate, steady
 from simulator.planning.step_time import StepTime, constant
 
 STEP = StepTime(
-    np.linspace(6e-3, 0.1, 2049), np.linspace(6e-3, 9e-3, 65), np.full(65, 3e-8),
-    np.full(65, 2e-8), 512.0, 1e-10, 0.06, 5e-4,
-)  # fmt: skip
+    np.linspace(6e-3, 0.1, 2049),
+    np.linspace(6e-3, 9e-3, 65),
+    np.full(65, 3e-8),
+    np.full(65, 2e-8),
+    512.0,
+    1e-10,
+    0.06,
+    5e-4,
+)
 
 
 def load(count: int, rate: float, seed: int = 0, prompt: int = 300, output: int = 40) -> Requests:
     draw = np.random.default_rng(seed)
     return Requests(
-        np.cumsum(draw.exponential(1 / rate, count)), draw.integers(prompt // 2, prompt * 2, count),
+        np.cumsum(draw.exponential(1 / rate, count)),
+        draw.integers(prompt // 2, prompt * 2, count),
         draw.integers(1, output * 2, count),
-    )  # fmt: skip
+    )
 
 
 def by_hand(requests: Requests, step: StepTime, budget: int, most: int, room: int):
@@ -71,8 +78,10 @@ def by_hand(requests: Requests, step: StepTime, budget: int, most: int, room: in
                 running.remove(job)
     return (
         np.array([j["first"] - j["at"] for j in jobs]),
-        np.array([j["last"] - j["at"] for j in jobs]), np.array(gaps), np.array(weights, float),
-    )  # fmt: skip
+        np.array([j["last"] - j["at"] for j in jobs]),
+        np.array(gaps),
+        np.array(weights, float),
+    )
 
 
 @pytest.mark.parametrize("rate", [2.0, 15.0, 60.0])

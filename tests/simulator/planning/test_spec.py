@@ -110,8 +110,13 @@ def test_files_that_cannot_be_read(tmp_path: Path):
 
 
 def test_arrivals_are_of_the_rate_and_lengths_of_their_mean():
-    spec = read(SERVE | {"workload": SERVE["workload"] | {
-        "prompt": {"mean": 800, "sigma": 0.5}, "output": {"low": 100, "high": 300}}})  # fmt: skip
+    spec = read(
+        SERVE
+        | {
+            "workload": SERVE["workload"]
+            | {"prompt": {"mean": 800, "sigma": 0.5}, "output": {"low": 100, "high": 300}}
+        }
+    )
     drawn = requests(spec, 40_000)
     assert drawn.rate_per_s == pytest.approx(20, rel=0.02)
     assert drawn.prompt.mean() == pytest.approx(800, rel=0.02)

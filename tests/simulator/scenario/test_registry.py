@@ -30,8 +30,13 @@ def test_every_whatif_has_help_and_controls():
     bandwidth = next(w for w in found if w.name == "bandwidth")
     (times,) = bandwidth.parameters
     assert (times.kind, times.default, times.low, times.high, times.log, times.unit) == (
-        "number", 2.0, 0.1, 10, True, "×",
-    )  # fmt: skip
+        "number",
+        2.0,
+        0.1,
+        10,
+        True,
+        "×",
+    )
     assert bandwidth.usage == "+bandwidth=2"
 
 

@@ -27,9 +27,11 @@ HEAD = ('format = "ridgepoint-scenario"', "version = 1", 'network = "mlp-tiny"')
 def test_a_scenario_reopens_to_the_same_answer(tmp_path: Path):
     scenario = asked("bert-base", dtype="fp16", host_speed=1.5, seq=16)
     for name, arguments in (
-        ("cuda_graph", {}), ("bandwidth", {"times": 1 / 3}), ("remove", {"op": "gelu"}),
+        ("cuda_graph", {}),
+        ("bandwidth", {"times": 1 / 3}),
+        ("remove", {"op": "gelu"}),
         ("size", {"parameter": "layers", "value": 1}),
-    ):  # fmt: skip
+    ):
         scenario = apply(scenario, name, arguments)
     path = tmp_path / "a.toml"
     save(scenario, path)
@@ -41,27 +43,46 @@ def test_a_scenario_reopens_to_the_same_answer(tmp_path: Path):
 
 def test_the_file_is_plain_to_read():
     scenario = apply(Scenario("bert-base", batch=8, sizes={"layers": 2}), "bandwidth")
-    assert text(scenario) == "\n".join([
-        'format = "ridgepoint-scenario"', "version = 1", 'network = "bert-base"', 'gpu = "h200"',
-        'mode = "eager"', "batch = 8", "", "[sizes]", "layers = 2", "", "[[whatif]]",
-        'name = "bandwidth"', "times = 2.0", "",
-    ])  # fmt: skip
+    assert text(scenario) == "\n".join(
+        [
+            'format = "ridgepoint-scenario"',
+            "version = 1",
+            'network = "bert-base"',
+            'gpu = "h200"',
+            'mode = "eager"',
+            "batch = 8",
+            "",
+            "[sizes]",
+            "layers = 2",
+            "",
+            "[[whatif]]",
+            'name = "bandwidth"',
+            "times = 2.0",
+            "",
+        ]
+    )
 
 
 @given(
     st.builds(
-        Scenario, st.just("resnet50"), gpu=st.sampled_from(["h200", "a100", "l4"]),
-        batch=st.none() | st.integers(1, 10**6), dtype=st.sampled_from([None, "fp16", "autocast"]),
-        training=st.none() | st.booleans(), host_speed=st.floats(0.001, 1000),
+        Scenario,
+        st.just("resnet50"),
+        gpu=st.sampled_from(["h200", "a100", "l4"]),
+        batch=st.none() | st.integers(1, 10**6),
+        dtype=st.sampled_from([None, "fp16", "autocast"]),
+        training=st.none() | st.booleans(),
+        host_speed=st.floats(0.001, 1000),
         sizes=st.dictionaries(
             st.text(min_size=1, max_size=5),
-            st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
+            st.integers()
+            | st.booleans()
+            | st.floats(allow_nan=False, allow_infinity=False)
             | st.text(st.characters(codec="utf-8"), max_size=8)
             | st.lists(st.integers(), max_size=3).map(tuple),
             max_size=3,
         ),
     )
-)  # fmt: skip
+)
 @settings(max_examples=100, deadline=None)
 def test_any_scenario_is_read_as_it_was_written(scenario: Scenario):
     import tempfile
@@ -73,9 +94,15 @@ def test_any_scenario_is_read_as_it_was_written(scenario: Scenario):
 
 
 def test_a_gpu_can_stand_in_the_file(tmp_path: Path):
-    keys = {"name": "Mine", "memory_gib": 48, "bandwidth_gbytes_per_s": 960.0, "units": 60,
-            "boost_mhz": 2400.0, "tensor_tflops": {"bf16": 210.0},
-            "vector_tflops": {"fp32": 40.0}}  # fmt: skip
+    keys = {
+        "name": "Mine",
+        "memory_gib": 48,
+        "bandwidth_gbytes_per_s": 960.0,
+        "units": 60,
+        "boost_mhz": 2400.0,
+        "tensor_tflops": {"bf16": 210.0},
+        "vector_tflops": {"fp32": 40.0},
+    }
     scenario = asked("mlp-tiny", gpu=keys)
     path = tmp_path / "a.toml"
     save(scenario, path)

@@ -97,9 +97,12 @@ def test_two_layers_by_hand() -> None:
     module = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 64))
     traced = trace(module, (torch.ones(32, 256),))
     assert traced.names() == [
-        "aten.t.default", "aten.addmm.default", "aten.relu.default", "aten.t.default",
+        "aten.t.default",
         "aten.addmm.default",
-    ]  # fmt: skip
+        "aten.relu.default",
+        "aten.t.default",
+        "aten.addmm.default",
+    ]
     # weights 256·512·4 = 524,288 and 512·4 = 2,048; 512·64·4 = 131,072 and 64·4 = 256, which is
     # one block of 512: 657,920; the input 32·256·4 = 32,768
     start = 524288 + 2048 + 131072 + 512 + 32768
@@ -108,8 +111,12 @@ def test_two_layers_by_hand() -> None:
     found = memory(traced)
     # the first hidden tensor lives until ReLU is done, the second until the last product is
     assert found.bytes_at.tolist() == [
-        start, start + hidden, start + 2 * hidden, start + hidden, start + hidden + out,
-    ]  # fmt: skip
+        start,
+        start + hidden,
+        start + 2 * hidden,
+        start + hidden,
+        start + hidden + out,
+    ]
     assert found.peak_bytes == 690688 + 2 * 65536 == 821760
     assert found.peak_op == 2
     assert found.at_peak == {"weight": 657920, "input": 32768, "activation": 131072}
@@ -163,9 +170,12 @@ def test_training_keeps_what_backward_needs() -> None:
     # AdamW's temporary square roots make the peak: two weights, gradients, moments twice, roots
     assert traced.ops[found.peak_op].name == "aten._foreach_sqrt.default"
     assert found.at_peak == {
-        "weight": 2 * matrix, "input": rows, "gradient": 2 * matrix, "optimizer": 4 * matrix,
+        "weight": 2 * matrix,
+        "input": rows,
+        "gradient": 2 * matrix,
+        "optimizer": 4 * matrix,
         "activation": 2 * matrix,
-    }  # fmt: skip
+    }
     assert found.peak_bytes == 10 * matrix + rows == 688128
 
 

@@ -71,9 +71,11 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
                 assert not refused and not why
                 for column, name_ in enumerate(COLUMNS):
                     np.testing.assert_allclose(
-                        figures[:, column], expected[:, column], rtol=1e-9,
+                        figures[:, column],
+                        expected[:, column],
+                        rtol=1e-9,
                         atol=1e-6 if name_ in SHARES else 0,
-                    )  # fmt: skip
+                    )
 
 
 def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> None:

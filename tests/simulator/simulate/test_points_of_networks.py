@@ -26,9 +26,11 @@ SEQ = 16
 def quick_family(name: str, training: bool, dtype: str) -> Family:
     """A family from seven traces, four where there is no sequence. Odd lengths run one program."""
     seq = CATALOGUE[name].seq
-    points = [(2, 17), (3, 19), (5, 23), (7, 29), (3, 31), (2, 25), (5, 27)] if seq else [
-        (2, 1), (3, 1), (5, 1), (7, 1)
-    ]  # fmt: skip
+    points = (
+        [(2, 17), (3, 19), (5, 23), (7, 29), (3, 31), (2, 25), (5, 27)]
+        if seq
+        else [(2, 1), (3, 1), (5, 1), (7, 1)]
+    )
     traces = [
         traced(
             setting(asked(name, training=training, dtype=dtype, batch=b, seq=s if seq else None))
@@ -56,9 +58,12 @@ def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
             for column, title in enumerate(COLUMNS):
                 share = title in SHARES
                 np.testing.assert_allclose(
-                    figures[:, column], alone[:, column], rtol=0 if share else 1e-12,
-                    atol=1e-6 if share else 0, err_msg=title,
-                )  # fmt: skip
+                    figures[:, column],
+                    alone[:, column],
+                    rtol=0 if share else 1e-12,
+                    atol=1e-6 if share else 0,
+                    err_msg=title,
+                )
 
 
 @pytest.mark.parametrize(

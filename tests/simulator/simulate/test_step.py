@@ -58,15 +58,26 @@ def traced(name: str, phase: str = "inference", dtype: str | None = None) -> Tra
 
 
 @lru_cache
-def answer(name: str, gpu: str = "h200", mode: str = "eager", phase: str = "inference",
-           dtype: str | None = None) -> Prediction:  # fmt: skip
+def answer(
+    name: str,
+    gpu: str = "h200",
+    mode: str = "eager",
+    phase: str = "inference",
+    dtype: str | None = None,
+) -> Prediction:
     return predict_trace(traced(name, phase, dtype), gpu=gpu, mode=mode)
 
 
 # Which rate rules each figure of a profile: times are divided by it, rates are multiplied.
-TIMES = {"fixed_s": "overhead", "cold_s": "overhead", "step_s": "overhead",
-         "cold_step_s": "overhead", "wave_s": "compute", "split_s": "compute",
-         "run_clocks": "memory"}  # fmt: skip
+TIMES = {
+    "fixed_s": "overhead",
+    "cold_s": "overhead",
+    "step_s": "overhead",
+    "cold_step_s": "overhead",
+    "wave_s": "compute",
+    "split_s": "compute",
+    "run_clocks": "memory",
+}
 RATES = {"row": "memory", "stream": "memory", "feed": "compute"}
 SHARES = {
     "l2", "issue", "dram", "shapes", "utilisation", "unaligned", "alone", "masked", "edge",
@@ -86,9 +97,13 @@ def _faster(curve: Traffic | Tiles, factor: dict[str, float]) -> Any:
 
 
 def scaled(
-    gpu: GPU, host: Host, curves: Profile, compute: float = 1.0, memory: float = 1.0,
+    gpu: GPU,
+    host: Host,
+    curves: Profile,
+    compute: float = 1.0,
+    memory: float = 1.0,
     overhead: float = 1.0,
-) -> tuple[GPU, Host, Profile]:  # fmt: skip
+) -> tuple[GPU, Host, Profile]:
     """The machine with its compute, memory and overhead rates times these factors.
 
     The beginning and end of a tile and the joining of splits is time of the computing units; a
@@ -111,10 +126,13 @@ def scaled(
     traffic = {name: _faster(t, factor) for name, t in curves.traffic.items()}
     tiles = {name: _faster(t, factor) for name, t in curves.tiles.items()}
     learned = replace(
-        curves, traffic=traffic, tiles=tiles, gap_s=curves.gap_s / overhead,
+        curves,
+        traffic=traffic,
+        tiles=tiles,
+        gap_s=curves.gap_s / overhead,
         graph_gap_s=curves.graph_gap_s / overhead,
         graph_launch_s=curves.graph_launch_s / overhead,
-    )  # fmt: skip
+    )
     return card, machine, learned
 
 

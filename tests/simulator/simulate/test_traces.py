@@ -40,9 +40,11 @@ CARDS = ["h200", "a100", "v100", "mi300x"]
 )
 def test_a_sweep_at_once_is_each_scenario_alone(base: Scenario) -> None:
     axes: dict[str, list[Any]] = {
-        "gpu": CARDS, "precision": ["fp32", "tf32", "fp16"], "batch": [1, 2, 7, 64],
+        "gpu": CARDS,
+        "precision": ["fp32", "tf32", "fp16"],
+        "batch": [1, 2, 7, 64],
         "mode": ["eager", "cuda_graph"],
-    }  # fmt: skip
+    }
     together = sweep(base, axes)
     same(together, sweep(base, axes, lambda s: predict(s)))
     assert len(together) == 4 * 3 * 4 * 2
@@ -52,9 +54,13 @@ def test_a_sweep_at_once_is_each_scenario_alone(base: Scenario) -> None:
 
 
 def test_syncs_short_queues_and_kernels_sped_up() -> None:
-    waiting = Scenario("mixtral-small", batch=1, seq=64, dtype="bf16",
-                       sizes=dict(layers=1, width=64, heads=4, kv_heads=2, hidden=96, vocab=50),
-                       )  # fmt: skip
+    waiting = Scenario(
+        "mixtral-small",
+        batch=1,
+        seq=64,
+        dtype="bf16",
+        sizes=dict(layers=1, width=64, heads=4, kv_heads=2, hidden=96, vocab=50),
+    )
     scenarios = [waiting, apply(waiting, "no_syncs"), apply(waiting, "cuda_graph")]
     wide = asked("mlp-tiny", sizes=dict(width=2048), batch=4096)
     scenarios += [apply(wide, "queue_depth", {"launches": n}) for n in (1, 2, 3, 8, 20, 1000)]

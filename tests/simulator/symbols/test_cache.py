@@ -72,8 +72,11 @@ def test_those_used_longest_ago_go_first(tmp_path: Path, made: Trace) -> None:
     (tmp_path / "other.txt").write_text("not ours")
     cache.get("d", Maker(made))
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "a.trace", "b.trace", "d.trace", "other.txt",
-    ]  # fmt: skip
+        "a.trace",
+        "b.trace",
+        "d.trace",
+        "other.txt",
+    ]
     TraceCache(tmp_path, limit_bytes=1).get("e", Maker(made))
     assert [p.name for p in tmp_path.glob("*.trace")] == ["e.trace"]  # the newest stays
 

@@ -34,13 +34,20 @@ def tracer(name: str, training: bool, dtype: str) -> Tracer:
 
     def traced(batch: int, seq: int) -> Trace:
         made = load(
-            name, batch=batch, seq=seq if has_seq else None, dtype=plain, training=training,
+            name,
+            batch=batch,
+            seq=seq if has_seq else None,
+            dtype=plain,
+            training=training,
             sizes=SMALL[name],
-        )  # fmt: skip
+        )
         return trace(
-            made.module, made.args, made.kwargs, phase="training" if training else "inference",
+            made.module,
+            made.args,
+            made.kwargs,
+            phase="training" if training else "inference",
             autocast="bf16" if dtype == "autocast" else None,
-        )  # fmt: skip
+        )
 
     return traced
 

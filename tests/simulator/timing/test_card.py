@@ -33,8 +33,10 @@ def write(folder: Path, **other: Any) -> None:
 
 def test_an_h100_is_predicted_by_its_card_and_an_h200_by_its_profile() -> None:
     assert (learned("h100_sxm").id, learned("h200_sxm").id, learned("h100_pcie").id) == (
-        "h100", "h200", "h200",
-    )  # fmt: skip
+        "h100",
+        "h200",
+        "h200",
+    )
     assert set(packaged()) >= {"h100", "h200"}
 
 

@@ -55,14 +55,18 @@ def figures(card: GPU) -> tuple[float, ...]:
     half, brain = (Work("gemm", 2, 0, 0, "tensor", dtype) for dtype in ("float16", "bfloat16"))
     return (
         card.bandwidth_bytes_per_s * dram_reach(card, known),
-        l2_kept_bytes(card, known), l2_bytes_per_s(card, known),
-        units_of(card) * (card.boost_hz or 0.0), card.boost_hz or 0.0, loading_clocks_per_s(card),
-        lanes * vector, lanes * issue(card, known),
+        l2_kept_bytes(card, known),
+        l2_bytes_per_s(card, known),
+        units_of(card) * (card.boost_hz or 0.0),
+        card.boost_hz or 0.0,
+        loading_clocks_per_s(card),
+        lanes * vector,
+        lanes * issue(card, known),
         roof_flops_per_s(card, half) * tensor,
         roof_flops_per_s(card, brain) * tensor,
         roof_flops_per_s(card, SINGLE) * vector,
         *(card.compute_capability or (0, 0))[:1],
-    )  # fmt: skip
+    )
 
 
 def better(one: GPU, other: GPU) -> bool:
@@ -114,11 +118,14 @@ def test_no_card_reaches_more_than_its_peak() -> None:
     for case, product in (("bert, fp32", SINGLE), ("bert, bf16", brain)):
         asked = predict(CASES[case])
         flops = sum(
-            w.flops * n for w, n in zip(
-                asked.works, np.bincount(asked.columns.work_of, minlength=len(asked.works)),
+            w.flops * n
+            for w, n in zip(
+                asked.works,
+                np.bincount(asked.columns.work_of, minlength=len(asked.works)),
                 strict=True,
-            ) if w.family == "gemm"
-        )  # fmt: skip
+            )
+            if w.family == "gemm"
+        )
         for card in CARDS:
             assert flops / busy_s(case)[card.id] <= roof_flops_per_s(card, product), card.id
 

@@ -34,9 +34,11 @@ def load(compute_s: float, memory_s: float, chip_j: float, dram_bytes: float) ->
     """One kernel on vector lanes."""
     zero = np.zeros(1)
     columns = dict.fromkeys(Roofs.__dataclass_fields__, zero) | {
-        "compute_s": np.array([compute_s]), "cold_s": np.array([memory_s]),
-        "chip_j": np.array([chip_j]), "bytes": np.array([dram_bytes]),
-    }  # fmt: skip
+        "compute_s": np.array([compute_s]),
+        "cold_s": np.array([memory_s]),
+        "chip_j": np.array([chip_j]),
+        "bytes": np.array([dram_bytes]),
+    }
     return Load(Roofs(**columns), zero, np.ones(1))
 
 
@@ -104,8 +106,11 @@ def test_a_lower_limit_costs_time_and_saves_energy() -> None:
 
 @pytest.mark.parametrize(("card", "watts"), [("h200", 200.0), ("a100", 150.0)])
 def test_many_points_at_once_are_each_alone_where_the_limit_holds(card: str, watts: float) -> None:
-    base = apply(asked("bert-base", seq=16, dtype="fp16", gpu=card, batch=4096), "power_limit",
-                 {"watts": watts})  # fmt: skip
+    base = apply(
+        asked("bert-base", seq=16, dtype="fp16", gpu=card, batch=4096),
+        "power_limit",
+        {"watts": watts},
+    )
     axes: dict[str, list[Any]] = {
         "batch": [1, 7, 512, 8192, 32768],
         "mode": ["eager", "cuda_graph"],

@@ -50,9 +50,14 @@ def test_nearest_points_say_what_all_do() -> None:
 
 def test_features_by_hand() -> None:
     work = Work(
-        "gemm", flops=2 * 7 * 15 * 31, read_bytes=1000, write_bytes=23, engine="tensor",
-        dtype="bfloat16", dims={"b": 1, "m": 7, "n": 15, "k": 31, "transa": True, "epilogue": None},
-    )  # fmt: skip
+        "gemm",
+        flops=2 * 7 * 15 * 31,
+        read_bytes=1000,
+        write_bytes=23,
+        engine="tensor",
+        dtype="bfloat16",
+        dims={"b": 1, "m": 7, "n": 15, "k": 31, "transa": True, "epilogue": None},
+    )
     found = features(work, units=132)
     assert found["bytes"] == 10  # log2(1023 + 1)
     assert (found["m"], found["n"], found["k"]) == (3, 4, 5)  # log2(7 + 1) and so on

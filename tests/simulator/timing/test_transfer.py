@@ -164,9 +164,13 @@ def test_products_before_hopper_have_fewer_tiles_and_start_each_wave() -> None:
     assert min(map(min, older.shapes)) == 64
     slower = 1980 / 1410  # clocks of the H200 and the A100
     assert older == replace(
-        bulk, shapes=older.shapes, wave_s=copying.wave_s * slower, split_s=bulk.split_s * slower,
-        feed=copying.feed, fixed_s=copying.fixed_s,
-    )  # fmt: skip
+        bulk,
+        shapes=older.shapes,
+        wave_s=copying.wave_s * slower,
+        split_s=bulk.split_s * slower,
+        feed=copying.feed,
+        fixed_s=copying.fixed_s,
+    )
     assert tiles_of("gemm_tensor_half", gpu("b200"), profile()) == bulk
     assert tiles_of("conv_fwd", gpu("a100"), profile()) == profile().tiles["conv_fwd"]
 

@@ -91,13 +91,19 @@ def test_a_mask_keeps_cudnn_and_excludes_flash() -> None:
     assert ops(Calls(masked), heads(), additive, gpu="a100") == ["aten.expand.default", EFFICIENT]
     boolean = torch.empty(16, 16, dtype=torch.bool, device="meta")
     assert ops(Calls(masked), heads(), boolean) == [
-        "aten.scalar_tensor.default", "aten.scalar_tensor.default", "aten.where.self", CUDNN,
-    ]  # fmt: skip
+        "aten.scalar_tensor.default",
+        "aten.scalar_tensor.default",
+        "aten.where.self",
+        CUDNN,
+    ]
     # rows of 20 elements are padded to 32 and sliced, since the kernel loads 16 at once
     narrow = torch.empty(20, 20, dtype=BF16, device="meta")
     assert ops(Calls(masked), heads(seq=20), narrow, gpu="a100") == [
-        "aten.constant_pad_nd.default", "aten.slice.Tensor", "aten.expand.default", EFFICIENT,
-    ]  # fmt: skip
+        "aten.constant_pad_nd.default",
+        "aten.slice.Tensor",
+        "aten.expand.default",
+        EFFICIENT,
+    ]
 
 
 @pytest.mark.parametrize(("gpu", "backend"), [("h200", CUDNN), ("a100", FLASH)])
@@ -119,8 +125,9 @@ def test_causal_with_as_many_queries_as_keys_is_flash_and_else_not() -> None:
     assert ops(Calls(causal), heads(), heads(seq=24), gpu="a100") == [EFFICIENT]
 
 
-@pytest.mark.parametrize(("gpu", "kind"), [("h200", "cudnn"), ("a100", "flash"),
-                                           ("v100", "efficient")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gpu", "kind"), [("h200", "cudnn"), ("a100", "flash"), ("v100", "efficient")]
+)
 def test_the_backward_pass_is_the_same_backends(gpu: str, kind: str) -> None:
     q = heads(FP16, grad=True)
     found = trace(Calls(plain), (q,), gpu=gpu, phase="training", optimizer=None).names()

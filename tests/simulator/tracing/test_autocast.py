@@ -62,18 +62,24 @@ def test_softmax_and_norms_run_in_single_precision() -> None:
         return F.layer_norm((y @ self.w), (4,))
 
     assert rows(trace(Calls(both), (X,), autocast="bf16")) == [
-        "_to_copy f32 -> bf16", "_to_copy f32 -> bf16", "mm bf16 bf16 -> bf16",
-        "_to_copy bf16 -> f32", "_softmax f32 -> f32",
-        "_to_copy f32 -> bf16", "mm bf16 bf16 -> bf16",
-        "_to_copy bf16 -> f32", "native_layer_norm f32 -> f32 f32 f32",
-    ]  # fmt: skip
+        "_to_copy f32 -> bf16",
+        "_to_copy f32 -> bf16",
+        "mm bf16 bf16 -> bf16",
+        "_to_copy bf16 -> f32",
+        "_softmax f32 -> f32",
+        "_to_copy f32 -> bf16",
+        "mm bf16 bf16 -> bf16",
+        "_to_copy bf16 -> f32",
+        "native_layer_norm f32 -> f32 f32 f32",
+    ]
 
 
 def test_softmax_widens_from_half_as_it_reads() -> None:
     module = Calls(lambda self, x: torch.softmax(x @ self.w, -1))
     assert rows(trace(module, (X,), autocast="fp16"))[-2:] == [
-        "mm f16 f16 -> f16", "_softmax f16 -> f32",
-    ]  # fmt: skip
+        "mm f16 f16 -> f16",
+        "_softmax f16 -> f32",
+    ]
 
 
 def test_cross_entropy_is_cast_inside() -> None:
@@ -85,9 +91,11 @@ def test_cross_entropy_is_cast_inside() -> None:
 
     labels = torch.zeros(4, dtype=torch.int64)
     assert rows(trace(Calls(loss), (X, labels), autocast="bf16"))[2:] == [
-        "mm bf16 bf16 -> bf16", "_log_softmax bf16 -> bf16", "_to_copy bf16 -> f32",
+        "mm bf16 bf16 -> bf16",
+        "_log_softmax bf16 -> bf16",
+        "_to_copy bf16 -> f32",
         "nll_loss_forward f32 i64 -> f32 f32",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_nested_region_may_turn_it_off_and_the_outer_one_goes_on() -> None:
@@ -98,17 +106,23 @@ def test_a_nested_region_may_turn_it_off_and_the_outer_one_goes_on() -> None:
         return y @ self.w
 
     assert rows(trace(Calls(nested), (X,), autocast="fp16")) == [
-        "_to_copy f32 -> f16", "_to_copy f32 -> f16", "mm f16 f16 -> f16",
-        "_to_copy f16 -> f32", "mm f32 f32 -> f32",
-        "_to_copy f32 -> f16", "mm f16 f16 -> f16",
-    ]  # fmt: skip
+        "_to_copy f32 -> f16",
+        "_to_copy f32 -> f16",
+        "mm f16 f16 -> f16",
+        "_to_copy f16 -> f32",
+        "mm f32 f32 -> f32",
+        "_to_copy f32 -> f16",
+        "mm f16 f16 -> f16",
+    ]
 
 
 def test_mixed_inputs_are_widened_to_the_widest() -> None:
     module = Calls(lambda self, x: torch.addcmul(x, x.bfloat16(), x))
     assert rows(trace(module, (X,), autocast="bf16")) == [
-        "_to_copy f32 -> bf16", "_to_copy bf16 -> f32", "addcmul f32 f32 f32 -> f32",
-    ]  # fmt: skip
+        "_to_copy f32 -> bf16",
+        "_to_copy bf16 -> f32",
+        "addcmul f32 f32 f32 -> f32",
+    ]
 
 
 def test_integers_and_doubles_are_left_alone() -> None:

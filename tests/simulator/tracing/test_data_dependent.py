@@ -160,9 +160,11 @@ def test_one_hot_masks_keep_one_class_each() -> None:
 
     traced = run(routed)
     assert [o.name for o in traced.ops[:4]] == [
-        "aten.argmax.default", "aten.zeros.default", "aten.unsqueeze.default",
+        "aten.argmax.default",
+        "aten.zeros.default",
+        "aten.unsqueeze.default",
         "aten.scatter_.value",
-    ]  # fmt: skip
+    ]
     any_of_four = 1 - (7 / 8) ** 4  # 0.4138
     assert taken(traced) == [
         ("aten.nonzero.default", f"{round(8 * any_of_four)} rows: 0.4138 of 8 elements, {EVENLY}"),

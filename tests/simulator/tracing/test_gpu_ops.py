@@ -34,8 +34,9 @@ def test_dropout_of_nothing_and_of_everything() -> None:
     # p = 0 asks for nothing; p = 1 multiplies by a zero
     assert forward(Calls(lambda _, x: F.dropout(x, 0.0, True)), X) == []
     assert forward(Calls(lambda _, x: F.dropout(x, 1.0, True)), X) == [
-        "zeros.default", "mul.Tensor",
-    ]  # fmt: skip
+        "zeros.default",
+        "mul.Tensor",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +82,15 @@ def test_rms_norm_is_one_kernel_each_way() -> None:
 
 def test_rms_norm_with_weights_of_another_dtype_is_composite() -> None:
     assert forward(nn.RMSNorm(4), X.bfloat16()) == [
-        "_to_copy.default", "pow.Tensor_Scalar", "mean.dim", "add_.Tensor", "rsqrt.default",
-        "mul.Tensor", "mul.Tensor", "_to_copy.default",
-    ]  # fmt: skip
+        "_to_copy.default",
+        "pow.Tensor_Scalar",
+        "mean.dim",
+        "add_.Tensor",
+        "rsqrt.default",
+        "mul.Tensor",
+        "mul.Tensor",
+        "_to_copy.default",
+    ]
 
 
 @pytest.mark.parametrize("cell", [nn.LSTM, nn.GRU, nn.RNN])

@@ -69,8 +69,9 @@ def test_data_becomes_one_copy_of_its_bytes() -> None:
     copy = trace(Calls(made_from_data), (X,)).ops[0]
     assert copy.name == "aten._to_copy.default"
     assert [(t.shape, t.device) for t in (*copy.inputs, *copy.outputs)] == [
-        ((8,), "cpu"), ((8,), "cuda"),
-    ]  # fmt: skip
+        ((8,), "cpu"),
+        ((8,), "cuda"),
+    ]
 
 
 def test_memory_that_is_not_pinned_is_not_captured() -> None:

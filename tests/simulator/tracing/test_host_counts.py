@@ -125,9 +125,12 @@ def test_autograd_nodes() -> None:
 
     # made going forward: t, addmm, relu, and the loss's pow and mean
     assert nodes("forward") == [
-        ("t.default", 1), ("addmm.default", 1), ("relu.default", 1), ("pow.Tensor_Scalar", 1),
+        ("t.default", 1),
+        ("addmm.default", 1),
+        ("relu.default", 1),
+        ("pow.Tensor_Scalar", 1),
         ("mean.default", 1),
-    ]  # fmt: skip
+    ]
     # run going backward: the same five, and an AccumulateGrad for weight and for bias
     assert sum(count for _, count in nodes("backward")) == 7
 

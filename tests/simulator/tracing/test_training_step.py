@@ -54,11 +54,15 @@ def test_every_op_names_its_module_forward_and_backward() -> None:
     traced = step(optimizer=None)
     forward = [(op.name, op.module) for op in traced.ops if op.phase == "forward"]
     assert forward == [
-        ("aten.t.default", "body.0"), ("aten.addmm.default", "body.0"),
-        ("aten.relu.default", "body.1"), ("aten.detach.default", "body.1"),  # kept for backward
-        ("aten.t.default", "head"), ("aten.addmm.default", "head"),
-        ("aten.pow.Tensor_Scalar", ""), ("aten.mean.default", ""),  # the loss is no module's
-    ]  # fmt: skip
+        ("aten.t.default", "body.0"),
+        ("aten.addmm.default", "body.0"),
+        ("aten.relu.default", "body.1"),
+        ("aten.detach.default", "body.1"),  # kept for backward
+        ("aten.t.default", "head"),
+        ("aten.addmm.default", "head"),
+        ("aten.pow.Tensor_Scalar", ""),
+        ("aten.mean.default", ""),  # the loss is no module's
+    ]
     products = [op.module for op in traced.ops if op.phase == "backward" and "mm" in op.name]
     assert products == ["head", "head", "body.0"]  # x needs no gradient: one product less
     relu = next(op for op in traced.ops if op.name == "aten.threshold_backward.default")
@@ -74,10 +78,13 @@ def test_adamw_is_its_second_step() -> None:
         "_foreach_add_.Tensor",  # the step counters, on the CPU
         "_foreach_mul_.Scalar",  # weight decay
         "_foreach_lerp_.Scalar",  # first moment
-        "_foreach_mul_.Scalar", "_foreach_addcmul_.Scalar",  # second moment
-        "_foreach_sqrt.default", "_foreach_div_.ScalarList", "_foreach_add_.Scalar",
+        "_foreach_mul_.Scalar",
+        "_foreach_addcmul_.Scalar",  # second moment
+        "_foreach_sqrt.default",
+        "_foreach_div_.ScalarList",
+        "_foreach_add_.Scalar",
         "_foreach_addcdiv_.ScalarList",
-    ]  # fmt: skip
+    ]
     assert not any("zeros" in name or "empty" in name for name in ops)
     counters = next(op for op in traced.ops if op.name == "aten._foreach_add_.Tensor")
     assert {t.device for t in counters.inputs} == {"cpu"}
@@ -85,8 +92,9 @@ def test_adamw_is_its_second_step() -> None:
 
 def test_fused_adamw_is_one_op_and_its_counters() -> None:
     assert optimizer_ops(step(optimizer="adamw_fused")) == [
-        "_foreach_add_.Scalar", "_fused_adamw_.default",
-    ]  # fmt: skip
+        "_foreach_add_.Scalar",
+        "_fused_adamw_.default",
+    ]
 
 
 def test_sgd_has_its_momentum_buffers() -> None:

@@ -146,15 +146,25 @@ def test_data_dependent_ops_are_refused() -> None:
     base = Scenario("mixtral-small", batch=1, seq=32, dtype="bf16")
     trace = predict(base).trace
     index = next(i for i, op in enumerate(trace.ops) if "nonzero" in op.name)
-    assert f"nonzero (op {index}) depends on data" in reason(f"+fuse={index - 1}-{index + 1}",
-                                                              base=base)  # fmt: skip
+    assert f"nonzero (op {index}) depends on data" in reason(
+        f"+fuse={index - 1}-{index + 1}", base=base
+    )
 
 
 def test_levels_are_those_of_the_rule_and_compiled_is_the_mode() -> None:
     eager = predict(WIDE)
-    found = {level: predict(changed(WIDE, f"+fusion={level}")) for level in
-             ("none", "pointwise", "pointwise+reductions", "compiled", "xla", "nvfuser",
-              "tensorrt")}  # fmt: skip
+    found = {
+        level: predict(changed(WIDE, f"+fusion={level}"))
+        for level in (
+            "none",
+            "pointwise",
+            "pointwise+reductions",
+            "compiled",
+            "xla",
+            "nvfuser",
+            "tensorrt",
+        )
+    }
     compiled = predict(replace(WIDE, mode="compiled"))
     assert found["compiled"].period_s == compiled.period_s
     assert found["compiled"].kernel_count == compiled.kernel_count
@@ -211,9 +221,13 @@ def program(kinds: list[tuple[str, int, int]]) -> Trace:
         numbers = (*(s for _, s in inputs), len(storages) - 1)
         order = {s: i for i, s in enumerate(dict.fromkeys(numbers))}
         signature = Signature(
-            f"aten.{kind}.{overload}", tuple(t for t, _ in inputs), (out,), names, args,
+            f"aten.{kind}.{overload}",
+            tuple(t for t, _ in inputs),
+            (out,),
+            names,
+            args,
             tuple(order[s] for s in numbers),
-        )  # fmt: skip
+        )
         ops.append(Op(signature, "", "forward", numbers))
         values.append((out, len(storages) - 1))
     last = {s: i for i, op in enumerate(ops) for s in op.storages}

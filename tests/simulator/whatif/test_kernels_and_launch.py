@@ -104,8 +104,9 @@ def test_a_short_queue_makes_the_host_wait():
     long = asked("gpt2", dtype="bf16", seq=512, batch=32)
     one = predict(apply(long, "queue_depth", {"launches": 1}))
     assert one.period_s >= predict(long).period_s * (1 - 1e-12)
-    late = predict(apply(one_by_one := apply(long, "batch", {"samples": 512}), "queue_depth",
-                         {"launches": 1}))  # fmt: skip
+    late = predict(
+        apply(one_by_one := apply(long, "batch", {"samples": 512}), "queue_depth", {"launches": 1})
+    )
     assert late.period_s > predict(one_by_one).period_s
 
 

@@ -110,8 +110,9 @@ def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
     running, raised, told = application(), list[object](), list[str]()
     monkeypatch.setattr("sys.excepthook", lambda *what: raised.append(what))
     tracing = Tracing()
-    tracing.need(UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu), True,
-                 told.append)  # fmt: skip
+    tracing.need(
+        UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu), True, told.append
+    )
     delete(tracing)  # as Qt does when its owner goes, child process and all
     QCoreApplication.processEvents()
     assert raised == [] and told == []

@@ -51,10 +51,17 @@ def test_each_kind_of_file_is_told(tmp_path: Path):
     (tmp_path / "g.toml").write_text("name = 1", "utf-8")
     for name in ("a.ridge", "t.rpt.json", "n.py", "x.docx"):
         (tmp_path / name).write_text("{", "utf-8")
-    found = {name: incoming(tmp_path / name).what
-             for name in ("s.toml", "g.toml", "a.ridge", "t.rpt.json", "n.py")}  # fmt: skip
-    assert found == {"s.toml": "scenario", "g.toml": "gpu", "a.ridge": "session",
-                     "t.rpt.json": "trace", "n.py": "network"}  # fmt: skip
+    found = {
+        name: incoming(tmp_path / name).what
+        for name in ("s.toml", "g.toml", "a.ridge", "t.rpt.json", "n.py")
+    }
+    assert found == {
+        "s.toml": "scenario",
+        "g.toml": "gpu",
+        "a.ridge": "session",
+        "t.rpt.json": "trace",
+        "n.py": "network",
+    }
     with pytest.raises(InputError, match=r"x.docx is nothing that can be opened here: expected"):
         incoming(tmp_path / "x.docx")
     with pytest.raises(InputError, match="expected a file that is there"):
@@ -98,7 +105,8 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     assert said.endswith(
         "of the ops of this inference in mode eager, and 93% of its kernels' time is in these; "
         "expected half or more of both; choose the network, step and mode that were measured, and "
-        "open it again")  # fmt: skip
+        "open it again"
+    )
     run_it(opening)
     assert session.state.sides[0].measured == str(TRACES / "mlp-tiny.json.gz")
 
@@ -134,7 +142,8 @@ def test_code_runs_only_after_a_word_of_the_user(opening: Opening, tmp_path: Pat
     assert opening.session.state.scenario == FIRST
     assert opening.banner.label.text() == (
         "Opening this network runs its Python code. Run it only if you trust the file.\n"
-        f"{path.resolve()}")  # fmt: skip
+        f"{path.resolve()}"
+    )
     assert not opening.networks.busy
     run_it(opening)
     assert opening.banner.label.text() == ("net.py raised SystemExit on line 1: ; correct the file")
@@ -202,9 +211,10 @@ def test_several_networks_are_offered_with_their_signatures(opening: Opening, tm
     assert choice is not None and choice.windowTitle() == "several.py has 2 networks"
     offered = [choice.list.item(at) for at in range(choice.list.count())]
     assert [item.text() for item in offered] == [
-        "Encoder(width: int = 32)", "make(layers: int = 3)",
+        "Encoder(width: int = 32)",
+        "make(layers: int = 3)",
         "Block(width, deep=2)   needs width",
-    ]  # fmt: skip
+    ]
     assert not offered[2].flags() and opening.session.state.scenario == FIRST
     choice.list.setCurrentRow(1)
     choice.take()
@@ -218,10 +228,13 @@ def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Pa
         (NETWORK.replace("self.layer(x)", "self.leyer(x)"), "has no attribute 'leyer'"),
         ("def make(:", "bad.py raised SyntaxError on line 1"),
         ("x = 1", "bad.py has no network: expected a function or a class that makes"),
-        ("def make(width): ...", "bad.py has no factory that can be called without arguments: "
-         "make(width); expected one; give its arguments defaults"),
+        (
+            "def make(width): ...",
+            "bad.py has no factory that can be called without arguments: "
+            "make(width); expected one; give its arguments defaults",
+        ),
         ("import os\nos._exit(3)", "bad.py ended the process that read it"),
-    ):  # fmt: skip
+    ):
         path.write_text(code, "utf-8")
         opening.trusted.clear()
         opening.open([path])

@@ -44,14 +44,34 @@ def run(screens: list[tuple[int, int, int, int, int]], folder: Path, *words: str
     """The program on screens of x, y, width, height (logical) and device pixel ratio."""
     path = folder / "screens.json"
     each = ("x", "y", "width", "height", "dpr")
-    path.write_text(json.dumps({"screens": [
-        {"name": str(at), **dict(zip(each, screen, strict=True)), "logicalDpi": 96,
-         "logicalBaseDpi": 96} for at, screen in enumerate(screens)
-    ]}))  # fmt: skip
-    told = {**os.environ, "QT_QPA_PLATFORM": f"offscreen:configfile={path}",
-            FOLDER_VARIABLE: str(folder)}  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", _PROGRAM, *words], capture_output=True, text=True,
-                          env=told, check=True, timeout=120)  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "screens": [
+                    {
+                        "name": str(at),
+                        **dict(zip(each, screen, strict=True)),
+                        "logicalDpi": 96,
+                        "logicalBaseDpi": 96,
+                    }
+                    for at, screen in enumerate(screens)
+                ]
+            }
+        )
+    )
+    told = {
+        **os.environ,
+        "QT_QPA_PLATFORM": f"offscreen:configfile={path}",
+        FOLDER_VARIABLE: str(folder),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, *words],
+        capture_output=True,
+        text=True,
+        env=told,
+        check=True,
+        timeout=120,
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -65,8 +85,9 @@ def on_two_screens(tmp_path_factory: pytest.TempPathFactory) -> str:
 def seen(box: list[int], screen: tuple[int, int, int, int, int]) -> bool:
     """Is all of a box on a screen?"""
     x, y, wide, high, _ = screen
-    return (x <= box[0] and y <= box[1] and box[0] + box[2] <= x + wide
-            and box[1] + box[3] <= y + high)  # fmt: skip
+    return (
+        x <= box[0] and y <= box[1] and box[0] + box[2] <= x + wide and box[1] + box[3] <= y + high
+    )
 
 
 def test_on_the_same_screens_it_lies_as_it_lay(on_two_screens: str, tmp_path: Path) -> None:

@@ -95,8 +95,11 @@ def in_front(window: Window) -> Iterator[View]:
 
 def in_view(window: Window) -> list[Panel]:
     """The panels in front; those behind a tab are visible to Qt too."""
-    found = [panel for panel in window.panels.panels.values()
-             if panel.isVisible() and not panel.visibleRegion().isEmpty()]  # fmt: skip
+    found = [
+        panel
+        for panel in window.panels.panels.values()
+        if panel.isVisible() and not panel.visibleRegion().isEmpty()
+    ]
     assert found
     return found
 
@@ -151,8 +154,10 @@ def test_what_has_not_caught_up_is_dimmed_at_once(window: Window, monkeypatch: p
         assert window.inspector.advice.found is None
         assert window.inspector.batch.slider.shift is None
         assert verdict.answer is not None and verdict.answer.scenario == FIRST
-        lit = [max(image.pixelColor(x, 21).lightness() for x in range(image.width()))
-               for image in (before, verdict.grab().toImage())]  # fmt: skip
+        lit = [
+            max(image.pixelColor(x, 21).lightness() for x in range(image.width()))
+            for image in (before, verdict.grab().toImage())
+        ]
         assert lit[1] < 0.8 * lit[0]
     window.session.history.undo()
     wait(window.worker)
@@ -440,8 +445,9 @@ def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Win
         assert refused.done is None and words in refused.words
     session.history.undo()
     assert len(session.state.sides) == 1
-    widget.keyPressEvent(QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return,
-                                   Qt.KeyboardModifier.ControlModifier))  # fmt: skip
+    widget.keyPressEvent(
+        QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    )
     assert session.state.scenario == apply(FIRST, "cuda_graph") and session.state.current == 1
     for _ in range(2):
         window.strip.copy(0)
@@ -517,7 +523,10 @@ def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
     window.leave()
     (asked,) = window.findChildren(Leaving)
     assert [b.text() for b in asked.findChildren(QPushButton)] == [
-        "Stay", "Close without saving", "Save and close"]  # fmt: skip
+        "Stay",
+        "Close without saving",
+        "Save and close",
+    ]
     assert "one.ridge" in asked.findChildren(QLabel)[0].text()
     asked.stay.click()
     assert closed == [True] and window.files.edited
