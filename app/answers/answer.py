@@ -9,14 +9,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from app.answers.figures import Totals, totals
-from app.answers.subject import Subject, worded
+from app.answers.subject import Subject, to_full_text
 from simulator.analysis.regimes import Shift, next_shift
 from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction, Regime
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,21 @@ def answered(scenario: Scenario) -> Answer:
 
 def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
     """How to speak of a scenario that was predicted."""
-    trace, ask = prediction.trace, setting(scenario).ask
+    trace, ask = prediction.trace, resolve(scenario).ask
     batch, seq = batch_and_seq(scenario)
     if ask.saved:
         each = divmod(trace.tokens, trace.samples) if trace.tokens and trace.samples else (0, 1)
         batch, seq = trace.samples, each[0] if each[1] == 0 else None
     name = Path(ask.network).name if ask.saved or ".py:" in ask.network else ask.network
     name = name.partition(".")[0] if ask.saved else name
-    words = tuple(worded(applied) for applied in scenario.whatifs)
+    words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // batch) if batch else 1
     return Subject(trace, name, batch or trace.samples, seq, ask.dtype, words, forwards)
 
 
 def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
     """Batch and sequence as a scenario asks for them, or as the network takes them of itself."""
-    ask = setting(scenario).ask
+    ask = resolve(scenario).ask
     entry = CATALOGUE.get(ask.network)
     batch, seq = ask.batch, ask.seq
     if entry is not None and not ask.saved:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 
@@ -30,7 +30,7 @@ def as_command(scenario: Scenario, command: str = "predict") -> str:
     words += [w for k, v in scenario.data_sizes.items() for w in ("--data-size", f"{k}={v}")]
     if scenario.host_speed != 1.0:
         words.append(f"+host_speed={scenario.host_speed:g}")
-    return shlex.join(words + [worded(applied) for applied in scenario.whatifs])
+    return shlex.join(words + [to_full_text(applied) for applied in scenario.whatifs])
 
 
 def _word(value: Any) -> str:

@@ -14,8 +14,8 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.registry import value_of
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, Value
-from simulator.scenario.setting import setting
 from simulator.whatif import whatifs
 from simulator.whatif.shape import sizes
 
@@ -170,7 +170,7 @@ def _choices(scenario: Scenario, found: Axis) -> list[Value]:
 def _here(scenario: Scenario, found: Axis, name: str = "") -> int:
     """Where the scenario is on an axis of whole numbers, or what another of its sizes is; 0 where
     there is none of that name."""
-    now = setting(scenario)
+    now = resolve(scenario)
     name = name or found.name
     entry = CATALOGUE.get(now.ask.network)
     if name in ("batch", "seq"):

@@ -7,15 +7,15 @@ from typing import Literal
 
 from app.answers.changes import with_field, with_network
 from app.answers.featured import NETWORKS
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from app.quantities import number, plain, scaled, trimmed
 from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.host import host, hosts
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.registry import WhatIf, named
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.whatif import apply, whatifs
 
 Kind = Literal["network", "gpu", "host", "whatif"]
@@ -52,7 +52,7 @@ class Card:
             changed = apply(scenario, self.name, _first_arguments(scenario, self.name))
         else:
             changed = with_field(scenario, self.kind, self.name)
-        setting(changed).possible()
+        resolve(changed).possible()
         return changed
 
     def asks(self, scenario: Scenario) -> tuple[str, ...]:
@@ -68,13 +68,13 @@ class Card:
         """What applying it is called in the history."""
         if self.kind == "whatif":
             changed = self.apply(scenario)
-            return worded(changed.whatifs[-1]) if changed.whatifs else self.title
+            return to_full_text(changed.whatifs[-1]) if changed.whatifs else self.title
         return f"{self.kind} {self.title}"
 
 
 def used(scenario: Scenario) -> frozenset[str]:
     """The keys of the cards that are in a scenario. InputError for one that comes to nothing."""
-    found = setting(scenario)
+    found = resolve(scenario)
     have = {"network": found.ask.network, "gpu": found.gpu.id, "host": found.host.id}
     return frozenset(
         [f"{kind}:{name}" for kind, name in have.items()]
@@ -141,7 +141,7 @@ def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
     """What a what-if without a default begins with, so that its controls can be turned: twice
     the number that the scenario has, and the first of a few choices."""
     found: dict[str, object] = {}
-    ask = setting(scenario).ask
+    ask = resolve(scenario).ask
     now = {"samples": ask.batch, "tokens": ask.seq}
     for each in named(name).parameters:
         if each.default is None and each.kind == "count":

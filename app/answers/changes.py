@@ -8,8 +8,8 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.whatif import apply
 
 _OVER = {"dtype": ("precision",), "mode": ("mode", "cuda_graph"), "training": ("training",)}
@@ -27,7 +27,7 @@ def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
 def _mode_of(scenario: Scenario) -> str | None:
     """How a scenario is run; None where it comes to nothing."""
     try:
-        return setting(scenario).mode
+        return resolve(scenario).mode
     except InputError:
         return None
 

@@ -13,10 +13,10 @@ from simulator.whatif.shape import sizes
 
 if TYPE_CHECKING:
     from simulator.records import Trace
-    from simulator.scenario.setting import Setting
+    from simulator.scenario.resolved import ResolvedScenario
 
 
-def check_sizes(found: Setting) -> None:
+def check_sizes(found: ResolvedScenario) -> None:
     """InputError for a size of a network of the catalogue that is of another kind than its
     default, or below 1. A user's own network says itself what it takes."""
     entry = CATALOGUE.get(found.ask.network)

@@ -19,7 +19,7 @@ from simulator.fusion import LEVELS
 if TYPE_CHECKING:
     from app.progress import Step
     from simulator.analysis.along import Figures, Watch
-    from simulator.analysis.seek import Sought
+    from simulator.analysis.seek import SeekResult
     from simulator.scenario.scenario import Scenario
 
 
@@ -32,9 +32,9 @@ class Search:
     question: str
     axis: str
     wanted: float | None
-    run: Callable[[Watch], Sought]
+    run: Callable[[Watch], SeekResult]
     tried: list[tuple[float, Figures]] = field(default_factory=list)
-    sought: Sought | None = None
+    sought: SeekResult | None = None
     reason: str = ""
 
     @property
@@ -61,7 +61,7 @@ def searches_of(
         kind: str,
         question: str,
         wanted: float | None,
-        run: Callable[..., Sought],
+        run: Callable[..., SeekResult],
         *goal: float,
         axis: str = "batch",
         **more: Any,

@@ -13,10 +13,10 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.predict import predicted
 from simulator.scenario.registry import named
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_source import facts, plain, traced
-from simulator.whatif import spelled
+from simulator.whatif import to_text
 
 if TYPE_CHECKING:
     from simulator.analysis.compare import Waterfall
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DATA_SIZES", "Scenario", "Subject", "answered", "data_sizes", "heading_of", "predict",
-    "predict_exactly",    "relabelled", "sizes", "subject", "takes_sequence", "worded",
+    "predict_exactly",    "relabelled", "sizes", "subject", "takes_sequence", "to_full_text",
 ]  # fmt: skip
 
 DATA_SIZES = (
@@ -69,7 +69,7 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
 
     if scenario.trace_file is not None:
         _refuse_fixed(scenario, scenario.trace_file)
-    found = setting(scenario)  # a mistyped name is answered before anything slow
+    found = resolve(scenario)  # a mistyped name is answered before anything slow
     if not found.ask.saved:
         check_sizes(found)
         progress("importing torch")
@@ -84,14 +84,14 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     theirs = not (found.ask.saved or found.ask.network in CATALOGUE)
     if theirs and seq is not None and not takes_sequence(as_traced, seq):
         seq = None
-    words = tuple(worded(applied) for applied in scenario.whatifs)
+    words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // max(1, as_traced.samples))
     return Subject(trace, name, batch or as_traced.samples, seq, dtype, words, forwards)
 
 
-def worded(applied: Applied) -> str:
+def to_full_text(applied: Applied) -> str:
     """A what-if as a command writes it, with the value that it is about: +precision=bf16."""
-    text, known = spelled(applied), named(applied.name).parameters
+    text, known = to_text(applied), named(applied.name).parameters
     if "=" in text or not known or known[0].default in (None, ALL):
         return text
     value = known[0].default
@@ -107,7 +107,7 @@ def worded(applied: Applied) -> str:
 
 def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
     """A waterfall whose steps name the values that their what-ifs are about."""
-    full = {spelled(a): worded(a) for s in scenarios for a in s.whatifs}
+    full = {to_text(a): to_full_text(a) for s in scenarios for a in s.whatifs}
     full |= {f"without {short}": f"without {long}" for short, long in full.items()}
     steps = tuple(replace(s, label=full.get(s.label, s.label)) for s in fall.steps)
     return replace(fall, steps=steps)
@@ -121,7 +121,7 @@ def heading_of(found: Subject, scenario: Scenario, varied: tuple[str, ...]) -> s
     parts += [] if "precision" in varied else [found.dtype]
     parts += [] if "training" in varied else [found.trace.phase]
     parts += found.whatifs
-    card = setting(scenario).gpu.name
+    card = resolve(scenario).gpu.name
     return ", ".join(parts) + ("" if "gpu" in varied else f" on {card}")
 
 
@@ -140,7 +140,7 @@ def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: N
     """The answer for a subject."""
     progress("predicting")
 
-    return predicted(found.trace, setting(scenario))
+    return predicted(found.trace, resolve(scenario))
 
 
 def predict_exactly(
@@ -149,13 +149,13 @@ def predict_exactly(
     """The answer for a compiled subject whose kernels the real compiler names; where it cannot,
     the usual answer with the reason among its notes."""
     try:
-        made = exact(setting(scenario), found.trace, progress)
+        made = exact(resolve(scenario), found.trace, progress)
     except RefusalError as refusal:
         p = predict(scenario, found, progress)
         why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
-    return predicted(made.trace, setting(scenario))
+    return predicted(made.trace, resolve(scenario))
 
 
 def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:

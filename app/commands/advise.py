@@ -85,7 +85,7 @@ def advise(
 def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
     """USD an hour by a GPU's id, of "2.5" or "a100=1.8". InputError for what is no price."""
     from simulator.hardware.gpu import gpu
-    from simulator.scenario.setting import setting
+    from simulator.scenario.resolved import resolve
 
     found: dict[str, float] = {}
     for text in texts:
@@ -98,7 +98,7 @@ def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
             raise InputError(
                 f"--price {text!r}: expected USD an hour above 0, such as 2.5 or a100=1.8"
             )
-        found[gpu(name).id if name else setting(scenario).gpu.id] = price
+        found[gpu(name).id if name else resolve(scenario).gpu.id] = price
     return found
 
 
@@ -183,7 +183,7 @@ _TITLES = {
 def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     from rich.text import Text
 
-    from app.answers.subject import worded
+    from app.answers.subject import to_full_text
     from app.quantities import between, number, percent, seconds
     from app.report.sides import BETTER
     from app.report.tables import numbers, table, words
@@ -195,7 +195,7 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     why_column = shown.columns[0]  # sentences: broken into lines, never cut
     why_column.no_wrap, why_column.overflow, why_column.ratio = False, "fold", 1
     for advice in chosen:
-        why = Text(f"{worded(advice.scenario.whatifs[-1])}\n", "bold")
+        why = Text(f"{to_full_text(advice.scenario.whatifs[-1])}\n", "bold")
         why.append(advice.cause, "dim")
         if advice.warning:
             why.append(f"\n{advice.warning}", "yellow")

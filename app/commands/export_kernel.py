@@ -31,7 +31,7 @@ def export_kernel(
     from app.report import exported
     from simulator.errors import InputError
     from simulator.kernel_source import find
-    from simulator.scenario.setting import setting
+    from simulator.scenario.resolved import resolve
 
     target = output or "kernel.py"
     if group is None and output is not None:
@@ -47,7 +47,7 @@ def export_kernel(
                 "a new name; choose another, or add --force to write over it"
             )
     wanted = asked.scenario
-    if wanted.mode == "eager" and not setting(wanted).fusion:
+    if wanted.mode == "eager" and not resolve(wanted).fusion:
         wanted = replace(wanted, mode="compiled")  # nothing else is fused
     with progress.shown() as step:
         found = exported.step(wanted, step)

@@ -136,9 +136,9 @@ def _predict_parallel(wanted: Scenario, cluster: str | None, parallel: str | Non
 def _need_compiled(option: str, wanted: Scenario) -> None:
     from simulator.errors import InputError
     from simulator.modes import compiles
-    from simulator.scenario.setting import setting
+    from simulator.scenario.resolved import resolve
 
-    found = setting(wanted)
+    found = resolve(wanted)
     if not compiles(found.mode) and not found.fusion:
         raise InputError(
             f"{option} in mode {wanted.mode!r}: expected a compiled step, in which ops are "

@@ -21,8 +21,8 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as card_of
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.gpu_class import seen
+from simulator.scenario.resolved import TraceRequest, resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import Ask, setting
 from simulator.scenario.trace_families import Line
 from simulator.scenario.trace_source import give
 
@@ -35,18 +35,18 @@ OTHER_CARDS = (("a100", "bf16"), ("mi300x", "bf16"), ("v100_sxm2_32", "fp16"))
 """A card of each kind that traces tell from the usual one, and the dtype that it serves in."""
 
 
-def asks() -> Iterator[tuple[Ask, GPU]]:
+def asks() -> Iterator[tuple[TraceRequest, GPU]]:
     """One for each file."""
     made: set[Path] = set()
     for scenario in (*_usual(), *_of_lessons()):
-        found = setting(scenario)
+        found = resolve(scenario)
         ask = replace(found.ask, batch=None, seq=None)
         if file(ask) not in made:
             made.add(file(ask))
             yield ask, found.gpu
     for name in SERVED:
         for card, dtype in OTHER_CARDS:
-            found = setting(Scenario(name, gpu=card, dtype=dtype))
+            found = resolve(Scenario(name, gpu=card, dtype=dtype))
             yield replace(found.ask, batch=None, seq=None), found.gpu
 
 
@@ -67,12 +67,12 @@ def _of_lessons() -> Iterator[Scenario]:
             yield from (along.at(first, value) for value in lesson.line.values)
 
 
-def line(ask: Ask) -> Line:
+def line(ask: TraceRequest) -> Line:
     """Along what the families of a network are fitted: batch, and sequence where it has one."""
     return ("both", None) if CATALOGUE[ask.network].seq is not None else ("batch", None)
 
 
-def _kind(ask: Ask, gpu: GPU | None) -> str | None:
+def _kind(ask: TraceRequest, gpu: GPU | None) -> str | None:
     """The card of `OTHER_CARDS` whose traces a GPU shares; None for a GPU like the usual one, ""
     for one like no packaged card."""
     looks = seen(ask.network, gpu) if gpu else _looks(ask.network, "h200")
@@ -86,7 +86,7 @@ def _looks(network: str, card: str) -> tuple[Any, ...]:
     return seen(network, card_of(card))
 
 
-def file(ask: Ask, gpu: GPU | None = None) -> Path:
+def file(ask: TraceRequest, gpu: GPU | None = None) -> Path:
     """Where the families of an ask lie, or would: on this GPU, or on the usual one."""
     phase = "training" if ask.training else "inference"
     own = [f"{name}={value}" for name, value in ask.sizes] + [ask.sdpa or ""]
@@ -96,13 +96,13 @@ def file(ask: Ask, gpu: GPU | None = None) -> Path:
     return FOLDER / ".".join(parts)
 
 
-def load(ask: Ask, gpu: GPU) -> bool:
+def load(ask: TraceRequest, gpu: GPU) -> bool:
     """Take the packaged families of an ask; False where there are none for it."""
     known = ask.network in CATALOGUE and all(isinstance(value, int) for _, value in ask.sizes)
     if not known or not file(ask, gpu).is_file():
         return False
     scenario = Scenario(ask.network, dtype=ask.dtype, training=ask.training, sizes=dict(ask.sizes))
-    usual, plain = setting(scenario), replace(ask, batch=None, seq=None)
+    usual, plain = resolve(scenario), replace(ask, batch=None, seq=None)
     if plain != replace(usual.ask, sdpa=ask.sdpa):
         return False
     try:

@@ -27,8 +27,8 @@ def one_step(step: Step) -> Formula:
         ""
         if step.alone_s is None
         else (
-            f"Alone it adds {signed_seconds(step.alone_s)} to A (the ring): where the two differ, the "
-            "changes act on each other."
+            f"Alone it adds {signed_seconds(step.alone_s)} to A (the ring): where the two differ, "
+            "the changes act on each other."
         )
     )
     return Formula(

@@ -23,8 +23,8 @@ from simulator.formats.limited import LONGEST_LINE, contents
 from simulator.formats.toml import shown
 from simulator.modes import Mode
 from simulator.scenario.registry import apply, parse
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
 _MAX_BYTES, _MAX_TEXT, _MAX_LABEL, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 1200, 60, 4, 40
@@ -179,7 +179,7 @@ def _scenario(letter: str, side: _Side, first: _Side | None) -> Scenario:
     texts = [*(first.whatif if first and side.network is None else ()), *side.whatif]
     try:
         scenario = Scenario(**keys)
-        setting(scenario)  # refused here rather than before a class
+        resolve(scenario)  # refused here rather than before a class
         for text in texts:
             scenario = apply(scenario, *parse(text))
     except InputError as error:

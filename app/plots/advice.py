@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFontMetricsF
 
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from app.plots.lines import Stroke, polyline
 from app.plots.marks import Area, rectangle
 from app.plots.picture import Picture
@@ -60,7 +60,7 @@ class AdvicePicture(Picture):
         self.chart.addItem(Area(theme, colour, rectangle(0, y - 0.42, gain, y - 0.2)))
         if advised.by == "time":
             self._interval(y, advice, advised)
-        name = worded(advice.scenario.whatifs[-1])
+        name = to_full_text(advice.scenario.whatifs[-1])
         self.pill(self.chart, name, 0, y + 0.06, theme.ink, (0.0, 0.5), 600, SUPPORT_PX, False)
         self.pill(
             self.chart,

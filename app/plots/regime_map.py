@@ -20,7 +20,7 @@ from app.scenes.map_field import map_field
 from app.scenes.ticks import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.theme import BODY_PX, CASING_WIDTH, CEILING_WIDTH, LABEL_PX, Theme
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario.setting import setting
+from simulator.scenario.resolved import resolve
 
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped
@@ -156,7 +156,7 @@ class MapPicture(Picture):
         if over.any():
             self.chart.addItem(Area(self.theme, "refused", self._region(over)))
             self._limit()
-            cards = {setting(s).gpu.memory_bytes for s in self.mapped.sweep.scenarios[:1]}
+            cards = {resolve(s).gpu.memory_bytes for s in self.mapped.sweep.scenarios[:1]}
             why = (
                 f"more than {data(next(iter(cards)))}"
                 if "gpu" not in (self.mapped.x.name, self.mapped.y.name)

@@ -10,8 +10,8 @@ from app.answers.side import Side
 from app.scenes.regime_map_axes import offered, place_on
 from simulator.hardware.gpu import gpus
 from simulator.scenario.gpu_class import seen
+from simulator.scenario.resolved import DTYPES, resolve
 from simulator.scenario.scenario import Value
-from simulator.scenario.setting import DTYPES, setting
 
 _MODES = ("eager", "cuda_graph")
 _SCALES: tuple[Value, ...] = (0.5, 1.0, 2.0, 4.0)
@@ -67,7 +67,7 @@ def values(side: Side) -> Mapping[str, list[Value]]:
 def _cards(side: Side) -> list[Value]:
     """The GPUs on which the network runs the same ops as on the side's, so that none is traced
     anew; the side's own among them."""
-    ask, own = setting(side.scenario).ask, side.prediction.gpu
+    ask, own = resolve(side.scenario).ask, side.prediction.gpu
     cards = [card for card in gpus() if card.vendor == own.vendor]
     same: list[Value] = [
         card.id for card in cards if seen(ask.network, card) == seen(ask.network, own)

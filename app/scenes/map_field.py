@@ -13,7 +13,7 @@ from app.scenes.field import Across, Floats, across, fine, middle
 from app.theme import Theme, rgb
 from simulator.analysis.contours import contour
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario.setting import setting
+from simulator.scenario.resolved import resolve
 
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped
@@ -111,7 +111,7 @@ def _need(mapped: Mapped) -> Floats:
     need = mapped.column("memory_bytes")
     rows = mapped.sweep.scenarios
     varies = {mapped.x.name, mapped.y.name} & {"gpu", "memory"}
-    each = [float(setting(s).gpu.memory_bytes) for s in (rows if varies else rows[:1])]
+    each = [float(resolve(s).gpu.memory_bytes) for s in (rows if varies else rows[:1])]
     has = np.array(each * (1 if varies else len(rows))).reshape(need.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(np.maximum(need, 1) / has)

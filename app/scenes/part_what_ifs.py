@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.answers.cards import cards, plainly
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from app.scenes.module_tree import Part
 from simulator.errors import InputError
 from simulator.prediction import Prediction
 from simulator.scenario.parameters import Parameter
 from simulator.scenario.registry import WhatIf, registered
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.whatif import apply, whatifs
 
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
@@ -83,12 +83,12 @@ def on_part(
         if whatif.name == "precision" and dtype:
             _can_be(part, dtype, p)
         after = apply(scenario, whatif.name, arguments)
-        new = set(setting(after).edits) - set(setting(scenario).edits)
+        new = set(resolve(after).edits) - set(resolve(scenario).edits)
         for edit in new:
             edit(p.trace)
     except InputError as error:
         return Change(title, str(error), None)
-    words = worded(after.whatifs[-1]) if after != scenario else title
+    words = to_full_text(after.whatifs[-1]) if after != scenario else title
     lacking = _unsupported(p, dtype) if whatif.name == "precision" and dtype else ""
     return _done(title, words + lacking, scenario, after)
 

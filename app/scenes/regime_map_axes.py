@@ -11,8 +11,8 @@ from app.answers.axes import line as line_of
 from app.answers.side import Side
 from app.scenes.sweep_curves import lacking
 from simulator.scenario.gpu_class import content
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, Value
-from simulator.scenario.setting import setting
 from simulator.whatif import whatifs
 
 _POINTS = {"batch": (None, 32, 56), "seq": (None, 24, 36)}
@@ -57,7 +57,7 @@ def place_on(side: Side, name: str) -> Value | None:
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]
     if name == "precision":
-        found = setting(side.scenario)
+        found = resolve(side.scenario)
         return None if found.ask.saved else found.ask.dtype
     value = value_on(side.scenario, name)
     if value is None and name in ("batch", "seq"):

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 from calibration.fit.residual import fit_residual
 from calibration.record.samples import Sample
 from simulator.hardware.gpu import GPU
-from simulator.timing.kernel_models import physics, slower_together, smooth
+from simulator.timing.kernel_models import roofline_terms, slower_together, smooth
 from simulator.timing.profile import Profile, Tiles, Traffic
 from simulator.timing.roofline import ALL_HOT
 from simulator.timing.work_columns import Group, group
@@ -43,7 +43,9 @@ class Measured:
 
     def errors(self, gpu: GPU, profile: Profile) -> Floats:
         """log(physics / measured) of each sample."""
-        compute, cold, hot, fixed, latency, back = physics(self.group, self.name, gpu, profile).T
+        compute, cold, hot, fixed, latency, back = roofline_terms(
+            self.group, self.name, gpu, profile
+        ).T
         held = (cold + back * self.dirty) * (1 - self.hot) + hot * self.hot
         total = np.maximum(compute, held)
         if smooth(self.name):

@@ -19,8 +19,8 @@ from simulator.inductor.exact import question_of, scheduled
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 
 FOLDER = MEASUREMENTS / "inductor"
 LAYERS = 3
@@ -129,7 +129,7 @@ def main() -> None:
 
 def _asked(case: Case) -> Row:
     try:
-        return Row(case, scheduled(question_of(setting(case.scenario)), lambda _: None))
+        return Row(case, scheduled(question_of(resolve(case.scenario)), lambda _: None))
     except RefusalError as refusal:
         return Row(case, None, str(refusal))
 

@@ -20,7 +20,7 @@ from simulator.fusion.scheduling.partition import fused
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule
 from simulator.records import Op, Trace
-from simulator.scenario.setting import setting
+from simulator.scenario.resolved import resolve
 from simulator.scenario.trace_source import traced
 from simulator.timing.profile import learned
 
@@ -67,7 +67,7 @@ class Agreement:
 
 def agreement(case: Case, schedule: Schedule) -> Agreement:
     """Both compilers on one case."""
-    found = setting(case.scenario)
+    found = resolve(case.scenario)
     origin = traced(found)
     exact, fast = exact_trace(schedule, origin), fused(origin, found.gpu, profile=learned("h200"))
     real, rules = map(_side, (exact, fast))

@@ -16,10 +16,10 @@ from simulator.hardware.gpu import GPU
 from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 from simulator.timing.profile import learned
-from simulator.whatif import apply, parse, spelled
+from simulator.whatif import apply, parse, to_text
 
 __all__ = ["Advice", "Advised", "By", "advise", "command", "sample_s", "together"]
 _VISIBLE = 0.005  # gains below half a percent are not worth a line
@@ -90,7 +90,7 @@ def advise(
             f"advice by money: {base.gpu.name} has no price: expected USD an hour; give it with "
             "--price, or as price_usd in a GPU file of your own, or ask by time"
         )
-    dtype = setting(scenario).ask.dtype
+    dtype = resolve(scenario).ask.dtype
     found: list[Advice] = []
     refused: dict[str, str] = {}
     listed = tuple(trials)
@@ -117,7 +117,7 @@ def advise(
 
 def _batches(scenario: Scenario) -> list[Trial]:
     """Two and four times the batch, where it is known."""
-    ask = setting(scenario).ask
+    ask = resolve(scenario).ask
     entry = CATALOGUE.get(ask.network)
     now = ask.batch or (entry and entry.batch)
     if not now or ask.saved:
@@ -184,7 +184,7 @@ def _advice(
         cause = _bargain(after / before, sample_s(p) / sample_s(base))
     gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
     return Advice(
-        spelled(changed.whatifs[-1]),
+        to_text(changed.whatifs[-1]),
         gain,
         p.period_s,
         p.interval_s,
@@ -258,7 +258,7 @@ def command(scenario: Scenario) -> str:
         for key, value in given.items():
             text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore
             words += [option, f"{key}={text}"]
-    words += [_quoted(spelled(a)) for a in scenario.whatifs]
+    words += [_quoted(to_text(a)) for a in scenario.whatifs]
     return " ".join(words)
 
 

@@ -13,8 +13,8 @@ from simulator.analysis.sweep import Axis, Predict, figures
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.predict_many import answers, why_traced
+from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
 from simulator.scenario.scenario import Scenario, Value, predict
-from simulator.scenario.setting import Rates, Setting, setting
 from simulator.scenario.trace_source import family, trace_key
 from simulator.simulate.family import COLUMNS
 
@@ -98,7 +98,7 @@ class Along:
         p = self._answer(scenario)
         self.tried[value] = Figures.of(p)
         sized = self._own and self.line.name in ("batch", "seq")
-        if sized and (reason := why_traced(setting(scenario))):
+        if sized and (reason := why_traced(resolve(scenario))):
             self.retraced[value] = reason
         self._looked.discard(value)
         self._watch(self.tried)
@@ -125,11 +125,11 @@ class Along:
         """Find the figures at those of some values for which nothing is to be traced."""
         if not self._many:
             return
-        found: dict[float, Setting] = {}
+        found: dict[float, ResolvedScenario] = {}
         for value in values:
             try:
                 if value not in self.tried and value not in self._refused:
-                    there = setting(self.there(value))
+                    there = resolve(self.there(value))
                     if self._untraced(there):
                         found[value] = there
             except InputError:  # which is raised again where the value is asked for
@@ -145,10 +145,10 @@ class Along:
                 self._looked.add(value)
         self._watch(self.tried)
 
-    def _untraced(self, there: Setting) -> bool:
+    def _untraced(self, there: ResolvedScenario) -> bool:
         if there.speeds or there.rates != Rates():
             return False
-        return family(there) is not None or trace_key(there) == trace_key(setting(self.scenario))
+        return family(there) is not None or trace_key(there) == trace_key(resolve(self.scenario))
 
     def end(self, last: float, first: float, holds: Holds, margin: Margin) -> tuple[float, float]:
         """The neighbours between which something ends that holds at `last`, not at `first`. It is

@@ -17,8 +17,8 @@ from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.predict import solved
 from simulator.scenario.registry import apply
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Applied, Scenario
-from simulator.scenario.setting import setting
 from simulator.whatif.edits.fusing import Choice, FusedOps, kernels_of
 
 OUTSIDE = -1
@@ -79,7 +79,7 @@ class Joining:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.apart = _apart(scenario)
-        self.before = solved(setting(self.apart))
+        self.before = solved(resolve(self.apart))
         self.chosen = Chosen(self.before.trace)
         self.blocks = self._blocks()
         self.sets = self._sets()
@@ -129,7 +129,7 @@ class Joining:
 
     def _sets(self) -> list[Set]:
         """What the scenario fuses: by hand, else by its compiler."""
-        found = setting(self.scenario)
+        found = resolve(self.scenario)
         edit = next((e for e in found.edits if isinstance(e, FusedOps)), None)
         if edit is not None:
             return [
@@ -169,7 +169,7 @@ class Joining:
             arguments = self._arguments(wanted, everywhere)
             scenario = apply(self.scenario, "fuse", arguments)
             kernels = kernels_of(self.chosen, Choice(**arguments))
-            after = solved(setting(scenario))
+            after = solved(resolve(scenario))
         except InputError as error:
             return Trial(wanted, str(error).removeprefix("fuse: "))
         launches = sum(self.blocks[op].launches for k in kernels for op in k.members)
@@ -228,7 +228,7 @@ def _apart(scenario: Scenario) -> Scenario:
     """The scenario with nothing fused, run eagerly where a compiler ran it."""
     kept = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
     found = replace(scenario, whatifs=kept)
-    return apply(found, "mode", {"to": "eager"}) if compiles(setting(found).mode) else found
+    return apply(found, "mode", {"to": "eager"}) if compiles(resolve(found).mode) else found
 
 
 def _name(p: Prediction, op: int) -> str:

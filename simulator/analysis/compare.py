@@ -12,9 +12,9 @@ from simulator.analysis.sweep import Predict
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime, Shares
 from simulator.scenario.predict_many import why_traced
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
-from simulator.whatif import spelled
+from simulator.whatif import to_text
 
 Floats = NDArray[np.float64]
 MOST = 4
@@ -111,7 +111,7 @@ def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Compari
         waterfall(first, other, answer, (found[0], p))
         for other, p in zip(scenarios[1:], found[1:], strict=True)
     )
-    retraced = tuple(why_traced(setting(s)) or "" for s in scenarios)
+    retraced = tuple(why_traced(resolve(s)) or "" for s in scenarios)
     return Comparison(tuple(scenarios), found, falls, retraced)
 
 
@@ -147,7 +147,7 @@ def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
     for number in range(len(a.whatifs) - 1, shared - 1, -1):
         now = replace(now, whatifs=a.whatifs[:number])
         others = a.whatifs[:number] + a.whatifs[number + 1 :]
-        label = f"without {spelled(a.whatifs[number])}"
+        label = f"without {to_text(a.whatifs[number])}"
         found.append((label, now, replace(a, whatifs=others)))
     for name in _FIELDS:
         was, new = getattr(a, name), getattr(b, name)
@@ -156,7 +156,7 @@ def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
             found.append((f"{name} {_short(was)} → {_short(new)}", now, replace(a, **{name: new})))
     for applied in b.whatifs[shared:]:
         now = replace(now, whatifs=(*now.whatifs, applied))
-        found.append((spelled(applied), now, replace(a, whatifs=(*a.whatifs, applied))))
+        found.append((to_text(applied), now, replace(a, whatifs=(*a.whatifs, applied))))
     return found
 
 

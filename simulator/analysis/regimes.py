@@ -15,8 +15,8 @@ from simulator.analysis.sweep import Axis, Predict, Sweep, axis, sweep
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, Value, predict
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_families import expecting
 from simulator.whatif.shape import sizes
 
@@ -143,13 +143,13 @@ def _start(scenario: Scenario, line: Axis) -> float:
     """Where the scenario is on an axis: scales begin at 1, a size at what it is."""
     if line.kind == "scale":
         return 1.0
-    ask = setting(scenario).ask
+    ask = resolve(scenario).ask
     own = {"batch": ask.batch, "seq": ask.seq}
     if line.name in own:
         entry = CATALOGUE.get(ask.network)
         return own[line.name] or getattr(entry, line.name, None) or 1
 
-    return float(sizes(setting(scenario)).get(line.name, max(line.low, 1)))
+    return float(sizes(resolve(scenario)).get(line.name, max(line.low, 1)))
 
 
 def _steps(line: Axis, at: float, factor: float, limit: float) -> Iterator[float]:

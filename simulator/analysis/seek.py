@@ -12,8 +12,8 @@ from simulator.errors import InputError
 from simulator.fusion import LEVELS
 from simulator.prediction import Prediction
 from simulator.scenario.predict_many import why_traced
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_families import expecting
 from simulator.whatif import apply
 
@@ -24,7 +24,7 @@ _POINTS = 16  # batches that a search asks at, about
 
 
 @dataclass(frozen=True)
-class Sought:
+class SeekResult:
     """An answer: `axis` at `value` reaches the goal, `beyond` (None: there is none) does not.
 
     `scenario` is the scenario there and `prediction` its forward run, in which the goal was seen
@@ -44,7 +44,7 @@ class Sought:
 
     @property
     def retraced(self) -> str:
-        return why_traced(setting(self.scenario)) or ""
+        return why_traced(resolve(self.scenario)) or ""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class _Goal:
 
 def largest_batch(
     scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
-) -> Sought:
+) -> SeekResult:
     """The largest batch that fits in the GPU's memory, workspaces of libraries included. `watch`,
     here and below, is told what was tried."""
-    room = setting(scenario).gpu.memory_bytes
+    room = resolve(scenario).gpu.memory_bytes
     goal = _Goal(
         "the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"], _memory
     )
@@ -71,10 +71,10 @@ def largest_batch(
 
 def batch_for_latency(
     scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
-) -> Sought:
+) -> SeekResult:
     """The largest batch that fits and whose step alone takes no longer than this."""
     _positive("latency", seconds, "seconds")
-    room = setting(scenario).gpu.memory_bytes
+    room = resolve(scenario).gpu.memory_bytes
     goal = _Goal(
         f"a step alone within {seconds:g} s",
         lambda f: f.fits and f["latency_s"] <= seconds,
@@ -86,7 +86,7 @@ def batch_for_latency(
 
 def batch_for_throughput(
     scenario: Scenario, samples_per_s: float, answer: Predict = predict, watch: Watch = unwatched
-) -> Sought:
+) -> SeekResult:
     """The smallest batch that reaches so many samples a second, and fits."""
     _positive("throughput", samples_per_s, "samples a second")
     goal = _Goal(
@@ -100,7 +100,7 @@ def batch_for_throughput(
 
 def batch_out_of_overhead(
     scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
-) -> Sought:
+) -> SeekResult:
     """The smallest batch that is not ruled by overhead."""
     goal = _Goal(
         "out of the overhead regime",
@@ -118,7 +118,7 @@ def flip(
     down: bool = False,
     answer: Predict = predict,
     watch: Watch = unwatched,
-) -> Sought:
+) -> SeekResult:
     """The factor of bandwidth, a peak, or the host's speed at which the regime flips."""
     shift = next_shift(scenario, along, down=down, answer=answer, watch=watch)
     if shift.first is None:
@@ -128,7 +128,7 @@ def flip(
     if found.regime != shift.after:
         raise AssertionError("a shift that its forward run does not show")
     goal = f"the regime flips along {along}"
-    return Sought(
+    return SeekResult(
         goal,
         along,
         shift.first,
@@ -143,7 +143,7 @@ def flip(
 
 def fusion_for_time(
     scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
-) -> Sought:
+) -> SeekResult:
     """The least fusion whose steps, back to back, take no longer than this each. `value` counts
     the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
     _positive("time", seconds, "seconds")
@@ -152,14 +152,16 @@ def fusion_for_time(
 
 def fusion_for_speedup(
     scenario: Scenario, times: float, answer: Predict = predict, watch: Watch = unwatched
-) -> Sought:
+) -> SeekResult:
     """The least fusion that is this many times as fast as no fusion, steps back to back."""
     _positive("speed-up", times, "times")
     unfused = answer(apply(scenario, "fusion", {"level": "none"}))
     return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, answer, watch)
 
 
-def _level(scenario: Scenario, goal: str, seconds: float, answer: Predict, watch: Watch) -> Sought:
+def _level(
+    scenario: Scenario, goal: str, seconds: float, answer: Predict, watch: Watch
+) -> SeekResult:
     """The first level of fusion within so many seconds. A level may be slower than the one below
     it, so that they are asked in turn."""
     tried: list[str] = []
@@ -173,7 +175,7 @@ def _level(scenario: Scenario, goal: str, seconds: float, answer: Predict, watch
         if p.period_s <= seconds:
             p = answer(there)
             _verify(goal, p.period_s <= seconds)
-            return Sought(goal, "fusion", at, at - 1 if at else None, there, p, says)
+            return SeekResult(goal, "fusion", at, at - 1 if at else None, there, p, says)
         tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
     raise InputError(
         f"no level of fusion reaches the goal, {goal}, which is {seconds * 1e3:.4g} ms: "
@@ -209,12 +211,12 @@ def _positive(what: str, value: float, unit: str) -> None:
 
 @expecting(_POINTS)
 def _sought(
-    find: Callable[[Along, _Goal], Sought | None],
+    find: Callable[[Along, _Goal], SeekResult | None],
     scenario: Scenario,
     goal: _Goal,
     answer: Predict,
     watch: Watch,
-) -> Sought:
+) -> SeekResult:
     """The answer; one batch after the other where a forward run does not show what was found of
     many at once: the goal is met to the last digit."""
     for one_by_one in (False, True):
@@ -224,7 +226,7 @@ def _sought(
     raise AssertionError(f"{goal.text}: the forward run does not show it")
 
 
-def _last(line: Along, goal: _Goal) -> Sought | None:
+def _last(line: Along, goal: _Goal) -> SeekResult | None:
     """The largest batch for which something holds that holds for smaller ones."""
     bad = line.first(_BATCHES, lambda f: not goal.holds(f))
     if bad == 1:
@@ -239,7 +241,7 @@ def _last(line: Along, goal: _Goal) -> Sought | None:
     return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
 
 
-def _first(line: Along, goal: _Goal) -> Sought | None:
+def _first(line: Along, goal: _Goal) -> SeekResult | None:
     """The smallest batch for which something holds: the first doubling that has it, and down from
     there."""
     good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
@@ -261,13 +263,13 @@ def _first(line: Along, goal: _Goal) -> Sought | None:
     return sought
 
 
-def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> Sought | None:
+def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
     """The answer, seen to hold in a forward run of its own, and the batch beside it to miss; None
     where it is not."""
     p = line.forward(good)
     if not goal.holds(line.at(good)) or (bad and goal.holds(line.confirmed(bad))):
         return None
-    return Sought(
+    return SeekResult(
         goal.text,
         "batch",
         int(good),

@@ -14,8 +14,8 @@ from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.predict_many import answers
 from simulator.scenario.registry import applied_to, registered
+from simulator.scenario.resolved import ResolvedScenario, resolve
 from simulator.scenario.scenario import Scenario, Value, predict
-from simulator.scenario.setting import Setting, setting
 from simulator.simulate.traces import COLUMNS
 from simulator.whatif import WhatIf, apply, whatifs
 from simulator.whatif.shape import sizes
@@ -38,7 +38,9 @@ class Axis:
         """The scenario at a value of the axis."""
         return apply(scenario, *self._whatif(value))
 
-    def within(self, scenario: Scenario, before: Setting, value: Value) -> tuple[Scenario, Setting]:
+    def within(
+        self, scenario: Scenario, before: ResolvedScenario, value: Value
+    ) -> tuple[Scenario, ResolvedScenario]:
         """The scenario, whose setting is known, at a value of the axis, with its setting."""
         return applied_to(scenario, before, *self._whatif(value))
 
@@ -57,7 +59,7 @@ def axis(scenario: Scenario, name: str) -> Axis:
             kind = "whole" if parameter.kind == "count" else "scale"
             return Axis(name, kind, parameter.low, parameter.high or np.inf, parameter.unit)
         return Axis(name, "choice")
-    known = sizes(setting(scenario))
+    known = sizes(resolve(scenario))
     value = known.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return Axis(name, "whole", 1, 2**31 - 1)
@@ -122,10 +124,10 @@ def sweep(
     they are answered at once, and `counted` is told how many are done."""
     found = [axis(scenario, name) for name in axes]
     scenarios: list[Scenario] = []
-    settings: dict[int, Setting] = {}
+    settings: dict[int, ResolvedScenario] = {}
     refused: dict[int, str] = {}
 
-    def go(depth: int, each: Scenario, before: Setting, why: str) -> None:
+    def go(depth: int, each: Scenario, before: ResolvedScenario, why: str) -> None:
         if depth == len(found):
             if why:
                 refused[len(scenarios)] = why
@@ -141,7 +143,7 @@ def sweep(
                     reason = str(error)
             go(depth + 1, there, after, reason)
 
-    go(0, scenario, setting(scenario), "")
+    go(0, scenario, resolve(scenario), "")
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     if answer is not predict:
         return _one_by_one(scenarios, points, refused, answer)
@@ -155,10 +157,10 @@ def sweep_of(scenarios: Iterable[Scenario], answer: Predict = predict) -> Sweep:
     if answer is not predict:
         return _one_by_one(listed, points, {}, answer)
     refused: dict[int, str] = {}
-    settings: dict[int, Setting] = {}
+    settings: dict[int, ResolvedScenario] = {}
     for row, each in enumerate(listed):
         try:
-            settings[row] = setting(each)
+            settings[row] = resolve(each)
         except InputError as error:
             refused[row] = str(error)
     return _at_once(listed, settings, points, refused)
@@ -166,7 +168,7 @@ def sweep_of(scenarios: Iterable[Scenario], answer: Predict = predict) -> Sweep:
 
 def _at_once(
     scenarios: Sequence[Scenario],
-    settings: Mapping[int, Setting],
+    settings: Mapping[int, ResolvedScenario],
     points: Sequence[Mapping[str, Value]],
     refused: dict[int, str],
     counted: Callable[[int], None] = lambda done: None,

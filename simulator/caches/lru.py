@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class LeastRecent(Generic[T]):
+class LRUCache(Generic[T]):
     """At most `size` values; the one not asked for the longest goes first. Errors aren't kept."""
 
     def __init__(self, size: int) -> None:

@@ -19,7 +19,7 @@ from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.inductor.survey import surveyed
 from simulator.scenario.module import AUTOCAST, loaded
-from simulator.scenario.setting import Ask
+from simulator.scenario.resolved import TraceRequest
 from simulator.timing.profile import learned
 
 
@@ -29,7 +29,7 @@ def answered(question: Question, progress: Callable[[str], None]) -> Answer:
     believe(question.gpu)
     decide(question.gpu, learned(question.gpu.id), question.sdpa)
     progress(f"building {question.network}")
-    ask = Ask(
+    ask = TraceRequest(
         network=question.network,
         batch=question.batch,
         seq=question.seq,
@@ -71,7 +71,7 @@ def answered(question: Question, progress: Callable[[str], None]) -> Answer:
 
 
 def _in_pieces(
-    question: Question, ask: Ask, refused: str, progress: Callable[[str], None]
+    question: Question, ask: TraceRequest, refused: str, progress: Callable[[str], None]
 ) -> Answer | None:
     """What Dynamo makes of the step otherwise; None where that has no break, or fails too."""
     fresh = loaded(ask)

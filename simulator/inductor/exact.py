@@ -23,14 +23,17 @@ from simulator.inductor.stack import stack
 from simulator.modes import autotunes
 from simulator.records import Trace
 from simulator.scenario.predict import learned
-from simulator.scenario.setting import Setting
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.trace_source import FOLDER_VARIABLE
 
 Progress = Callable[[str], None]
 
 
 def exact(
-    found: Setting, origin: Trace, progress: Progress = lambda _: None, limit_s: float = LIMIT_S
+    found: ResolvedScenario,
+    origin: Trace,
+    progress: Progress = lambda _: None,
+    limit_s: float = LIMIT_S,
 ) -> Fused:
     """The launches of a setting's compiled step, `origin` being its eager trace. RefusalError,
     with the reason, where the real scheduler cannot be asked or gives no answer."""
@@ -45,7 +48,7 @@ def exact(
     return exact_pieces(answer, ruled)
 
 
-def question_of(found: Setting) -> Question:
+def question_of(found: ResolvedScenario) -> Question:
     """What the child is asked. RefusalError for what only a traced step has."""
     ask = found.ask
     if autotunes(found.mode):

@@ -14,7 +14,7 @@ from simulator.fusion.graphs import Graph, graphs
 from simulator.fusion.group import Group
 from simulator.inductor.answer import Answer
 from simulator.inductor.exact_trace import eager_ops, launches, lives
-from simulator.inductor.handed_over import numbered
+from simulator.inductor.handed_over import buffer_storages
 from simulator.inductor.pieces import by_stretch
 from simulator.inductor.schedule import Origin, Schedule
 from simulator.records import Op, Phase, Trace
@@ -117,7 +117,7 @@ class _Assembling:
             sub = [*at_origin[graph], *at_origin[back]]
             local = replace(ruled.origin, ops=[ruled.origin.ops[i] for i in sub], breaks=[])
             ops_of = eager_ops(_named(schedule, local), local)
-            number = numbered(schedule, trace, [*within[graph], *within[back]], storages)
+            number = buffer_storages(schedule, trace, [*within[graph], *within[back]], storages)
             told = schedule, [[sub[op] for op in ops] for ops in ops_of], number
             known[graph] = known[back] = told
         place = [0] * len(trace.ops)

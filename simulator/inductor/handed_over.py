@@ -14,7 +14,7 @@ _Use = tuple[Phase, bool]
 _OWN: tuple[Role, ...] = ("weight", "buffer")
 
 
-def numbered(
+def buffer_storages(
     schedule: Schedule, trace: Trace, within: Sequence[int], storages: list[Storage]
 ) -> list[int]:
     """For each buffer its storage: one of `trace` that ops `within` the same graph, forward and

@@ -10,7 +10,7 @@ from simulator.hardware.gpu import GPU
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One step of a network on a GPU; most fields are those of `simulator.scenario.setting.Ask`.
+    """One step of a network on a GPU; most fields are those of `TraceRequest`.
     Its module at `stack` holds as many equal `blocks`, 0 where that is not known."""
 
     network: str

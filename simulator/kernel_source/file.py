@@ -90,7 +90,8 @@ def _guess(kernel: Kernel) -> list[str]:
     return (
         [
             f"GUESSED: {ops} read parts of a tensor that are alike but for where they begin.\n"
-            "A trace does not say which op reads which: kernel and reference take them in one order,\n"
+            "A trace does not say which op reads which: kernel and reference take them in one "
+            "order,\n"
             "which need not be the network's. Bytes and work are the same either way."
         ]
         if ops

@@ -14,8 +14,8 @@ import msgspec
 
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import host as find_host
+from simulator.scenario.resolved import Rates, TraceRequest, resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import Ask, Rates, setting
 
 FOLDER = Path(__file__).parent
 
@@ -53,9 +53,9 @@ def steps(gpu: str) -> tuple[MeasuredStep, ...]:
 def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
     """The steps that differ from a scenario in batch and sequence alone. One of other kernels, of
     other figures of the GPU or of another host is like none that was timed."""
-    found = setting(scenario)
+    found = resolve(scenario)
     ask = found.ask
-    plain = Ask(
+    plain = TraceRequest(
         ask.network,
         ask.batch,
         ask.seq,

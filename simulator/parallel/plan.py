@@ -13,7 +13,7 @@ from simulator.collectives.price import CollectiveTime, priced, profile
 from simulator.hardware.host import Host
 from simulator.prediction import Columns
 from simulator.records import Collective
-from simulator.schedule.launch_plan import Issued
+from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.timeline import Floats
 
 Key = tuple[object, ...]
@@ -55,7 +55,7 @@ class RankPlan:
 
 def plan(
     rank: int,
-    run: Issued,
+    run: LaunchPlan,
     columns: Columns,
     host: Host,
     cluster: Cluster,
@@ -127,7 +127,7 @@ def _waits(owed: set[int], kernel_of: dict[int, int], last_on: dict[int, int]) -
     return tuple(sorted(now | before))
 
 
-def _last_kernels(run: Issued) -> dict[int, int]:
+def _last_kernels(run: LaunchPlan) -> dict[int, int]:
     """The last kernel of each stream, batches merged."""
     seen: set[tuple[int, int]] = set()
     last: dict[int, int] = {}
@@ -188,7 +188,7 @@ def nudged(plans: list[RankPlan], seconds: list[list[float]], link: float) -> li
     ]
 
 
-def kernel_seconds(run: Issued, columns: Columns, durations: Floats) -> list[float]:
+def kernel_seconds(run: LaunchPlan, columns: Columns, durations: Floats) -> list[float]:
     """`durations` [kernels as lowered] as the list of a plan, without what batches merged."""
     ops = run.trace.ops
     seen: set[tuple[int, int]] = set()

@@ -19,7 +19,7 @@ from simulator.parallel.prediction import (
 )
 from simulator.parallel.roles import Roles
 from simulator.prediction import Columns
-from simulator.schedule.launch_plan import Issued, issued
+from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.simulate.step import kernel_times, simulate
 from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile, learned
@@ -99,7 +99,7 @@ def _period(ran: list[Ran]) -> float:
 def _shares(
     period_s: float,
     plans: list[RankPlan],
-    runs: dict[int, Issued],
+    runs: dict[int, LaunchPlan],
     columns: dict[int, Columns],
     machine: Machine,
 ) -> dict[ParallelRegime, float]:
@@ -128,7 +128,7 @@ def _slowed(columns: Columns, row: int) -> np.ndarray:
 
 
 def _rank(
-    found: Roles, rank: int, cluster: Cluster, run_: Issued, each: RankPlan, ran: Ran
+    found: Roles, rank: int, cluster: Cluster, run_: LaunchPlan, each: RankPlan, ran: Ran
 ) -> RankPrediction:
     """One rank's part of the answer, of the last step that was run."""
     ops = run_.trace.ops
@@ -174,7 +174,7 @@ def _rank(
     )
 
 
-def _ops_of(run_: Issued, each: RankPlan) -> list[int]:
+def _ops_of(run_: LaunchPlan, each: RankPlan) -> list[int]:
     """The op of each kernel of a plan, the first of a batch."""
     seen: set[tuple[int, int]] = set()
     ops: list[int] = []

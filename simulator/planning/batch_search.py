@@ -15,8 +15,8 @@ from simulator.planning.result import Row
 from simulator.planning.serve_search import Found, Told, listed
 from simulator.planning.spec import Spec
 from simulator.planning.tables import Families, asked
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.whatif import apply
 
 _MODES = {"eager": "eager", "compiled+graph": "reduce-overhead", "vllm": "reduce-overhead"}
@@ -78,7 +78,7 @@ def _rows(
         base = apply(base, "recompute", {})
     batches = (work.batch,) if work.batch else _BATCHES
     scenarios = [replace(base, batch=batch) for batch in batches]
-    known = setting(scenarios[0])
+    known = resolve(scenarios[0])
     families(known.ask, known.gpu)
     swept = sweep_of(scenarios)
     if len(swept.refused) == len(scenarios):
@@ -129,7 +129,7 @@ def _rows(
 def _trace_weights(scenario: Scenario) -> float:
     from simulator.planning.tables import trace_at
 
-    found = setting(scenario)
+    found = resolve(scenario)
     return float(trace_at(found, found.ask.batch, found.ask.seq).weight_bytes)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.caches.lru import LeastRecent
+from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
@@ -17,8 +17,8 @@ from simulator.planning.spec import Workload
 from simulator.planning.step_time import StepTime
 from simulator.records import Trace
 from simulator.scenario.predict_many import answers
+from simulator.scenario.resolved import ResolvedScenario, TraceRequest, resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import Ask, Setting, setting
 from simulator.scenario.trace_source import family
 from simulator.simulate.traces import COLUMNS
 from simulator.timing.profile import learned
@@ -26,7 +26,7 @@ from simulator.timing.rates import dram_reach
 from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
-Families = Callable[[Ask, GPU], bool]
+Families = Callable[[TraceRequest, GPU], bool]
 """Takes packaged families of traces for an ask, so that nothing is traced; False: it has none."""
 
 KNEE = 1024  # tokens of mean context up to and beyond which the slope in cached tokens is taken
@@ -36,7 +36,7 @@ _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
 _CUT = 256  # tokens of the pieces from which the cost of attention among a prompt is told apart
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
 _WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
-_TABLES: LeastRecent[Floats] = LeastRecent(16)
+_TABLES: LRUCache[Floats] = LRUCache(16)
 _COLUMN = {name: place for place, name in enumerate(COLUMNS)}
 
 
@@ -131,7 +131,7 @@ def parameters(work: Workload, families: Families) -> float:
     name = f"{work.network}-decode"
     if name not in CATALOGUE:
         raise InputError(_unserved(work.network))
-    found = setting(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
+    found = resolve(Scenario(name, dtype="bf16", batch=1, seq=KNEE))
     families(found.ask, found.gpu)
     return float(trace_at(found, 1, KNEE).parameters)
 
@@ -146,9 +146,9 @@ def _unserved(network: str) -> str:
 
 def _figures(
     scenario: Scenario, points: Sequence[tuple[int, int]], families: Families
-) -> tuple[Floats, Setting]:
+) -> tuple[Floats, ResolvedScenario]:
     """A row of COLUMNS by point of (batch, sequence), and the setting of the first."""
-    first = setting(replace(scenario, batch=points[0][0], seq=points[0][1]))
+    first = resolve(replace(scenario, batch=points[0][0], seq=points[0][1]))
     families(first.ask, first.gpu)
     # Captured and eager steps have the same kernels: both are told at the price of one.
     modes = ("eager", "cuda_graph") if scenario.mode in ("eager", "cuda_graph") else (first.mode,)
@@ -168,7 +168,7 @@ def _figures(
     return _TABLES.get(key, predicted)[modes.index(scenario.mode)], first
 
 
-def trace_at(found: Setting, batch: int | None, seq: int | None) -> Trace:
+def trace_at(found: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
     """The trace of a setting at a batch and a sequence."""
     known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     if known is None:
@@ -178,7 +178,7 @@ def trace_at(found: Setting, batch: int | None, seq: int | None) -> Trace:
     return known[0].at(*known[1])
 
 
-def _head(found: Setting) -> float:
+def _head(found: ResolvedScenario) -> float:
     """Share of a prefill's products that the head takes, by parameters."""
     trace = trace_at(found, 1, _CUT)
     heads = {op.module for op in trace.ops if op.module}
@@ -194,12 +194,12 @@ def _head(found: Setting) -> float:
     return flops / total if total else 0.0
 
 
-def _weights(found: Setting) -> float:
+def _weights(found: ResolvedScenario) -> float:
     trace = trace_at(found, 1, KNEE)
     return float(sum(s.nbytes for s in trace.storages if s.role in ("weight", "buffer")))
 
 
-def _cache_bytes(found: Setting, dtype: str) -> float:
+def _cache_bytes(found: ResolvedScenario, dtype: str) -> float:
     """Elements of cache a token: what inputs grow by with the sequence."""
     ends = [
         sum(s.nbytes for s in trace_at(found, 1, n).storages if s.role == "input")
@@ -208,7 +208,7 @@ def _cache_bytes(found: Setting, dtype: str) -> float:
     return (ends[1] - ends[0]) / (FAR - KNEE) / _CACHE_BYTES[dtype]
 
 
-def _logits_bytes(found: Setting, tokens: int) -> float:
+def _logits_bytes(found: ResolvedScenario, tokens: int) -> float:
     """Bytes of logits of a whole prompt, which a server does not keep."""
     last = trace_at(found, 1, tokens).ops[-1].signature.outputs[0]
     return float(np.prod(last.shape)) * (4 if last.dtype in ("fp32", "float32") else 2)

@@ -13,10 +13,10 @@ from simulator.networks import loading
 from simulator.networks.loaded import Loaded
 from simulator.networks.loading import DTYPES
 from simulator.scenario.module_pattern import block, check
-from simulator.scenario.setting import Ask
+from simulator.scenario.resolved import TraceRequest
 
 
-def load(ask: Ask) -> Loaded:
+def load(ask: TraceRequest) -> Loaded:
     """The network of an ask as it was written, on `meta`."""
     return loading.load(
         ask.network,
@@ -31,7 +31,7 @@ def load(ask: Ask) -> Loaded:
 AUTOCAST = {"autocast": "bf16", "autocast-fp16": "fp16"}
 
 
-def loaded(ask: Ask) -> Loaded:
+def loaded(ask: TraceRequest) -> Loaded:
     """The network of an ask as its what-ifs left it, on `meta`."""
     found = load(ask)
     _freeze(found.module, ask.frozen)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from simulator.fusion import fused
+from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
 from simulator.scenario.retiming import retimed
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import Rates, Setting, setting
 from simulator.scenario.trace_source import traced
 from simulator.simulate.step import simulate
 from simulator.timing.profile import Profile
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 def answer(scenario: Scenario) -> Prediction:
     """The prediction of a scenario with its what-ifs. InputError where it has none."""
-    return solved(setting(scenario))
+    return solved(resolve(scenario))
 
 
-def solved(found: Setting) -> Prediction:
+def solved(found: ResolvedScenario) -> Prediction:
     """The prediction of a setting."""
     return predicted(traced(found), found)
 
 
-def predicted(trace: Trace, found: Setting) -> Prediction:
+def predicted(trace: Trace, found: ResolvedScenario) -> Prediction:
     """The prediction of a setting's trace."""
     profile = learned(found)
     trace = as_fused(trace, found, profile)
@@ -42,12 +42,12 @@ def predicted(trace: Trace, found: Setting) -> Prediction:
     return replace(prediction, notes=notes) if found.notes else prediction
 
 
-def as_fused(trace: Trace, found: Setting, profile: Profile) -> Trace:
+def as_fused(trace: Trace, found: ResolvedScenario, profile: Profile) -> Trace:
     """A setting's trace as the kernels of its fusion level, where it has one."""
     return fused(trace, found.gpu, found.fusion, profile).trace if found.fusion else trace
 
 
-def learned(found: Setting) -> Profile:
+def learned(found: ResolvedScenario) -> Profile:
     """What is known of a setting's GPU, its launches as fast as they were asked for."""
     profile = own_profile(found.gpu.id)
     if found.gap_times == 1.0:

@@ -13,7 +13,7 @@ from simulator.modes import compiles
 from simulator.prediction import Prediction
 from simulator.records import Trace
 from simulator.scenario.predict import as_fused, learned, solved
-from simulator.scenario.setting import Rates, Setting
+from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.trace_families import expecting
 from simulator.scenario.trace_source import family, reason_to_trace, trace_key, traced
 from simulator.simulate.family import Drive, at_points
@@ -27,7 +27,7 @@ Table = NDArray[np.float64]
 
 
 def answers(
-    settings: Sequence[Setting],
+    settings: Sequence[ResolvedScenario],
     figures: Callable[[Prediction], list[float]],
     counted: Callable[[int], None] = lambda done: None,
 ) -> tuple[Table, dict[int, str], dict[int, str]]:
@@ -114,7 +114,7 @@ def answers(
     return table, refused, retraced
 
 
-def why_traced(found: Setting) -> str | None:
+def why_traced(found: ResolvedScenario) -> str | None:
     """Why a trace of its own was taken; None where a family gave the trace that is edited or
     fused, or it is a saved one."""
     return None if found.ask.saved else reason_to_trace(found.ask, found.gpu)
@@ -124,7 +124,7 @@ class _OfFamily(NamedTuple):
     """A setting whose figures a family gives without a trace."""
 
     row: int
-    setting: Setting
+    setting: ResolvedScenario
     profile: Profile
     family: Family
     point: tuple[int, int]

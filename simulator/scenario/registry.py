@@ -24,8 +24,8 @@ from typing import Concatenate, Literal, ParamSpec, get_args
 
 from simulator.errors import InputError
 from simulator.scenario.parameters import Parameter, parameters
+from simulator.scenario.resolved import ResolvedScenario, resolve
 from simulator.scenario.scenario import Applied, Scenario, Value
-from simulator.scenario.setting import Setting, setting
 
 Group = Literal["precision", "shape", "kernels", "launch", "hardware", "training"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -40,7 +40,7 @@ class WhatIf:
     group: Group
     help: str
     parameters: tuple[Parameter, ...]
-    body: Callable[..., Setting]
+    body: Callable[..., ResolvedScenario]
 
     def checked(self, arguments: Mapping[str, object]) -> dict[str, Value]:
         """Every argument, the ones left out by default. InputError for what does not fit."""
@@ -76,12 +76,13 @@ _WHATIFS: dict[str, WhatIf] = {}
 def whatif(
     group: Group,
 ) -> Callable[
-    [Callable[Concatenate[Setting, P], Setting]], Callable[Concatenate[Scenario, P], Scenario]
+    [Callable[Concatenate[ResolvedScenario, P], ResolvedScenario]],
+    Callable[Concatenate[Scenario, P], Scenario],
 ]:
     """Register a what-if by its function's name; a second one of that name raises ValueError."""
 
     def decorate(
-        body: Callable[Concatenate[Setting, P], Setting],
+        body: Callable[Concatenate[ResolvedScenario, P], ResolvedScenario],
     ) -> Callable[Concatenate[Scenario, P], Scenario]:
         name = body.__name__
         if name in _WHATIFS:
@@ -131,12 +132,15 @@ def apply(scenario: Scenario, name: str, arguments: Mapping[str, object] | None 
 
     InputError, with the reason, where it cannot be applied; the scenario is untouched.
     """
-    return applied_to(scenario, setting(scenario), name, arguments)[0]
+    return applied_to(scenario, resolve(scenario), name, arguments)[0]
 
 
 def applied_to(
-    scenario: Scenario, before: Setting, name: str, arguments: Mapping[str, object] | None = None
-) -> tuple[Scenario, Setting]:
+    scenario: Scenario,
+    before: ResolvedScenario,
+    name: str,
+    arguments: Mapping[str, object] | None = None,
+) -> tuple[Scenario, ResolvedScenario]:
     """`apply` for whoever has the scenario's setting, with the new one."""
     found = named(name)
     checked = found.checked(arguments or {})
@@ -167,7 +171,7 @@ def parse(text: str) -> tuple[str, dict[str, Value]]:
     return found.name, arguments
 
 
-def spelled(applied: Applied) -> str:
+def to_text(applied: Applied) -> str:
     """A what-if as a command writes it: the value that it is about, and what is not by default
     (which is also said of a pattern, such as that of +recompute)."""
     found = named(applied.name)

@@ -12,7 +12,7 @@ from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.prediction import Columns, Prediction
-from simulator.scenario.setting import Rates, Speed
+from simulator.scenario.resolved import Rates, Speed
 from simulator.simulate.step import simulate
 from simulator.timing.profile import Profile
 

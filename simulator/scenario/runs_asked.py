@@ -14,7 +14,7 @@ from simulator.modes import Run
 from simulator.networks.catalogue import CATALOGUE
 from simulator.records import Trace
 from simulator.scenario.gpu_class import content
-from simulator.scenario.setting import Ask
+from simulator.scenario.resolved import TraceRequest
 
 
 class RunsAsked:
@@ -25,14 +25,14 @@ class RunsAsked:
         self._asking: set[Hashable] = set()
         self._lock = RLock()
 
-    def served(self, ask: Ask) -> Ask:
+    def served(self, ask: TraceRequest) -> TraceRequest:
         """The ask whose trace serves this one: itself, unless its network is known not to ask."""
         if ask.saved or ask.network in CATALOGUE:
             return ask
         first = self._first.get(_network(ask))
         return replace(ask, run=first) if first else ask
 
-    def learn(self, ask: Ask, trace: Trace) -> None:
+    def learn(self, ask: TraceRequest, trace: Trace) -> None:
         """What the trace of an ask tells of its network; one that asked at any size asks."""
         if ask.saved or ask.network in CATALOGUE:
             return
@@ -51,5 +51,5 @@ class RunsAsked:
             self._asking.clear()
 
 
-def _network(ask: Ask) -> Hashable:
+def _network(ask: TraceRequest) -> Hashable:
     return replace(ask, batch=None, seq=None, run="eager"), content(ask.network)

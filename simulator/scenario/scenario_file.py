@@ -124,7 +124,7 @@ def read(path: Path) -> Scenario:
 
 def _checked(file: _File) -> Scenario:
     from simulator.scenario.registry import named
-    from simulator.scenario.setting import setting
+    from simulator.scenario.resolved import resolve
 
     applied: list[Applied] = []
     for entry in file.whatif:
@@ -139,7 +139,7 @@ def _checked(file: _File) -> Scenario:
         sizes={k: tuple(v) if isinstance(v, list) else v for k, v in file.sizes.items()},  # pyright: ignore
         whatifs=tuple(applied),
     )
-    setting(found)  # refused here rather than when it is asked
+    resolve(found)  # refused here rather than when it is asked
     return found
 
 

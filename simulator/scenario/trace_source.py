@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from simulator.caches.lru import LeastRecent
+from simulator.caches.lru import LRUCache
 from simulator.errors import InputError, UntracedError
 from simulator.formats.trace_file import load as read
 from simulator.hardware.gpu import GPU
@@ -30,8 +30,8 @@ from simulator.networks.watching import watched
 from simulator.records import Trace
 from simulator.scenario.gpu_class import as_seen, content, seen
 from simulator.scenario.module import AUTOCAST, forced_attention, load, loaded
+from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
 from simulator.scenario.runs_asked import RunsAsked
-from simulator.scenario.setting import Ask, Edit, FamilyEdit, Setting
 from simulator.scenario.trace_families import Line, Lines
 from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
@@ -39,11 +39,11 @@ from simulator.symbols.family import Family
 from simulator.symbols.family_file import load as load_families
 from simulator.symbols.probes import Tracer
 
-_TRACES: LeastRecent[Trace | InputError] = LeastRecent(48)
-_NAMED: LeastRecent[Trace] = LeastRecent(96)
-_EDITED: LeastRecent[Trace] = LeastRecent(48)
-_LINES: LeastRecent[Lines] = LeastRecent(64)
-_FACTS: LeastRecent[Facts] = LeastRecent(64)
+_TRACES: LRUCache[Trace | InputError] = LRUCache(48)
+_NAMED: LRUCache[Trace] = LRUCache(96)
+_EDITED: LRUCache[Trace] = LRUCache(48)
+_LINES: LRUCache[Lines] = LRUCache(64)
+_FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = RunsAsked()
 _LOCK = RLock()
 _DISK: list[TraceCache] = []
@@ -70,7 +70,10 @@ def trace_elsewhere(elsewhere: bool = True) -> None:
 
 
 def make(
-    ask: Ask, gpu: GPU, line: Line | None = None, progress: Callable[[], None] = lambda: None
+    ask: TraceRequest,
+    gpu: GPU,
+    line: Line | None = None,
+    progress: Callable[[], None] = lambda: None,
 ) -> None:
     """Leave the trace of an ask on disk, or the families along a line; `progress` is called after
     each trace that is made. InputError where there is no trace."""
@@ -88,7 +91,7 @@ def make(
         _PROGRESS.reset(token)
 
 
-def stored_families(ask: Ask, gpu: GPU, line: Line) -> Path:
+def stored_families(ask: TraceRequest, gpu: GPU, line: Line) -> Path:
     """Where `make` leaves the families along a line. InputError where nothing is kept on disk."""
     if not _DISK:
         raise InputError("no families on disk: expected a folder of traces; call keep_on_disk")
@@ -97,13 +100,13 @@ def stored_families(ask: Ask, gpu: GPU, line: Line) -> Path:
     )
 
 
-def give(ask: Ask, gpu: GPU, line: Line, path: Path) -> None:
+def give(ask: TraceRequest, gpu: GPU, line: Line, path: Path) -> None:
     """Take the families of a file for an ask, unless better ones are held. InputError for a file
     that holds none."""
     _lines(_settled(ask), gpu).give(line, lambda tracer: load_families(path, tracer))
 
 
-def give_up(ask: Ask, gpu: GPU, line: Line) -> None:
+def give_up(ask: TraceRequest, gpu: GPU, line: Line) -> None:
     """Hold that there are no families along a line: its points are traced one by one."""
     _lines(_settled(ask), gpu).give(line, lambda tracer: None)
 
@@ -115,7 +118,7 @@ def forget() -> None:
     _DISK.clear()
 
 
-def traced(found: Setting) -> Trace:
+def traced(found: ResolvedScenario) -> Trace:
     """The trace of a setting, its edits made. Kept in memory: only what is new is traced."""
     trace, edits = plain(found.ask, found.gpu), found.edits
     if not edits:
@@ -125,12 +128,12 @@ def traced(found: Setting) -> Trace:
     return edited if found.ask.saved else _for_card(key, edited, found.gpu)
 
 
-def trace_key(found: Setting) -> tuple[Any, ...]:
+def trace_key(found: ResolvedScenario) -> tuple[Any, ...]:
     """Equal for settings whose traces are equal, but for the name of the GPU."""
     return _key(_served(found.ask), found.gpu), found.edits
 
 
-def plain(ask: Ask, gpu: GPU) -> Trace:
+def plain(ask: TraceRequest, gpu: GPU) -> Trace:
     """The trace of an ask on a GPU, before any edit. InputError where there is none, the same one
     when it is asked again."""
     served = _served(ask)
@@ -141,7 +144,7 @@ def plain(ask: Ask, gpu: GPU) -> Trace:
     return found
 
 
-def _plain(ask: Ask, gpu: GPU) -> Trace:
+def _plain(ask: TraceRequest, gpu: GPU) -> Trace:
     key = _key(ask, gpu)
     found = _TRACES.get(key, lambda: _made(ask, gpu))
     if isinstance(found, InputError):
@@ -149,7 +152,7 @@ def _plain(ask: Ask, gpu: GPU) -> Trace:
     return found if ask.saved else _for_card(key, found, gpu)
 
 
-def family(found: Setting) -> tuple[Family, tuple[int, int]] | None:
+def family(found: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
     """The family that answers a setting without a trace, and what it calls the point; None where
     there is none, or an edit is made to traces alone. InputError as `traced` raises it."""
     if found.ask.saved or found.fusion:
@@ -177,7 +180,7 @@ def _for_card(key: tuple[Any, ...], found: Trace, gpu: GPU) -> Trace:
     return _NAMED.get((key, gpu.id), lambda: _named(found, gpu.id))
 
 
-def facts(ask: Ask, gpu: GPU) -> Facts:
+def facts(ask: TraceRequest, gpu: GPU) -> Facts:
     """A name to show, and batch and sequence as the network took them."""
     trace = plain(ask, gpu)
     if ask.saved:
@@ -191,7 +194,7 @@ def facts(ask: Ask, gpu: GPU) -> Facts:
     return _FACTS.get(_key(ask, gpu), loaded)
 
 
-def reason_to_trace(ask: Ask, gpu: GPU) -> str | None:
+def reason_to_trace(ask: TraceRequest, gpu: GPU) -> str | None:
     """Why an ask is traced; None where a family of its network answers it."""
     if ask.saved:
         return "it is a saved trace"
@@ -199,12 +202,12 @@ def reason_to_trace(ask: Ask, gpu: GPU) -> str | None:
     return _lines(ask, gpu).reason_to_trace(ask.batch, ask.seq)
 
 
-def _served(ask: Ask) -> Ask:
+def _served(ask: TraceRequest) -> TraceRequest:
     """Settled, and run as the trace was that serves it."""
     return _RUNS.served(_settled(ask))
 
 
-def _settled(ask: Ask) -> Ask:
+def _settled(ask: TraceRequest) -> TraceRequest:
     """With the batch and sequence that a network of the catalogue takes of itself."""
     entry = CATALOGUE.get(ask.network)
     if ask.saved or entry is None or (ask.batch and (ask.seq or entry.seq is None)):
@@ -212,7 +215,7 @@ def _settled(ask: Ask) -> Ask:
     return replaced(ask, batch=ask.batch or entry.batch, seq=ask.seq or entry.seq)
 
 
-def _made(ask: Ask, gpu: GPU) -> Trace | InputError:
+def _made(ask: TraceRequest, gpu: GPU) -> Trace | InputError:
     if ask.saved:
         return _read(ask.network)
     try:
@@ -223,7 +226,7 @@ def _made(ask: Ask, gpu: GPU) -> Trace | InputError:
         return InputError(*error.args)
 
 
-def _lines(ask: Ask, gpu: GPU) -> Lines:
+def _lines(ask: TraceRequest, gpu: GPU) -> Lines:
     anywhere = replaced(ask, batch=None, seq=None)
 
     def tracer(batch: int | None, seq: int | None, from_disk: bool) -> Trace:
@@ -235,7 +238,7 @@ def _lines(ask: Ask, gpu: GPU) -> Lines:
 class _Stored:
     """The families of an ask on disk."""
 
-    def __init__(self, anywhere: Ask, gpu: GPU) -> None:
+    def __init__(self, anywhere: TraceRequest, gpu: GPU) -> None:
         self.anywhere, self.gpu = anywhere, gpu
 
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
@@ -259,14 +262,16 @@ class _Stored:
         return _disk_name(self.anywhere, self.gpu, line=line)
 
 
-def _from_disk(ask: Ask, gpu: GPU, allowed: bool) -> Trace:
+def _from_disk(ask: TraceRequest, gpu: GPU, allowed: bool) -> Trace:
     if not (_DISK and allowed):
         return _run(ask, gpu)
     return _DISK[0].get(_disk_name(ask, gpu), lambda: _run(ask, gpu))
 
 
-def _disk_name(ask: Ask, gpu: GPU, **more: Any) -> str:
-    asked = {name: getattr(ask, name) for name in Ask.__dataclass_fields__ if name != "network"}
+def _disk_name(ask: TraceRequest, gpu: GPU, **more: Any) -> str:
+    asked = {
+        name: getattr(ask, name) for name in TraceRequest.__dataclass_fields__ if name != "network"
+    }
     return disk_key(ask.network, as_seen(ask.network, gpu), by=_own_source(), **asked, **more)
 
 
@@ -290,7 +295,7 @@ def _edited(trace: Trace, edits: tuple[Edit, ...]) -> Trace:
     return trace
 
 
-def _key(ask: Ask, gpu: GPU) -> tuple[Any, ...]:
+def _key(ask: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
     """What a trace depends on."""
     if ask.saved:
         stat = Path(ask.network).stat() if Path(ask.network).is_file() else None
@@ -298,7 +303,7 @@ def _key(ask: Ask, gpu: GPU) -> tuple[Any, ...]:
     return ask, seen(ask.network, gpu), content(ask.network)
 
 
-def _run(ask: Ask, gpu: GPU) -> Trace:
+def _run(ask: TraceRequest, gpu: GPU) -> Trace:
     if _ELSEWHERE:
         raise UntracedError(ask, gpu)
     from simulator.tracing import trace
@@ -331,7 +336,7 @@ def _read(network: str) -> Trace:
     return read(network)
 
 
-def _read_facts(ask: Ask, trace: Trace) -> Facts:
+def _read_facts(ask: TraceRequest, trace: Trace) -> Facts:
     name = Path(ask.network).name
     for suffix in (".json", ".msgpack", ".rpt"):
         name = name.removesuffix(suffix)

@@ -28,7 +28,7 @@ _KINDS = 48  # of GPUs that are kept with a trace
 
 
 @dataclass(frozen=True)
-class Issued:
+class LaunchPlan:
     """A trace and its kernels. Made anew for each question: what it finds is kept with the trace,
     but not itself, or the two would hold each other."""
 
@@ -92,7 +92,7 @@ class Issued:
         return Launches(np.diff(before, prepend=0.0), np.zeros(0), self.sync_after, tail)
 
 
-def issued(trace: Trace, gpu: GPU) -> Issued:
+def issued(trace: Trace, gpu: GPU) -> LaunchPlan:
     """What a trace issues on a GPU."""
     key = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
     held: dict[object, Lowered] = trace.kept.setdefault("lowered", {})
@@ -100,4 +100,4 @@ def issued(trace: Trace, gpu: GPU) -> Issued:
         if len(held) >= _KINDS:
             held.pop(next(iter(held)))
         held[key] = lower(trace, gpu)
-    return Issued(trace, held[key])
+    return LaunchPlan(trace, held[key])

@@ -20,10 +20,10 @@ from simulator.hardware.host import Host
 from simulator.lowering import Lowered as Kernels
 from simulator.modes import check_mode
 from simulator.prediction import REGIMES, Columns, workspace_bytes
-from simulator.schedule.launch_plan import Issued
+from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.steady_state import alone, bounds, steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
-from simulator.simulate.step import driven, nudged, shares
+from simulator.simulate.step import host_schedule, nudged, shares
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Kind, Lowered, grid
 from simulator.symbols.peaks import peak_bytes
@@ -56,7 +56,7 @@ class Alike:
     """The kernels of the points that launch as many: `class_of` is the class of each, `count` how
     many each class has; a class is an op class of `reuse` and a place among its launches' works."""
 
-    issued: Issued
+    issued: LaunchPlan
     reuse: Reuse
     class_of: Ints
     count: Floats
@@ -107,7 +107,7 @@ def at_points(
         for (figures, refused), drive in zip(found, drives, strict=True):
             try:
                 check_mode(drive.mode)
-                how = driven(kernels.issued, drive.host, profile, drive.mode)
+                how = host_schedule(kernels.issued, drive.host, profile, drive.mode)
                 ways.append((figures, how, drive))
             except InputError as error:
                 refused |= dict.fromkeys(alike.tolist(), str(error))
@@ -220,7 +220,7 @@ def _classes(family: Family, point: tuple[int, int], places: list[tuple[int, ...
     # For the host a kernel is the op that launches it.
     kernels = Kernels([], class_of, np.repeat(np.arange(rows.size), count[rows]), [])
     return Alike(
-        Issued(family.kept["trace"], kernels),
+        LaunchPlan(family.kept["trace"], kernels),
         far,
         class_of,
         np.bincount(class_of, minlength=len(op_class)).astype(float),

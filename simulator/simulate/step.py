@@ -24,7 +24,7 @@ from simulator.lowering import Lowered
 from simulator.modes import check_mode, compiles, replays, run_of
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.records import Trace
-from simulator.schedule.launch_plan import Issued, issued
+from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Launches, schedule
 from simulator.timing.intervals import interval
@@ -56,7 +56,7 @@ def simulate(
     check_mode(mode)
     trace = as_run(trace, gpu, mode, profile)
     found = issued(trace, gpu)
-    launched, clock = driven(found, host, profile, mode)
+    launched, clock = host_schedule(found, host, profile, mode)
     load = _load(found, gpu, profile)
     card = supply(gpu)
     host_s = float(launched.host_s.sum() + launched.tail_s)
@@ -107,7 +107,7 @@ def as_run(trace: Trace, gpu: GPU, mode: str, profile: Profile) -> Trace:
     return replayed(made) if replays(mode) else made
 
 
-def kernel_times(found: Issued, gpu: GPU, profile: Profile, host: Host) -> Columns:
+def kernel_times(found: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:
     """Seconds of each kernel at the clock that the card's power limit leaves the step."""
     load = _load(found, gpu, profile)
     card, launched = supply(gpu), found.by(host)
@@ -117,14 +117,14 @@ def kernel_times(found: Issued, gpu: GPU, profile: Profile, host: Host) -> Colum
     return Columns(found.lowered.work_of, found.lowered.op_of, *parts)
 
 
-def _load(found: Issued, gpu: GPU, profile: Profile) -> Load:
+def _load(found: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
     """The kernels; what those before one left in L2 is read at L2's speed."""
     row = found.lowered.work_of
     hot = found.hot_share(l2_kept_bytes(gpu, profile))
     return Load(_roofs(found, gpu, profile).of(row), hot, np.ones(row.size))
 
 
-def _roofs(found: Issued, gpu: GPU, profile: Profile) -> Roofs:
+def _roofs(found: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
     """The roofs of what is issued; the next question is often about another host or mode."""
     known: list[tuple[Lowered, GPU, Profile, Roofs]] = found.trace.kept.setdefault("roofs", [])
     asked = found.lowered, gpu, profile
@@ -137,7 +137,9 @@ def _roofs(found: Issued, gpu: GPU, profile: Profile) -> Roofs:
     return table
 
 
-def driven(found: Issued, host: Host, profile: Profile, mode: str) -> tuple[Launches, Clock]:
+def host_schedule(
+    found: LaunchPlan, host: Host, profile: Profile, mode: str
+) -> tuple[Launches, Clock]:
     """How a host drives a GPU in a mode. A CUDA graph: it launches once, however many kernels
     there are. InputError where a graph cannot be captured."""
     if replays(mode):

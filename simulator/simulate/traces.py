@@ -19,12 +19,12 @@ from simulator.hardware.host import Host
 from simulator.modes import check_mode
 from simulator.prediction import Columns, workspace_bytes
 from simulator.records import Trace
-from simulator.schedule.launch_plan import Issued, issued
+from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.schedule.memory import memory
 from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches, Run
 from simulator.simulate.family import COLUMNS
-from simulator.simulate.step import as_run, driven, nudged, shares
+from simulator.simulate.step import as_run, host_schedule, nudged, shares
 from simulator.timing.intervals import interval
 from simulator.timing.power import Load, Settled, supply
 from simulator.timing.profile import Profile
@@ -54,7 +54,7 @@ class _Ready:
     busy_s: float
     launched: Launches
     clock: Clock
-    on_gpu: Issued
+    on_gpu: LaunchPlan
     load: Load
     held: Settled | None
 
@@ -121,7 +121,7 @@ def _ready(asked: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
         if how not in driving:
             try:
                 check_mode(step.mode)
-                driving[how] = driven(found, step.host, profile, step.mode)
+                driving[how] = host_schedule(found, step.host, profile, step.mode)
             except InputError as error:
                 driving[how] = str(error)
         drive = driving[how]

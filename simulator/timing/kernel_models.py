@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.hardware.gpu import GPU
-from simulator.timing.l2_eviction import evicted_s
+from simulator.timing.l2_eviction import l2_reread_s
 from simulator.timing.profile import Profile, Tiles, Traffic
 from simulator.timing.rates import (
     dram_bytes_per_s,
@@ -31,11 +31,11 @@ from simulator.timing.transfer import (
     issuing,
     l2_share,
     loaded_beside,
-    longer,
     measured_on,
     tiles_of,
     tiles_of_batches,
     traffic_of,
+    transfer_slowdown,
 )
 from simulator.timing.work_columns import Group
 from simulator.varying import stacked
@@ -75,7 +75,7 @@ def slower_together(compute_s: Floats, held_s: Floats) -> Floats:
     return (1 + (np.minimum(compute_s, held_s) / longer) ** _SMOOTH) ** (1 / _SMOOTH)
 
 
-def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
+def roofline_terms(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     """Seconds [works, 6]: compute, memory from DRAM, memory from L2, fixed, what comes on top
     where anything is from DRAM, and of memory from DRAM where others' writes wait in L2."""
     tiles = tiles_of(curve, gpu, profile)
@@ -86,7 +86,7 @@ def physics(of: Group, curve: str, gpu: GPU, profile: Profile) -> Floats:
     else:
         traffic = traffic_of(curve, profile)
         found = _streamed(of, gpu, profile, traffic)
-        found[:, 1] += evicted_s(of, curve, gpu, profile, traffic)
+        found[:, 1] += l2_reread_s(of, curve, gpu, profile, traffic)
     return np.column_stack([found, _written_back(of, gpu, profile)])
 
 
@@ -189,7 +189,7 @@ def _longer(of: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Flo
     """Than this share of the peak, which the GPU that was measured reaches, would take here."""
     measured = measured_on(profile.gpu)
     there = _peaks(of, measured or gpu)
-    return longer(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
+    return transfer_slowdown(share, _on_tensor(of), _peaks(of, gpu), there, gpu, measured)
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:

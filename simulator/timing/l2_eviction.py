@@ -35,7 +35,7 @@ on all do. LayerNorm in single precision on a T4, a V100 and an A100 (sitar-lab/
 where they fill 1.2, 1.6 and 1.4."""
 
 
-def evicted_s(of: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
+def l2_reread_s(of: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
     """Seconds [works] of reading again what L2 has lost."""
     operands = _TWICE.get(curve, 0)
     if not operands:

@@ -13,7 +13,7 @@ from simulator.costs import Work
 from simulator.costs.matmul import by_dot_products
 from simulator.hardware.gpu import GPU
 from simulator.timing.energies import chip_j, energies
-from simulator.timing.kernel_models import physics, slower_together, smooth
+from simulator.timing.kernel_models import roofline_terms, slower_together, smooth
 from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
 from simulator.timing.residuals import Residual
@@ -147,7 +147,7 @@ def roofs_of(
         many = [counts[place] for place in some] if len(begins) <= begins[-1] else None
         row = np.concatenate([np.arange(begins[p], begins[p + 1]) for p in some])
         of = group(works, many)
-        found[row, :6] = times = physics(of, name, gpu, profile)
+        found[row, :6] = times = roofline_terms(of, name, gpu, profile)
         found[row, 8] = of.bytes
         found[row, 9] = stacked([work.write_bytes for work in works], many)
         found[row, 10] = smooth(name)

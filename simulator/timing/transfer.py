@@ -55,7 +55,7 @@ def measured_on(gpu_id: str) -> GPU | None:
     return next((gpu for gpu in gpus() if gpu.id == gpu_id), None)
 
 
-def longer(
+def transfer_slowdown(
     share: Floats | float,
     on_tensor: NDArray[np.bool_],
     here: Floats,

@@ -10,7 +10,7 @@ from simulator.scenario.registry import (
     WhatIf,
     apply,
     parse,
-    spelled,
+    to_text,
     whatif,
     whatifs,
 )
@@ -18,4 +18,4 @@ from simulator.whatif import hardware, kernels, launch, precision, shape, traini
 
 _MODULES = (precision, shape, kernels, launch, hardware, training)
 
-__all__ = ["GROUPS", "Parameter", "WhatIf", "apply", "parse", "spelled", "whatif", "whatifs"]
+__all__ = ["GROUPS", "Parameter", "WhatIf", "apply", "parse", "to_text", "whatif", "whatifs"]

@@ -13,7 +13,7 @@ from simulator.hardware.gpu import DTYPES, GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.scenario.parameters import Names, Range, Unit
 from simulator.scenario.registry import whatif
-from simulator.scenario.setting import Setting
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.timing.power import supply
 
 Times = Annotated[float, Range(0.1, 10, log=True), Unit("×")]
@@ -21,7 +21,7 @@ _CHANGED = "the GPU's figures were changed: kernels keep the utilisation measure
 
 
 @whatif("hardware")
-def gpu(setting: Setting, to: str) -> Setting:
+def gpu(setting: ResolvedScenario, to: str) -> ResolvedScenario:
     """Another GPU, by name or TOML file; figures scaled before are forgotten."""
     card = find_gpu(to)
     if setting.ask.saved and card.compute_capability != setting.gpu.compute_capability:
@@ -32,7 +32,7 @@ def gpu(setting: Setting, to: str) -> Setting:
     return replace(setting, gpu=card, notes=changed)
 
 
-def _scaled(setting: Setting, times: float, *names: str) -> Setting:
+def _scaled(setting: ResolvedScenario, times: float, *names: str) -> ResolvedScenario:
     """The GPU with these figures times a factor; a figure that is not known stays unknown."""
     if times == 1:
         return setting
@@ -53,46 +53,46 @@ def _scaled(setting: Setting, times: float, *names: str) -> Setting:
 
 
 @whatif("hardware")
-def bandwidth(setting: Setting, times: Times = 2.0) -> Setting:
+def bandwidth(setting: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
     """DRAM bandwidth, this many times the data sheet's; the units keep as many bytes in flight as
     before, which can be the limit."""
     return _scaled(setting, times, "bandwidth_bytes_per_s")
 
 
 @whatif("hardware")
-def tensor_peak(setting: Setting, times: Times = 1.5) -> Setting:
+def tensor_peak(setting: ResolvedScenario, times: Times = 1.5) -> ResolvedScenario:
     """Peak FLOP/s of the tensor cores, at every dtype."""
     return _scaled(setting, times, "tensor_flops_per_s")
 
 
 @whatif("hardware")
-def vector_peak(setting: Setting, times: Times = 1.5) -> Setting:
+def vector_peak(setting: ResolvedScenario, times: Times = 1.5) -> ResolvedScenario:
     """Peak FLOP/s of the vector units, at every dtype; their issue rate follows."""
     return _scaled(setting, times, "vector_flops_per_s")
 
 
 @whatif("hardware")
-def l2(setting: Setting, times: Times = 4.0) -> Setting:
+def l2(setting: ResolvedScenario, times: Times = 4.0) -> ResolvedScenario:
     """Size of the L2 cache."""
     return _scaled(setting, times, "l2_bytes")
 
 
 @whatif("hardware")
-def l2_bandwidth(setting: Setting, times: Times = 2.0) -> Setting:
+def l2_bandwidth(setting: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
     """Bandwidth of the L2 cache."""
     return _scaled(setting, times, "l2_bandwidth_bytes_per_s")
 
 
 @whatif("hardware")
-def memory(setting: Setting, times: Times = 2.0) -> Setting:
+def memory(setting: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
     """Size of the memory: what fits; it changes no time."""
     return _scaled(setting, times, "memory_bytes")
 
 
 @whatif("hardware")
 def sustained_clock(
-    setting: Setting, times: Annotated[float, Range(0.1, 2), Unit("×")] = 0.8
-) -> Setting:
+    setting: ResolvedScenario, times: Annotated[float, Range(0.1, 2), Unit("×")] = 0.8
+) -> ResolvedScenario:
     """The highest clock, this many times the data sheet's: peaks, issue and L2 follow, DRAM does
     not. A step that the power limit holds below it gains nothing."""
     return _scaled(
@@ -108,8 +108,8 @@ def sustained_clock(
 
 @whatif("hardware")
 def power_limit(
-    setting: Setting, watts: Annotated[float, Range(5, 2000, log=True), Unit("W")] = 500.0
-) -> Setting:
+    setting: ResolvedScenario, watts: Annotated[float, Range(5, 2000, log=True), Unit("W")] = 500.0
+) -> ResolvedScenario:
     """A lower power limit of the card, as `nvidia-smi -pl` sets it: the clock settles where the
     mean power of the step is within it."""
     own = setting.gpu.power_limit_w or setting.gpu.tdp_w
@@ -132,10 +132,10 @@ def power_limit(
 
 @whatif("hardware")
 def rate(
-    setting: Setting,
+    setting: ResolvedScenario,
     of: Literal["compute", "memory", "overhead", "all"] = "all",
     times: Times = 2.0,
-) -> Setting:
+) -> ResolvedScenario:
     """Everything that computes, moves data or is overhead this many times as fast: the rates whose
     elasticities are the shares; with all three the step is as many times as fast."""
     names = ("compute", "memory", "overhead") if of == "all" else (of,)
@@ -152,10 +152,10 @@ _PEAKS = tuple(f"{e}_flops_per_s.{d}" for e in ("tensor", "vector") for d in DTY
 
 @whatif("hardware")
 def figure(
-    setting: Setting,
+    setting: ResolvedScenario,
     of: Annotated[str, Names(lambda: (*_NUMBERS, *_PEAKS))],
     value: Annotated[float, Range(1, 1e18, log=True)],
-) -> Setting:
+) -> ResolvedScenario:
     """One figure of the GPU set, in SI units: bytes, bytes/s, FLOP/s, Hz."""
     name, _, dtype = of.partition(".")
     old: Any = getattr(setting.gpu, name)

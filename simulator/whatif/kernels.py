@@ -11,16 +11,16 @@ from simulator.modes import autotunes, compiles, replays
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules, Range, Unit
 from simulator.scenario.registry import whatif
-from simulator.scenario.setting import Setting, Speed
+from simulator.scenario.resolved import ResolvedScenario, Speed
 from simulator.whatif.edits.fusing import Choice, FusedOps
 from simulator.whatif.edits.removing import Removed
 
 
 @whatif("kernels")
 def sdpa(
-    setting: Setting,
+    setting: ResolvedScenario,
     backend: Literal["usual", "math", "efficient", "flash", "cudnn"] = "flash",
-) -> Setting:
+) -> ResolvedScenario:
     """The kernel of scaled_dot_product_attention; "usual" is the one that PyTorch chooses."""
     wanted = None if backend == "usual" else backend
     if wanted == setting.ask.sdpa:
@@ -29,7 +29,7 @@ def sdpa(
 
 
 @whatif("kernels")
-def remove(setting: Setting, op: str = "*", modules: Modules = ALL) -> Setting:
+def remove(setting: ResolvedScenario, op: str = "*", modules: Modules = ALL) -> ResolvedScenario:
     """Ops taken out, as if they were free: by name (gelu, *dropout*), by module pattern, or both;
     their backward goes too where its name fits."""
     if op == "*" and modules == ALL:
@@ -42,11 +42,11 @@ def remove(setting: Setting, op: str = "*", modules: Modules = ALL) -> Setting:
 
 @whatif("kernels")
 def fusion(
-    setting: Setting,
+    setting: ResolvedScenario,
     level: Literal[
         "none", "pointwise", "pointwise+reductions", "compiled", "xla", "nvfuser", "tensorrt"
     ] = "compiled",
-) -> Setting:
+) -> ResolvedScenario:
     """How much a compiler fuses: loops over elements, reductions too, or all that torch.compile
     does (compiled, which is the mode); xla, nvfuser and tensorrt are approximations: what is
     published of each, measured against none. The host runs what torch.compile generates, but in a
@@ -74,11 +74,11 @@ def fusion(
 
 @whatif("kernels")
 def fuse(
-    setting: Setting,
+    setting: ResolvedScenario,
     ops: str,
     modules: Modules = ALL,
     phase: Literal["forward", "backward", "both"] = "both",
-) -> Setting:
+) -> ResolvedScenario:
     """Ops fused: names joined by + (gelu+add) chain by chain within each module of the pattern, op
     numbers (37+39, 37-39) or all ops of a module (layers.#.up) as one kernel; it reads and writes
     what crosses its border, and costs the host one eager op. A product may have an epilogue."""
@@ -96,10 +96,10 @@ def fuse(
 
 @whatif("kernels")
 def utilisation(
-    setting: Setting,
+    setting: ResolvedScenario,
     family: str,
     times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 1.5,
-) -> Setting:
+) -> ResolvedScenario:
     """How well a family of kernels (gemm, attention, norm …) uses the GPU, this many times as now:
     its compute and memory time is divided by it, its start and end are not."""
     if times == 1:

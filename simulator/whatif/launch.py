@@ -13,12 +13,12 @@ from simulator.hardware.host import host as find_host
 from simulator.modes import Mode, compiles
 from simulator.scenario.parameters import Names, Range, Unit
 from simulator.scenario.registry import whatif
-from simulator.scenario.setting import Setting, faster_host
+from simulator.scenario.resolved import ResolvedScenario, faster_host
 from simulator.whatif.edits.waiting import Unwaited
 
 
 @whatif("launch")
-def cuda_graph(setting: Setting) -> Setting:
+def cuda_graph(setting: ResolvedScenario) -> ResolvedScenario:
     """The step captured once and replayed: one launch, and a gap between kernels; a compiled step
     as its fused kernels, all in one (torch.compile's own graphs are mode=reduce-overhead)."""
     if compiles(setting.mode):
@@ -28,14 +28,14 @@ def cuda_graph(setting: Setting) -> Setting:
 
 
 @whatif("launch")
-def mode(setting: Setting, to: Mode = "eager") -> Setting:
+def mode(setting: ResolvedScenario, to: Mode = "eager") -> ResolvedScenario:
     """How the host drives the GPU; compiled is torch.compile, reduce-overhead the same in CUDA
     graphs."""
     return replace(setting, mode=to, fusion=None)
 
 
 @whatif("launch")
-def no_python(setting: Setting) -> Setting:
+def no_python(setting: ResolvedScenario) -> ResolvedScenario:
     """Python takes no time, and nothing is fused: a step driven from C++, or traced
     by torch.jit or torch.fx; dispatch remains."""
     seconds = {n: 0.0 if n in PYTHON else s for n, s in setting.host.seconds.items()}
@@ -44,23 +44,23 @@ def no_python(setting: Setting) -> Setting:
 
 @whatif("launch")
 def host_speed(
-    setting: Setting, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 2.0
-) -> Setting:
+    setting: ResolvedScenario, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 2.0
+) -> ResolvedScenario:
     """A host that does everything this many times as fast, launches and waits included."""
     return replace(setting, host=faster_host(setting.host, times))
 
 
 @whatif("launch")
-def host(setting: Setting, to: Annotated[str, Names(hosts)]) -> Setting:
+def host(setting: ResolvedScenario, to: Annotated[str, Names(hosts)]) -> ResolvedScenario:
     """Another host of the catalogue."""
     return replace(setting, host=find_host(to))
 
 
 @whatif("launch")
 def launch_latency(
-    setting: Setting,
+    setting: ResolvedScenario,
     microseconds: Annotated[float, Range(0, 1000), Unit("µs")] = 2.5,
-) -> Setting:
+) -> ResolvedScenario:
     """From a launch call to the kernel's start on an idle GPU."""
     changed = msgspec.structs.replace(setting.host, latency_s=microseconds / 1e6)
     return replace(setting, host=changed)
@@ -68,8 +68,8 @@ def launch_latency(
 
 @whatif("launch")
 def launch_cost(
-    setting: Setting, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 0.5
-) -> Setting:
+    setting: ResolvedScenario, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 0.5
+) -> ResolvedScenario:
     """Everything that a launch costs, this many times as now: the host's call, its way to the GPU,
     and the gaps between kernels and between a graph's nodes."""
     old = setting.host
@@ -83,14 +83,15 @@ def launch_cost(
 
 @whatif("launch")
 def queue_depth(
-    setting: Setting, launches: Annotated[int, Range(1, 1 << 20, log=True), Unit("launches")]
-) -> Setting:
+    setting: ResolvedScenario,
+    launches: Annotated[int, Range(1, 1 << 20, log=True), Unit("launches")],
+) -> ResolvedScenario:
     """Launches that the GPU's queue holds before the host must wait."""
     return replace(setting, host=msgspec.structs.replace(setting.host, depth=launches))
 
 
 @whatif("launch")
-def no_syncs(setting: Setting) -> Setting:
+def no_syncs(setting: ResolvedScenario) -> ResolvedScenario:
     """The host never waits for the GPU within a step: .item(), nonzero() and copies to the host
     run, and nobody waits for their results."""
     return setting.edited(Unwaited())

@@ -9,7 +9,7 @@ from simulator.errors import InputError
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules
 from simulator.scenario.registry import whatif
-from simulator.scenario.setting import Setting
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.whatif.edits.float8 import Float8
 from simulator.whatif.edits.key_value_cache import CacheDtype
 from simulator.whatif.edits.tensor_float import TensorFloat
@@ -19,7 +19,9 @@ Dtype = Literal["fp32", "tf32", "bf16", "fp16", "autocast", "autocast-fp16"]
 
 
 @whatif("precision")
-def precision(setting: Setting, dtype: Dtype = "bf16", modules: Modules = ALL) -> Setting:
+def precision(
+    setting: ResolvedScenario, dtype: Dtype = "bf16", modules: Modules = ALL
+) -> ResolvedScenario:
     """The dtype of weights and arithmetic, of the network or of the modules of a pattern; tf32
     keeps float32 and multiplies matrices in TF32, autocast keeps float32 weights."""
     if dtype == "tf32":
@@ -40,7 +42,7 @@ def precision(setting: Setting, dtype: Dtype = "bf16", modules: Modules = ALL) -
     return setting.traced_otherwise("precision", module_dtypes=pairs)
 
 
-def _tensor_float(setting: Setting, modules: str) -> Setting:
+def _tensor_float(setting: ResolvedScenario, modules: str) -> ResolvedScenario:
     if setting.ask.saved or setting.ask.dtype == "fp32":
         return setting.edited(TensorFloat(modules), _CARRIED)
     if modules != ALL:
@@ -56,7 +58,7 @@ _CARRIED = "TF32 products reach the share of their peak that half precision ones
 
 
 @whatif("precision")
-def fp8(setting: Setting, modules: Modules = ALL) -> Setting:
+def fp8(setting: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
     """Linear layers in float8 with the kernels that quantise their operands, scaled by tensor."""
     return setting.edited(Float8(modules), _BOUND)
 
@@ -66,8 +68,8 @@ _BOUND = "float8: operands quantised by two kernels each; memory in training is 
 
 @whatif("precision")
 def weights(
-    setting: Setting, dtype: Literal["int8", "int4"] = "int8", modules: Modules = ALL
-) -> Setting:
+    setting: ResolvedScenario, dtype: Literal["int8", "int4"] = "int8", modules: Modules = ALL
+) -> ResolvedScenario:
     """Weights of linear layers kept as integers and multiplied in the activations' dtype, by one
     kernel that converts them as it loads them."""
     if setting.ask.training:
@@ -80,8 +82,8 @@ def weights(
 
 @whatif("precision")
 def kv_cache(
-    setting: Setting, dtype: Literal["fp32", "bf16", "fp16", "fp8", "int8"] = "fp8"
-) -> Setting:
+    setting: ResolvedScenario, dtype: Literal["fp32", "bf16", "fp16", "fp8", "int8"] = "fp8"
+) -> ResolvedScenario:
     """The dtype of cached keys and values; the attention still computes in that of its queries."""
     others = tuple(e for e in setting.edits if not isinstance(e, CacheDtype))
     if dtype == setting.ask.dtype:

@@ -9,16 +9,17 @@ from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, constructor_sizes
 from simulator.scenario.parameters import Range, Unit
 from simulator.scenario.registry import whatif
+from simulator.scenario.resolved import ResolvedScenario, _check_name
 from simulator.scenario.scenario import Value
-from simulator.scenario.setting import Setting, _check_name
 
 _LARGEST = 2**31 - 1
 
 
 @whatif("shape")
 def batch(
-    setting: Setting, samples: Annotated[int, Range(1, _LARGEST, log=True), Unit("samples")]
-) -> Setting:
+    setting: ResolvedScenario,
+    samples: Annotated[int, Range(1, _LARGEST, log=True), Unit("samples")],
+) -> ResolvedScenario:
     """Samples a step (with accumulation: a forward)."""
     if samples == setting.ask.batch:
         return setting
@@ -27,8 +28,8 @@ def batch(
 
 @whatif("shape")
 def seq(
-    setting: Setting, tokens: Annotated[int, Range(1, _LARGEST, log=True), Unit("tokens")]
-) -> Setting:
+    setting: ResolvedScenario, tokens: Annotated[int, Range(1, _LARGEST, log=True), Unit("tokens")]
+) -> ResolvedScenario:
     """Tokens a sample."""
     entry = CATALOGUE.get(setting.ask.network)
     if entry is not None and entry.seq is None:
@@ -44,13 +45,13 @@ def seq(
     return setting.traced_otherwise("seq", seq=tokens)
 
 
-def _positions(setting: Setting) -> int | None:
+def _positions(setting: ResolvedScenario) -> int | None:
     """Rows of the position table of a network of the catalogue, where it has one."""
     default = sizes(setting).get("positions")
     return default if isinstance(default, int) else None
 
 
-def sizes(setting: Setting) -> dict[str, Any]:
+def sizes(setting: ResolvedScenario) -> dict[str, Any]:
     """The network's own parameters and what they are; {} for networks that name none."""
     entry = CATALOGUE.get(setting.ask.network)
     if entry is None:
@@ -59,7 +60,7 @@ def sizes(setting: Setting) -> dict[str, Any]:
 
 
 @whatif("shape")
-def size(setting: Setting, parameter: str, value: Value) -> Setting:
+def size(setting: ResolvedScenario, parameter: str, value: Value) -> ResolvedScenario:
     """One of the network's own parameters, such as its depth, width, heads or experts."""
     known = sizes(setting)
     if setting.ask.network in CATALOGUE:
@@ -86,7 +87,7 @@ def _with(
 
 
 @whatif("shape")
-def network(setting: Setting, to: str) -> Setting:
+def network(setting: ResolvedScenario, to: str) -> ResolvedScenario:
     """Another network in its place, with sizes, batch and sequence of its own."""
     _check_name(to)
     if to == setting.ask.network:

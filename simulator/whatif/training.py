@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from simulator.errors import InputError
 from simulator.scenario.parameters import Modules, Range, Unit
 from simulator.scenario.registry import whatif
-from simulator.scenario.setting import Setting
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.whatif.edits.accumulating import Accumulated
 from simulator.whatif.edits.compiled_update import CompiledUpdate
 from simulator.whatif.edits.cutting import Cut
@@ -17,13 +17,13 @@ from simulator.whatif.edits.recomputing import Recomputed
 MINCUT = "mincut"
 
 
-def _needs_training(setting: Setting, what: str) -> None:
+def _needs_training(setting: ResolvedScenario, what: str) -> None:
     if not setting.ask.training and not setting.ask.saved:
         raise InputError(f"{what}: the step is inference: expected training; predict training")
 
 
 @whatif("training")
-def training(setting: Setting, on: bool = True) -> Setting:
+def training(setting: ResolvedScenario, on: bool = True) -> ResolvedScenario:
     """A training step (forward, loss, backward, optimizer), or inference."""
     if on == setting.ask.training and not setting.ask.saved:
         return setting
@@ -32,8 +32,10 @@ def training(setting: Setting, on: bool = True) -> Setting:
 
 @whatif("training")
 def recompute(
-    setting: Setting, modules: Modules = "**.#", budget: Annotated[float, Range(0, 1)] = 1.0
-) -> Setting:
+    setting: ResolvedScenario,
+    modules: Modules = "**.#",
+    budget: Annotated[float, Range(0, 1)] = 1.0,
+) -> ResolvedScenario:
     """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
     again before its backward, and what it made is not kept in between. "mincut" instead of a
     pattern: torch's minimum cut decides what is kept, at most this budget of its default."""
@@ -53,8 +55,8 @@ def recompute(
 
 @whatif("training")
 def accumulate(
-    setting: Setting, steps: Annotated[int, Range(1, 1024, log=True), Unit("forwards")] = 4
-) -> Setting:
+    setting: ResolvedScenario, steps: Annotated[int, Range(1, 1024, log=True), Unit("forwards")] = 4
+) -> ResolvedScenario:
     """Gradient accumulation: this many forwards and backwards of the batch, then one optimizer
     step."""
     _needs_training(setting, "accumulate")
@@ -65,8 +67,8 @@ def accumulate(
 
 @whatif("training")
 def optimizer(
-    setting: Setting, to: Literal["adamw", "adamw_fused", "sgd", "none"] = "adamw_fused"
-) -> Setting:
+    setting: ResolvedScenario, to: Literal["adamw", "adamw_fused", "sgd", "none"] = "adamw_fused"
+) -> ResolvedScenario:
     """The optimizer; "none" leaves its step out."""
     _needs_training(setting, "optimizer")
     wanted = None if to == "none" else to
@@ -76,7 +78,7 @@ def optimizer(
 
 
 @whatif("training")
-def compiled_optimizer(setting: Setting) -> Setting:
+def compiled_optimizer(setting: ResolvedScenario) -> ResolvedScenario:
     """The optimizer's step compiled by itself (torch.compile of optimizer.step): its ops over lists
     as few generated kernels, whatever the mode of the network."""
     _needs_training(setting, "compiled_optimizer")
@@ -88,7 +90,7 @@ def compiled_optimizer(setting: Setting) -> Setting:
 
 
 @whatif("training")
-def freeze(setting: Setting, parameters: Modules) -> Setting:
+def freeze(setting: ResolvedScenario, parameters: Modules) -> ResolvedScenario:
     """Parameters of a pattern (tokens, layers.0) are not trained: no gradient, no state."""
     _needs_training(setting, "freeze")
     if parameters in setting.ask.frozen:

@@ -17,8 +17,8 @@ from simulator.inductor.exact import question_of
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.stack import stack
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_source import traced
 from tests.benchmarks.timing import Row
 
@@ -46,7 +46,7 @@ def compilers() -> Iterator[Row]:
 
 
 def _question(scenario: Scenario) -> Question:
-    found = setting(scenario)
+    found = resolve(scenario)
     equal = stack(traced(found))
     question = question_of(found)
     return question if equal is None else replace(question, stack=equal.path, blocks=equal.blocks)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 from simulator.schedule.launch_plan import issued
 from simulator.timing.profile import learned
 from simulator.timing.rates import l2_kept_bytes, peak_flops_per_s
@@ -62,7 +62,7 @@ def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any
     if a[0] == b[0] or {a[0], b[0]} & {"remove"}:
         return  # twice the same is no independent pair; an op may be there in one order only
     one, other = apply(apply(base, *a), *b), apply(apply(base, *b), *a)
-    first, second = setting(one), setting(other)
+    first, second = resolve(one), resolve(other)
     assert first.edits == second.edits
     if first != second:  # else there is nothing that their predictions could differ by
         assert predict(one).period_s == pytest.approx(predict(other).period_s, rel=1e-9)

@@ -12,7 +12,7 @@ from app import examples
 from app.explorer.background.worker import SLOW, Worker, later
 from simulator.analysis.advice import Advised, advise
 from simulator.analysis.seek import (
-    Sought,
+    SeekResult,
     batch_for_latency,
     batch_for_throughput,
     batch_out_of_overhead,
@@ -154,7 +154,7 @@ def _until(cancelled: Cancelled) -> Answer:
     return answer
 
 
-def _seek(goal: str, scenario: Scenario, target: float, answer: Answer) -> Sought:
+def _seek(goal: str, scenario: Scenario, target: float, answer: Answer) -> SeekResult:
     if goal == "fits":
         return largest_batch(scenario, answer)
     if goal == "regime":

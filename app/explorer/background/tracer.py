@@ -17,7 +17,7 @@ import msgspec
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.scenario import trace_source
-from simulator.scenario.setting import Ask
+from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_families import Line
 
 
@@ -25,7 +25,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """What is to be traced: one trace, or the families along a line."""
 
     number: int
-    ask: Ask
+    ask: TraceRequest
     gpu: GPU
     line: Line | None = None
 

@@ -22,7 +22,7 @@ from simulator.errors import InputError
 _WIDEST_PX, _AIR_PX = 320, 16
 
 
-class Twin(QDialog):
+class TableDialog(QDialog):
     """A view's rows. Ctrl+C copies the chosen ones, or all, with tabs between the cells."""
 
     def __init__(self, view: View) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW, Worker, later
 from app.explorer.docks.panel import Panel, export
-from app.explorer.docks.twin import Twin, write_csv
+from app.explorer.docks.twin import TableDialog, write_csv
 from app.explorer.state.session import Session
 from app.theme import Theme
 from app.views.catalogue import VIEWS, Offered
@@ -105,7 +105,7 @@ class ViewPanels(QObject):
         focus = QApplication.focusWidget()
         holding = [view for view in seen if focus is not None and view.isAncestorOf(focus)]
         for view in [*holding, *seen][:1]:
-            Twin(view).show()
+            TableDialog(view).show()
 
     def _seen(self) -> list[Offered]:
         """Those in front."""
@@ -119,7 +119,7 @@ class ViewPanels(QObject):
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
         panel.visibilityChanged.connect(lambda shown: self.view(offered) if shown else None)
         panel.menu.addAction("As a table").triggered.connect(
-            lambda: Twin(self.view(offered)).show()
+            lambda: TableDialog(self.view(offered)).show()
         )
         for suffix in ("png", "svg", "csv"):
             action = panel.menu.addAction(f"Export as {suffix.upper()} …")
@@ -142,7 +142,7 @@ class ViewPanels(QObject):
             return
         before = self.session.state.scenario.whatifs
         added = len(asked.whatifs) > len(before) and asked.whatifs[: len(before)] == before
-        words = worded(asked.whatifs[-1]) if added else f"change in {offered.title}"
+        words = to_full_text(asked.whatifs[-1]) if added else f"change in {offered.title}"
         self.session.ask(asked, words)
 
     def _draw(self, offered: Offered, view: View) -> None:

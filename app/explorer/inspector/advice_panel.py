@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.answers.cards import plainly
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from app.explorer.background.advising import Found
 from app.explorer.state.session import Session
 from app.quantities import between, number, percent, seconds, seconds_unit
@@ -37,7 +37,7 @@ def title(advice: Advice) -> str:
     applied = advice.scenario.whatifs[-1]
     if applied.name == "gpu":
         return gpu(str(applied.arguments["to"])).name
-    value = worded(applied).partition("=")[2]
+    value = to_full_text(applied).partition("=")[2]
     known = named(applied.name).parameters
     unit = known[0].unit if value and known else ""
     return f"{plainly(applied.name)} {value}{unit if unit == '×' else ''}".strip()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLay
 
 from app.answers.cards import plainly
 from app.answers.changes import with_arguments, without
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from app.explorer.state.session import Session
 from app.theme import Theme
 from app.widgets.columns import empty, titled_column
@@ -96,14 +96,14 @@ class AppliedList(QWidget):
             return  # at this value it changes nothing, and would vanish under the pointer
         if not dragged:
             self.session.drag_ended()
-        words = worded(changed.whatifs[place])
+        words = to_full_text(changed.whatifs[place])
         self.session.ask(changed, words, f"what-if {place}")
         if not dragged:
             self.session.drag_ended()
 
     def _remove(self, place: int) -> None:
         now = self.session.state.scenario
-        self.session.ask(without(now, place), f"remove {worded(now.whatifs[place])}")
+        self.session.ask(without(now, place), f"remove {to_full_text(now.whatifs[place])}")
 
 
 def _whole(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

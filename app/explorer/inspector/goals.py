@@ -19,7 +19,7 @@ from app.explorer.background.advising import GOALS, UNITS
 from app.explorer.state.session import Session
 from app.widgets.columns import titled_column
 from app.widgets.elided_label import Elided
-from simulator.analysis.seek import Sought
+from simulator.analysis.seek import SeekResult
 
 
 class Goals(QWidget):
@@ -30,7 +30,7 @@ class Goals(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
-        self.found: dict[str, Sought] = {}
+        self.found: dict[str, SeekResult] = {}
         self.said: dict[str, Elided] = {}
         self.buttons: dict[str, QPushButton] = {}
         self.boxes: dict[str, QLineEdit] = {}
@@ -48,7 +48,7 @@ class Goals(QWidget):
             button.setAccessibleName(f"Seek: {GOALS[goal]}")
             self.said[goal].say("")
 
-    def show_sought(self, goal: str, found: Sought | None, reason: str) -> None:
+    def show_sought(self, goal: str, found: SeekResult | None, reason: str) -> None:
         """What reaches a goal, or why nothing does."""
         self.said[goal].say(reason)
         if found is None:

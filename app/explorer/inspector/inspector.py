@@ -34,8 +34,8 @@ from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.host import hosts
 from simulator.modes import Mode, compiles
 from simulator.networks.catalogue import CATALOGUE
+from simulator.scenario.resolved import ResolvedScenario, resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import Setting, setting
 
 _PRECISIONS = {
     "fp32": "fp32",
@@ -113,7 +113,7 @@ class Inspector(QScrollArea):
         if self._along_of != replace(scenario, batch=None):  # along the batch the mark holds
             self.batch.mark_shift(None)
         try:
-            found = setting(scenario)
+            found = resolve(scenario)
         except RidgepointError:  # the banner says why; the values stay as they were
             return
         saved = scenario.trace_file is not None
@@ -178,7 +178,7 @@ class Inspector(QScrollArea):
         self.applied.restyle(theme)
         self.advice.restyle(theme)
 
-    def _describe(self, found: Setting) -> None:
+    def _describe(self, found: ResolvedScenario) -> None:
         self.gpu.setToolTip(f"{found.gpu.name}, {found.gpu.architecture or 'unknown architecture'}")
         self.host.setToolTip(found.host.cpu)
 

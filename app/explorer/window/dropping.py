@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.answers.cards import Card, used
-from app.answers.subject import worded
+from app.answers.subject import to_full_text
 from app.explorer.shelf.ask_card import AskCard
 from app.explorer.shelf.card_widget import NEW
 from app.explorer.state.session import LETTERS
@@ -55,7 +55,7 @@ class Dropping:
                     lambda: self._ask(
                         card,
                         before,
-                        lambda after: session.ask(after, worded(after.whatifs[-1]), place=at),
+                        lambda after: session.ask(after, to_full_text(after.whatifs[-1]), place=at),
                     ),
                 )
             after = card.apply(before)

@@ -19,7 +19,7 @@ from app.widgets.canvas import Canvas, Card
 from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, elided, face, pill_box, width
 from simulator.prediction import REGIMES
-from simulator.scenario.setting import setting
+from simulator.scenario.resolved import resolve
 
 _LEFT, _TOP, _RIGHT, _BOTTOM, LEGEND = 64.0, 30.0, 18.0, 44.0, 26.0
 _STALE = 0.6
@@ -278,4 +278,4 @@ def _some(count: int, most: int) -> range:
 def _memory(chart: Chart) -> str:
     """What the GPU of every point has."""
     assert chart.field is not None
-    return trimmed(data(setting(chart.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))
+    return trimmed(data(resolve(chart.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))

@@ -17,19 +17,19 @@ from simulator.fusion.host.compiled_host import HostCosts, compiled_host
 from simulator.hardware.host import Host
 from simulator.hardware.host_counts import tail_s
 from simulator.records import Phase, Trace
-from simulator.schedule.launch_plan import Floats, Issued
+from simulator.schedule.launch_plan import Floats, LaunchPlan
 from simulator.schedule.timeline import Launches
 
 RECORDED = compiled_host().launched
 
 
-def launches(found: Issued, host: Host, costs: HostCosts = RECORDED) -> Launches:
+def launches(found: LaunchPlan, host: Host, costs: HostCosts = RECORDED) -> Launches:
     """The host's work before each launch of a compiled step; the optimizer's is as in eager mode.
     Durations are left out."""
     return spread(found, ops_s(found, host, costs) + calls_s(found, host, costs), host)
 
 
-def ops_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
+def ops_s(found: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     """Seconds of each op by itself [ops], its launches included."""
     trace, number = found.trace, found.launches
     own = host.op_s(found.counts)
@@ -47,7 +47,7 @@ def ops_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
     return work - np.where(begun & ~generated, own, 0.0) * costs.library_share
 
 
-def calls_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
+def calls_s(found: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     """Seconds of the way into the forward pass and the backward pass, at the first op of each
     [ops]."""
     trace = found.trace
@@ -64,7 +64,7 @@ def calls_s(found: Issued, host: Host, costs: HostCosts) -> Floats:
     return found_s + _further_graphs_s(trace, parts, host, costs) if parts.cuts else found_s
 
 
-def spread(found: Issued, work: Floats, host: Host) -> Launches:
+def spread(found: LaunchPlan, work: Floats, host: Host) -> Launches:
     """Work of each op [ops] over the launches: an op's own comes before its first. Durations are
     left out."""
     op_of = found.lowered.op_of

@@ -12,7 +12,7 @@ from simulator.fusion.host.compiled_host import HostCosts, ReplayCosts, compiled
 from simulator.fusion.host.host_costs import RECORDED, calls_s, ops_s, spread
 from simulator.fusion.host.replays import Replays
 from simulator.hardware.host import Host
-from simulator.schedule.launch_plan import Issued
+from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.timeline import Clock, Launches
 from simulator.timing.profile import Profile
 
@@ -23,7 +23,7 @@ REPLAYED = compiled_host().replayed
 
 
 def replaying(
-    found: Issued,
+    found: LaunchPlan,
     host: Host,
     profile: Profile,
     costs: HostCosts = RECORDED,
@@ -58,7 +58,7 @@ def _heads(piece: np.ndarray, launches: np.ndarray) -> list[int]:
     return at[first].tolist()
 
 
-def _held(found: Issued, piece: np.ndarray, heads: list[int]) -> list[int]:
+def _held(found: LaunchPlan, piece: np.ndarray, heads: list[int]) -> list[int]:
     """For each graph the tensors that it hands over, or is handed: what is kept for the backward
     pass, and copies of inputs. Weights are told by their addresses at once."""
     ops = found.trace.ops

@@ -21,7 +21,7 @@ from simulator.fusion.lowering.library_calls import LibraryCalls
 from simulator.fusion.lowering.padding import Seconds
 from simulator.fusion.lowering.pieces import accumulate, concatenate, scatter
 from simulator.fusion.lowering.recompute import instructions, together
-from simulator.fusion.lowering.sectors import touched_bytes
+from simulator.fusion.lowering.sectors import sector_bytes
 from simulator.fusion.lowering.seeds import drawing, seeds
 from simulator.fusion.node import Anew, Key, Node, Pending
 from simulator.fusion.offsets import offsets
@@ -156,7 +156,7 @@ class Lowering:
         ):
             if (names and name not in names) or tensor.device == "cpu":
                 continue
-            size = touched_bytes(tensor)
+            size = sector_bytes(tensor)
             if rows is not None and name == "weight":
                 size = min(size, rows)
             key = self.key(index, op, place, value)

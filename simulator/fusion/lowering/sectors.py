@@ -7,7 +7,7 @@ from simulator.records import Tensor
 SECTOR_BYTES = 32
 
 
-def touched_bytes(tensor: Tensor) -> int:
+def sector_bytes(tensor: Tensor) -> int:
     """Bytes of the sectors in which the elements lie. Elements whose nearest neighbours are two
     apart share a sector with as many others."""
     strides = [s for s, size in zip(tensor.stride, tensor.shape, strict=True) if size > 1 and s]

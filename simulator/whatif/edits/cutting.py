@@ -9,7 +9,7 @@ from simulator.errors import InputError
 from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated
 from simulator.fusion.rules import WHOLE, level_of
 from simulator.records import Trace
-from simulator.scenario.setting import Setting
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.schedule.memory import memory
 
 
@@ -22,7 +22,7 @@ class Cut:
     budget: float = 1.0
     rank: int = 3
 
-    def demand(self, setting: Setting) -> None:
+    def demand(self, setting: ResolvedScenario) -> None:
         """InputError where a compiler makes this cut in any case."""
         level = setting.fusion or level_of(setting.mode)
         if level in WHOLE and self.budget == 1.0:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.records import Op, Tensor, Trace
-from simulator.scenario.setting import Setting
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.whatif.edits.linears import Product, linears, only_for
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
@@ -28,7 +28,7 @@ class Float8:
     modules: str
     rank: int = 0
 
-    def demand(self, setting: Setting) -> None:
+    def demand(self, setting: ResolvedScenario) -> None:
         """InputError for a GPU without float8."""
         gpu = setting.gpu
         if not gpu.peak("tensor", "fp8"):

@@ -15,7 +15,7 @@ from simulator.costs import COSTS, Work, cost, works
 from simulator.errors import InputError
 from simulator.records import Signature, Trace
 from simulator.scenario.module_pattern import block
-from simulator.scenario.setting import Setting
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.symbols.family import Family
 from simulator.whatif.edits.rewriting import Rewriting
 
@@ -54,7 +54,7 @@ class TensorFloat:
     modules: str
     rank: int = 0
 
-    def demand(self, setting: Setting) -> None:
+    def demand(self, setting: ResolvedScenario) -> None:
         """InputError for a GPU without TF32."""
         gpu = setting.gpu
         if not gpu.peak("tensor", "tf32"):

@@ -8,8 +8,8 @@ import pytest
 from app import examples
 from simulator.errors import UntracedError
 from simulator.scenario import trace_source
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def elsewhere(tmp_path: Path):
 ])  # fmt: skip
 def test_a_packaged_family_gives_what_a_fresh_trace_gives(elsewhere: None, scenario: Scenario):
     """At sizes that no family was fitted at."""
-    found = setting(scenario)
+    found = resolve(scenario)
     with pytest.raises(UntracedError):
         predict(scenario)
     assert examples.load(found.ask, found.gpu)
@@ -47,6 +47,6 @@ def test_a_packaged_family_gives_what_a_fresh_trace_gives(elsewhere: None, scena
 
 
 def test_families_of_another_ask_are_not_taken(elsewhere: None):
-    found = setting(Scenario("gpt2", dtype="fp16"))
+    found = resolve(Scenario("gpt2", dtype="fp16"))
     other = replace(found.ask, sizes=(("layers", 3),))
     assert not examples.load(other, found.gpu)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
-from app.explorer.docks.twin import Twin, write_csv
+from app.explorer.docks.twin import TableDialog, write_csv
 from app.theme import Theme
 from app.views.measured import MeasuredView, names
 from simulator.errors import InputError
@@ -67,7 +67,7 @@ def test_a_click_and_keys_pick_ops(shown: Any, measured: Side) -> None:
 
 def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path) -> None:
     view = shown(MeasuredView, (measured,))
-    twin = Twin(view)
+    twin = TableDialog(view)
     twin.show()
     lines = twin.copied().split("\n")
     assert [line.split("\t") for line in lines] == view.rows()[1:]

@@ -17,8 +17,8 @@ from app.explorer.window.side_strip import SideStrip
 from app.quantities import number
 from app.theme import DARK
 from app.widgets.drawing import application
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 
 GRAPH = replace(FIRST, mode="cuda_graph")
 
@@ -32,7 +32,7 @@ class _Known(Answering):
 @pytest.fixture(scope="module", autouse=True)
 def _packaged():
     for each in (FIRST, GRAPH):
-        found = setting(each)
+        found = resolve(each)
         examples.load(found.ask, found.gpu)
 
 

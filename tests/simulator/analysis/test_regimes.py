@@ -13,8 +13,8 @@ from simulator.analysis.regimes import next_shift, regime_map
 from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 from tests.simulator.whatif.conftest import asked
 
 BASE = asked("mlp-tiny")
@@ -23,7 +23,7 @@ PLAIN = predict(BASE)
 
 def world(scenario: Scenario) -> Prediction:
     """Overhead 71.5, memory 30·bandwidth⁻¹, compute one a sample: compute rules from 72 on."""
-    found = setting(scenario)
+    found = resolve(scenario)
     batch = found.ask.batch or 1
     if batch > 5000:
         raise InputError("5000 at most")

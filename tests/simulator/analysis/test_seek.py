@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.analysis.seek import (
-    Sought,
+    SeekResult,
     batch_for_latency,
     batch_for_throughput,
     batch_out_of_overhead,
@@ -92,7 +92,7 @@ def test_an_answer_says_whether_its_trace_was_made_anew():
     found = batch_for_latency(base, predict(base).latency_s * 50)
     assert found.value > 8 and found.retraced == ""  # a family of traces answers
     alone = asked("mlp-tiny", sizes=dict(width=88))
-    sought = Sought("", "batch", 4, None, alone, predict(alone), "")
+    sought = SeekResult("", "batch", 4, None, alone, predict(alone), "")
     assert sought.retraced == (
         "too few points were asked of this network for a family to be fitted"
     )

@@ -18,8 +18,8 @@ from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
 from simulator.networks.catalogue import CATALOGUE
 from simulator.records import Trace
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_source import traced
 from simulator.timing.profile import profile
 
@@ -27,7 +27,7 @@ H200 = gpu("h200")
 
 
 def network(name: str, **asked: object) -> Trace:
-    return traced(setting(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
+    return traced(resolve(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
 
 
 def of(module: nn.Module, *inputs: torch.Tensor) -> Trace:

@@ -13,8 +13,8 @@ from simulator.fusion.scheduling.templates import faster
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.records import Signature, Trace
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_source import traced
 from simulator.timing.profile import AUTOTUNED, profile
 from simulator.timing.roofline import curve
@@ -26,7 +26,7 @@ AUTO, PLAIN = "max-autotune-no-cudagraphs", "compiled"
 
 def network(dtype: str = "bf16", width: int = 512, batch: int = 65536) -> Trace:
     sizes = {"width": width, "depth": 3}
-    return traced(setting(Scenario("mlp-tiny", dtype=dtype, batch=batch, sizes=sizes)))
+    return traced(resolve(Scenario("mlp-tiny", dtype=dtype, batch=batch, sizes=sizes)))
 
 
 def products(step: Trace) -> list[str]:
@@ -95,12 +95,12 @@ def test_with_graphs_and_without_the_kernels_are_the_same():
 
 def test_what_ifs_keep_templates_in_a_graph_of_all_and_drop_them_with_another_level():
     asked = Scenario("mlp-tiny", dtype="bf16", mode="max-autotune")
-    graph = setting(apply(asked, "cuda_graph"))
+    graph = resolve(apply(asked, "cuda_graph"))
     assert (graph.mode, graph.fusion) == ("cuda_graph", "max-autotune")
-    level = setting(apply(asked, "fusion", {"level": "pointwise"}))
+    level = resolve(apply(asked, "fusion", {"level": "pointwise"}))
     assert (level.mode, level.fusion) == ("reduce-overhead", "pointwise")
     assert "without the templates that it would choose, which pointwise" in level.notes[-1]
-    whole = setting(apply(asked, "fusion", {"level": "compiled"}))
+    whole = resolve(apply(asked, "fusion", {"level": "compiled"}))
     assert (whole.mode, whole.fusion) == ("max-autotune", None)  # which fuses all already
-    off = setting(apply(asked, "fusion", {"level": "none"}))
+    off = resolve(apply(asked, "fusion", {"level": "none"}))
     assert (off.mode, off.fusion) == ("eager", None)

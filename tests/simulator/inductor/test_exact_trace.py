@@ -16,8 +16,8 @@ from simulator.inductor.question import Question, decoded, encoded
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Op, Signature, Storage, Tensor, Trace
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.whatif import apply
 
 H200 = gpu("h200")
@@ -155,7 +155,7 @@ def test_a_question_goes_through_a_pipe() -> None:
 
 def test_an_edited_step_is_refused_by_name() -> None:
     asked = apply(Scenario("mlp-tiny", mode="compiled"), "remove", {"op": "relu"})
-    edited = setting(asked)
+    edited = resolve(asked)
     assert edited.edits
     with pytest.raises(RefusalError, match="a what-if changed the traced step"):
         question_of(edited)

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from simulator.inductor.child import Child
 from simulator.inductor.exact import question_of
 from simulator.inductor.stack import stack
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_source import traced
 
 CASES = [
@@ -32,7 +32,7 @@ def test_few_blocks_make_the_whole(
     network: str, training: bool, sizes: dict[str, int], said: str
 ) -> None:
     seq = None if network.startswith("vit") else 128
-    found = setting(
+    found = resolve(
         Scenario(
             network,
             batch=2,

@@ -12,7 +12,7 @@ from simulator.costs.attention import Band
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.lowering.attention import flash_splits, visited
-from simulator.timing.kernel_models import physics
+from simulator.timing.kernel_models import roofline_terms
 from simulator.timing.profile import profile
 from simulator.timing.work_columns import group
 from tests.simulator.costs.conftest import sig
@@ -146,7 +146,7 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
         )
         assert found
         seconds.append(
-            float(physics(group(found[-1:]), "attention_cudnn_fwd", H200, profile())[0, 0])
+            float(roofline_terms(group(found[-1:]), "attention_cudnn_fwd", H200, profile())[0, 0])
         )
     # 768 blocks on 132 units are 6 each, of 3,456 tiles together; of a tile's 128·128 scores each
     # takes 33 slots, of which a unit has 128 a clock

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from simulator.scenario import trace_source
-from simulator.scenario.setting import setting
+from simulator.scenario.resolved import resolve
 from simulator.scenario.trace_families import Line, expecting
 from tests.simulator.whatif.conftest import asked
 
-BERT = setting(asked("bert-base", dtype="fp16", batch=2, seq=16, sizes={"layers": 1, "vocab": 64}))
+BERT = resolve(asked("bert-base", dtype="fp16", batch=2, seq=16, sizes={"layers": 1, "vocab": 64}))
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ from simulator.analysis.trials import TRIALS, UNTRIED
 from simulator.errors import InputError
 from simulator.scenario.module_pattern import block
 from simulator.scenario.parameters import Range
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Applied
-from simulator.scenario.setting import Setting
-from simulator.whatif import GROUPS, apply, hardware, parse, spelled, whatif, whatifs
+from simulator.whatif import GROUPS, apply, hardware, parse, to_text, whatif, whatifs
 from tests.simulator.whatif.conftest import asked
 
 
@@ -47,11 +47,13 @@ def test_the_function_and_its_name_do_the_same():
 
 
 def test_a_second_whatif_of_a_name_and_one_without_help_are_refused():
-    def bandwidth(setting: Setting, times: Annotated[float, Range(1, 2)] = 1.0) -> Setting:
+    def bandwidth(
+        setting: ResolvedScenario, times: Annotated[float, Range(1, 2)] = 1.0
+    ) -> ResolvedScenario:
         """Again."""
         return setting
 
-    def silent(setting: Setting) -> Setting:
+    def silent(setting: ResolvedScenario) -> ResolvedScenario:
         return setting
 
     with pytest.raises(ValueError, match="'bandwidth' is a what-if already"):
@@ -79,7 +81,7 @@ def test_commands_are_parsed(text: str, name: str, arguments: dict[str, object])
 def test_what_is_spelled_is_parsed_again():
     for trial in TRIALS:
         name, arguments = parse(trial.text)
-        spelt = spelled(Applied(name, arguments))  # pyright: ignore
+        spelt = to_text(Applied(name, arguments))  # pyright: ignore
         again = parse(spelt)
         found = next(w for w in whatifs() if w.name == name)
         assert found.checked(again[1]) == found.checked(arguments)

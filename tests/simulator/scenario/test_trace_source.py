@@ -14,8 +14,8 @@ from simulator.hardware.gpu import gpus
 from simulator.records import Trace
 from simulator.scenario import trace_families, trace_source
 from simulator.scenario.gpu_class import seen
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 from simulator.scenario.trace_families import expecting
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
@@ -46,12 +46,12 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 def fresh(scenario: Scenario) -> Trace:
-    found = setting(scenario)
+    found = resolve(scenario)
     return trace_source._run(trace_source._settled(found.ask), found.gpu)
 
 
 def trace(scenario: Scenario) -> Trace:
-    return trace_source.traced(setting(scenario))
+    return trace_source.traced(resolve(scenario))
 
 
 def same(ours: Trace, theirs: Trace) -> bool:
@@ -98,7 +98,7 @@ def test_a_family_answers_from_the_fourth_batch_on(runs: list[Any]) -> None:
     for batch in (2, 3, 5):
         predict(replace(BERT, batch=batch))
     assert runs == [(2, 16), (3, 16), (5, 16)]
-    found = setting(replace(BERT, batch=9))
+    found = resolve(replace(BERT, batch=9))
     assert trace_source.reason_to_trace(found.ask, found.gpu) is not None
     predict(replace(BERT, batch=9))
     fitted = len(runs)
@@ -176,7 +176,7 @@ def test_traces_on_disk(tmp_path: Path, runs: list[Any], monkeypatch: pytest.Mon
     q = predict(replace(BERT, gpu="b200"))
     assert same(predict(BERT).trace, p.trace) and predict(BERT).period_s == p.period_s
     assert len(runs) == 1 and q.trace.gpu == "b200_sxm"
-    found = setting(BERT)
+    found = resolve(BERT)
     assert trace_source.facts(found.ask, found.gpu) == ("bert-base", 4, 16)
     predict(apply(BERT, "sdpa", {"backend": "math"}))
     assert len(runs) == 2  # another trace

@@ -14,8 +14,8 @@ from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.scenario import trace_source
 from simulator.scenario.predict import predicted
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from simulator.simulate.family import COLUMNS, Drive, at_points
 from simulator.simulate.traces import Step, simulated
 from simulator.symbols import Symbolic
@@ -29,7 +29,7 @@ SHARES = ("compute", "memory", "overhead")
 
 def family(scenario: Scenario, seq: int | None) -> Family:
     """The family of most points of a scenario's network, traced anew."""
-    found = setting(scenario)
+    found = resolve(scenario)
     lines = trace_source._lines(found.ask, found.gpu)
 
     def traced(batch: int, length: int) -> Any:
@@ -89,7 +89,7 @@ def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> Non
 
 def test_tf32_of_a_family_is_that_of_its_traces() -> None:
     known = family(asked("bert-base"), 16)
-    edit = setting(apply(asked("bert-base", seq=16), "precision", {"dtype": "tf32"})).edits[0]
+    edit = resolve(apply(asked("bert-base", seq=16), "precision", {"dtype": "tf32"})).edits[0]
     edited = edit.of_family(known)  # pyright: ignore
     for point in ((3, 20), (100, 33)):
         ours, expected = edited.at(*point), edit(known.at(*point))
@@ -123,7 +123,7 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
         found = sweep(apply(base, *parse(text)), {"batch": batches})
         assert not found.retraced and not found.refused
         row = draw.randrange(len(found))
-        there = setting(found.scenarios[row])
+        there = resolve(found.scenarios[row])
         fresh = trace_source._run(there.ask, there.gpu)
         for edit in there.edits:
             fresh = edit(fresh)

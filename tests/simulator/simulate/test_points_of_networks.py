@@ -10,7 +10,7 @@ import pytest
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.setting import setting
+from simulator.scenario.resolved import resolve
 from simulator.scenario.trace_source import traced
 from simulator.simulate.family import COLUMNS, Drive, at_points
 from simulator.simulate.traces import Step, simulated
@@ -33,7 +33,7 @@ def quick_family(name: str, training: bool, dtype: str) -> Family:
     )
     traces = [
         traced(
-            setting(asked(name, training=training, dtype=dtype, batch=b, seq=s if seq else None))
+            resolve(asked(name, training=training, dtype=dtype, batch=b, seq=s if seq else None))
         )
         for b, s in points
     ]

@@ -15,7 +15,7 @@ from simulator.costs import Work
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.records import Signature, Tensor, row_major
-from simulator.timing.kernel_models import physics
+from simulator.timing.kernel_models import roofline_terms
 from simulator.timing.profile import profile
 from simulator.timing.rates import dram_bytes_per_s, l2_kept_bytes
 from simulator.timing.roofline import roofs
@@ -124,7 +124,7 @@ def attention_s(width: int, card: str) -> float:
     name = "aten._scaled_dot_product_cudnn_attention.default"
     op = Signature(name, (x, x, x), outs, ("query", "key", "value"), {})
     (work,) = [w for w in launches(op, gpu(card)) or () if w.family == "attention"]
-    return float(physics(group([work]), "attention_cudnn_fwd", gpu(card), known)[0, 0])
+    return float(roofline_terms(group([work]), "attention_cudnn_fwd", gpu(card), known)[0, 0])
 
 
 def test_exponentials_take_as_many_clocks_beside_faster_tensor_cores() -> None:

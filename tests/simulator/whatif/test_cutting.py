@@ -12,7 +12,7 @@ from simulator.analysis.trade import trade
 from simulator.errors import InputError
 from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.schedule.memory import carried_bytes
-from simulator.whatif import apply, parse, spelled
+from simulator.whatif import apply, parse, to_text
 from simulator.whatif.edits.cutting import Cut
 from tests.simulator.whatif.conftest import asked
 
@@ -55,7 +55,7 @@ def test_it_is_undone_by_dropping_it_and_written_as_it_is_read():
     assert cut(changed) == changed
     for text in ("+recompute=mincut", "+recompute=mincut,budget=0.5"):
         name, arguments = parse(text)
-        assert spelled(Applied(name, arguments)) == text
+        assert to_text(Applied(name, arguments)) == text
 
 
 def test_it_goes_with_a_graph_and_with_accumulation():

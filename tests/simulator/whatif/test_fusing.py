@@ -15,8 +15,8 @@ from simulator.fusion.scheduling.chosen import Chosen
 from simulator.fusion.scheduling.merging import merged
 from simulator.prediction import Prediction
 from simulator.records import Op, Signature, Storage, Tensor, Trace
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, load, predict, save
-from simulator.scenario.setting import setting
 from simulator.schedule.memory import memory
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import asked
@@ -97,7 +97,7 @@ def test_compiling_a_fused_step_leaves_it_one_kernel() -> None:
 def test_order_does_not_matter_and_files_keep_it(tmp_path: Any) -> None:
     texts = ("+fuse=gelu+addmm", "+fuse=add+native_layer_norm", "+cuda_graph", "+bandwidth=2")
     one, other = changed(BERT, *texts), changed(BERT, *reversed(texts))
-    assert setting(one) == setting(other)
+    assert resolve(one) == resolve(other)
     save(one, tmp_path / "asked.toml")
     assert predict(load(tmp_path / "asked.toml")).period_s == predict(other).period_s
     assert changed(one, texts[0]) is one
@@ -184,7 +184,7 @@ def test_levels_are_those_of_the_rule_and_compiled_is_the_mode() -> None:
 def test_a_graph_replays_what_is_fused_in_either_order() -> None:
     one = changed(BERT, "+fusion=compiled", "+cuda_graph")
     other = changed(BERT, "+cuda_graph", "+fusion=compiled")
-    assert setting(one) == setting(other)
+    assert resolve(one) == resolve(other)
     p = predict(one)
     assert p.mode == "cuda_graph"
     assert p.kernel_count == predict(changed(BERT, "+mode=compiled")).kernel_count

@@ -9,8 +9,8 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.hardware.host import PYTHON
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.setting import setting
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
@@ -79,8 +79,8 @@ def test_rates_of_one_leave_what_simulate_says():
 
 
 def test_without_python_only_dispatch_and_launches_remain():
-    host = setting(apply(BERT, "no_python")).host
-    usual = setting(BERT).host
+    host = resolve(apply(BERT, "no_python")).host
+    usual = resolve(BERT).host
     assert all(host.seconds[name] == 0 for name in PYTHON)
     assert host.seconds["op"] == usual.seconds["op"]
     before, after = predict(BERT), predict(apply(BERT, "no_python"))
@@ -123,15 +123,15 @@ def test_without_syncs_a_graph_can_be_captured():
 
 
 def test_figures_are_scaled_and_set_and_said():
-    card = setting(BERT).gpu
-    twice = setting(apply(BERT, "bandwidth")).gpu
+    card = resolve(BERT).gpu
+    twice = resolve(apply(BERT, "bandwidth")).gpu
     assert twice.bandwidth_bytes_per_s == 2 * card.bandwidth_bytes_per_s
     assert twice.tensor_flops_per_s == card.tensor_flops_per_s
     args = {"of": "tensor_flops_per_s.bf16", "value": 2e15}
-    assert setting(apply(BERT, "figure", args)).gpu.peak("tensor", "bf16") == 2e15
+    assert resolve(apply(BERT, "figure", args)).gpu.peak("tensor", "bf16") == 2e15
     assert any("figures were changed" in n for n in predict(apply(BERT, "bandwidth")).notes)
     back = apply(apply(BERT, "bandwidth"), "gpu", {"to": "h200"})
-    assert setting(back) == setting(BERT)
+    assert resolve(back) == resolve(BERT)
 
 
 def test_a_power_cap_slows_compute_and_not_dram():

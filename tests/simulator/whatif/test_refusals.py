@@ -15,7 +15,7 @@ from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
 BERT, MLP = asked("bert-base", seq=16), asked("mlp-tiny")
-Ask = Callable[[Scenario], object]
+TraceRequest = Callable[[Scenario], object]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,9 @@ Ask = Callable[[Scenario], object]
          "recompute: the step is inference: expected training; predict training"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_reason(base: Scenario, ask: Ask, text: str) -> None:
+def test_what_cannot_be_is_refused_with_its_reason(
+    base: Scenario, ask: TraceRequest, text: str
+) -> None:
     before = base.key
     with pytest.raises(InputError) as caught:
         ask(base)

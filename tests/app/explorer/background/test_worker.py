@@ -15,8 +15,8 @@ from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
 from simulator.errors import UntracedError
 from simulator.scenario import trace_source
+from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import setting
 from tests.app.explorer.waiting import wait
 
 
@@ -54,7 +54,7 @@ def test_a_refusal_comes_back_with_its_words(worker: Worker):
 
 def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
     found: list[object] = []
-    need = UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu)
+    need = UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu)
     worker.tracing.need = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
     waiting: list[Callable[[str], None]] = []
     there: list[bool] = []
@@ -81,7 +81,7 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
 
 def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
     said: list[str] = []
-    need = UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu)
+    need = UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu)
     worker._loaded.add((key_of(need)[:2], None))
     worker.tracing.need = lambda need, urgent, told: told("")  # pyright: ignore
 
@@ -111,7 +111,7 @@ def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
     monkeypatch.setattr("sys.excepthook", lambda *what: raised.append(what))
     tracing = Tracing()
     tracing.need(
-        UntracedError(setting(examples.FIRST).ask, setting(examples.FIRST).gpu), True, told.append
+        UntracedError(resolve(examples.FIRST).ask, resolve(examples.FIRST).gpu), True, told.append
     )
     delete(tracing)  # as Qt does when its owner goes, child process and all
     QCoreApplication.processEvents()

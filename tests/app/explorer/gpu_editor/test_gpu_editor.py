@@ -21,8 +21,8 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.hardware.gpu_keys import table
 from simulator.scenario import trace_source
+from simulator.scenario.resolved import gpu_of
 from simulator.scenario.scenario import predict
-from simulator.scenario.setting import gpu_of
 from tests.app.explorer.waiting import wait
 
 

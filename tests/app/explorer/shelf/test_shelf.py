@@ -20,8 +20,8 @@ from simulator.hardware.gpu import gpus
 from simulator.hardware.host import hosts
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.registry import _WHATIFS, whatif
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.setting import Setting
 from simulator.whatif import apply, whatifs
 
 
@@ -43,7 +43,7 @@ def test_every_registry_lies_there_with_its_count(shelf: Shelf):
 
 def test_a_new_what_if_appears_by_itself():
     @whatif("launch")
-    def of_this_test(setting: Setting) -> Setting:
+    def of_this_test(setting: ResolvedScenario) -> ResolvedScenario:
         """Nothing."""
         return setting
 

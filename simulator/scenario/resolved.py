@@ -55,13 +55,13 @@ class FamilyEdit(Protocol):
 class Demanding(Protocol):
     """An edit that not every machine or mode can run, whatever was asked for first."""
 
-    def demand(self, setting: Setting) -> None:
+    def demand(self, setting: ResolvedScenario) -> None:
         """InputError, with the reason, for a setting that cannot."""
         ...
 
 
 @dataclass(frozen=True)
-class Ask:
+class TraceRequest:
     """What is to be traced. `frozen` are patterns of parameters, `module_dtypes` pairs of a module
     pattern and a dtype, `sdpa` the attention kernel that is asked for; `run` is how the code runs,
     which changes the trace of a network that asks for it alone."""
@@ -101,12 +101,12 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ResolvedScenario:
     """A scenario with everything looked up. `fusion` is the level that its kernels are fused at,
     None where the mode says it: nothing in eager mode, all that a compiler fuses in compiled mode.
     `notes` tell a reader what was changed and how well that is known."""
 
-    ask: Ask
+    ask: TraceRequest
     gpu: GPU
     host: Host
     mode: str
@@ -117,7 +117,7 @@ class Setting:
     notes: tuple[str, ...] = ()
     fusion: Level | None = None
 
-    def traced_otherwise(self, what: str, **changes: Any) -> Setting:
+    def traced_otherwise(self, what: str, **changes: Any) -> ResolvedScenario:
         """With another trace asked for; InputError where the trace is a saved one."""
         if self.ask.saved:
             raise InputError(
@@ -126,7 +126,7 @@ class Setting:
             )
         return replace(self, ask=replace(self.ask, **changes))
 
-    def edited(self, edit: Edit, *notes: str) -> Setting:
+    def edited(self, edit: Edit, *notes: str) -> ResolvedScenario:
         """With one more edit of the trace; the same edit twice is one."""
         if edit in self.edits:
             return self
@@ -135,19 +135,19 @@ class Setting:
             self.noted(*notes) if edits == self.edits else replace(self.noted(*notes), edits=edits)
         )
 
-    def possible(self) -> Setting:
+    def possible(self) -> ResolvedScenario:
         """Itself; InputError where its GPU or its mode cannot run an edit of it."""
         for edit in self.edits:
             if isinstance(edit, Demanding):
                 edit.demand(self)
         return self
 
-    def noted(self, *notes: str) -> Setting:
+    def noted(self, *notes: str) -> ResolvedScenario:
         """With further notes, each once, in an order that does not depend on that of what-ifs."""
         return replace(self, notes=tuple(sorted({*self.notes, *notes})))
 
 
-def setting(scenario: Scenario) -> Setting:
+def resolve(scenario: Scenario) -> ResolvedScenario:
     """What a scenario comes to. InputError where a what-if cannot be applied to those before."""
     from simulator.networks.catalogue import CATALOGUE
     from simulator.scenario.registry import named
@@ -162,7 +162,7 @@ def setting(scenario: Scenario) -> Setting:
     return replace(found, ask=replace(found.ask, run=run))
 
 
-def base(scenario: Scenario) -> Setting:
+def base(scenario: Scenario) -> ResolvedScenario:
     """The scenario's setting before any what-if."""
     saved = scenario.trace_file is not None
     _check(scenario)
@@ -170,7 +170,7 @@ def base(scenario: Scenario) -> Setting:
         _refuse_fixed(scenario)
     else:
         _check_name(scenario.network)
-    ask = Ask(
+    ask = TraceRequest(
         network=scenario.network,
         batch=scenario.batch,
         seq=scenario.seq,
@@ -182,7 +182,7 @@ def base(scenario: Scenario) -> Setting:
         saved=saved,
     )
     host = faster_host(find_host(scenario.host), scenario.host_speed)
-    return Setting(ask, gpu_of(scenario.gpu), host, scenario.mode)
+    return ResolvedScenario(ask, gpu_of(scenario.gpu), host, scenario.mode)
 
 
 def gpu_of(gpu: str | Mapping[str, Any]) -> GPU:
