@@ -381,7 +381,8 @@ def test_a_torchvision_that_does_not_fit_is_named(
 ) -> None:
     """torchvision's own import fails so where it was built for another torch."""
     broken = "raise RuntimeError('operator torchvision::nms does not exist')\n"
-    for package, code in (("torchvision", broken), ("timm", "import torchvision\n")):
+    uses = "import torchvision\n"
+    for package, code in (("torchvision", broken), ("timm", uses), ("transformers", uses)):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text(code, "utf-8")
         monkeypatch.delitem(sys.modules, package, raising=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextvars import Context
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,9 @@ def test_ctrl_c_stays_ctrl_c() -> None:
 
 
 def test_without_a_watch_nothing_is_stopped() -> None:
-    assert WATCH.get() is None
-    with watched("it", place_of):
-        time.sleep(0)
+    def unwatched() -> None:
+        assert WATCH.get() is None
+        with watched("it", place_of):
+            time.sleep(0)
+
+    Context().run(unwatched)  # a command that ran before in this process has set a watch
