@@ -16,7 +16,7 @@ from pathlib import Path
 
 from simulator.errors import RidgepointError
 from simulator.networks.catalogue import CATALOGUE
-from simulator import Scenario, predict
+from simulator.scenario.scenario import Scenario, predict
 
 GPUS = ("h200", "a100", "rtx4090", "v100")
 MODES = ("eager", "cuda_graph", "compiled")
@@ -42,13 +42,20 @@ def figures(scenario: Scenario) -> list[str]:
     except RidgepointError as error:
         return [str(error)]
     seconds = (
-        prediction.period_s, prediction.latency_s, prediction.gpu_busy_s, prediction.host_s,
-        *prediction.interval_s, *prediction.shares.values(), *prediction.columns.duration_s.tolist(),
-    )  # fmt: skip
+        prediction.period_s,
+        prediction.latency_s,
+        prediction.gpu_busy_s,
+        prediction.host_s,
+        *prediction.interval_s,
+        *prediction.shares.values(),
+        *prediction.columns.duration_s.tolist(),
+    )
     return [
-        str(prediction.kernel_count), str(prediction.peak_memory_bytes), prediction.regime,
+        str(prediction.kernel_count),
+        str(prediction.peak_memory_bytes),
+        prediction.regime,
         *(float(s).hex() for s in seconds),
-    ]  # fmt: skip
+    ]
 
 
 def main() -> int:
