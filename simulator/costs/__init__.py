@@ -1,4 +1,4 @@
-"""What each ATen op asks of a GPU: importing this package registers every family.
+"""Cost of each ATen op in FLOPs, bytes and instructions: importing this package registers them all.
 
 May import records and varying.
 """
@@ -9,52 +9,46 @@ from simulator.costs import (
     communication,
     convolution,
     copies,
+    distances,
     embeddings,
     factorizations,
     fills,
+    foreach,
     group_norms,
+    grouped_matmul,
     indexing,
+    linear_algebra,
+    linear_cross_entropy,
     losses,
+    masks,
     matmul,
+    matvec,
     norms,
     optimizers,
+    padding,
     pointwise,
     pooling,
     recurrent,
+    recurrent_cells,
     reductions,
-    seldom,
+    resampling,
+    searching,
+    segments,
+    slices,
     softmaxes,
     sorting,
+    special_functions,
     transforms,
     views,
 )
 from simulator.costs.registry import COSTS, Work, cost, works
 
-FAMILIES = (
-    attention,
-    batch_norms,
-    communication,
-    convolution,
-    copies,
-    embeddings,
-    factorizations,
-    fills,
-    group_norms,
-    indexing,
-    losses,
-    matmul,
-    norms,
-    optimizers,
-    pointwise,
-    pooling,
-    recurrent,
-    reductions,
-    seldom,
-    softmaxes,
-    sorting,
-    transforms,
-    views,
-)
-"""The modules that register costs."""
-
-__all__ = ["COSTS", "FAMILIES", "Work", "cost", "works"]
+__all__ = [
+    "COSTS", "Work", "cost", "works",
+    "attention", "batch_norms", "communication", "convolution", "copies", "distances",
+    "embeddings", "factorizations", "fills", "foreach", "group_norms", "grouped_matmul",
+    "indexing", "linear_algebra", "linear_cross_entropy", "losses", "masks", "matmul",
+    "matvec", "norms", "optimizers", "padding", "pointwise", "pooling", "recurrent",
+    "recurrent_cells", "reductions", "resampling", "searching", "segments", "slices", "softmaxes",
+    "sorting", "special_functions", "transforms", "views",
+]  # fmt: skip

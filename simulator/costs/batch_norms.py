@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.costs.elementwise import Steps, read_of
 from simulator.costs.norms import MOMENTS, asked_of, bytes_of, launch, small
-from simulator.costs.pointwise import Steps, read_of
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 

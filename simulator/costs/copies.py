@@ -13,12 +13,11 @@ from math import gcd, prod
 
 from msgspec.structs import replace
 
-from simulator.costs.fills import fill_of
+from simulator.costs.elementwise import read_of
 from simulator.costs.iterator import aligned, converting_slots, lane_dtype
 from simulator.costs.launches import copied, from_host, memcpy, to_host
-from simulator.costs.pointwise import read_of
 from simulator.costs.registry import Work, cost
-from simulator.records import Signature, Tensor, row_major
+from simulator.records import Signature, Tensor
 
 # -- copies ---------------------------------------------------------------------------------------
 
@@ -102,13 +101,13 @@ def copy(op: Signature) -> tuple[Work, ...]:
 def clone(op: Signature) -> tuple[Work, ...]:
     """One copy of the input, to another dtype, device or layout."""
     if op.inputs[0].numel != op.out.numel:  # a part of it
-        return _gathered(op, op.out.numel * op.inputs[0].itemsize)
+        return permuted_copy(op, op.out.numel * op.inputs[0].itemsize)
     if op.inputs[0].shape != op.out.shape:
-        return _gathered(op, op.read_bytes)
+        return permuted_copy(op, op.read_bytes)
     return move(op.inputs[0], op.out)
 
 
-def _gathered(op: Signature, read: int, variant: str | None = None) -> tuple[Work, ...]:
+def permuted_copy(op: Signature, read: int, variant: str | None = None) -> tuple[Work, ...]:
     """One kernel that places elements elsewhere; `read` in bytes."""
     elements = op.out.numel
     dims = {"elements": elements, "transposed": False}
@@ -130,7 +129,7 @@ def _gathered(op: Signature, read: int, variant: str | None = None) -> tuple[Wor
 )
 def rearrange(op: Signature) -> tuple[Work, ...]:
     """One kernel; the input is read once however often it is written."""
-    return _gathered(op, read_of(op, "self"))
+    return permuted_copy(op, read_of(op, "self"))
 
 
 @cost(
@@ -144,13 +143,13 @@ def rearrange(op: Signature) -> tuple[Work, ...]:
 def triangle(op: Signature) -> tuple[Work, ...]:
     """One kernel; what lies beyond the diagonal is not read, which is counted here
     (ATen/native/cuda/TriangularOps.cu)."""
-    return _gathered(op, read_of(op, "self"), "triangle")
+    return permuted_copy(op, read_of(op, "self"), "triangle")
 
 
 @cost("aten.roll.default")
 def roll(op: Signature) -> tuple[Work, ...]:
     """One kernel for each dimension rolled (ATen/native/TensorTransformations.cpp)."""
-    return _gathered(op, op.read_bytes, "roll") * max(1, len(op.arg("dims") or [0]))
+    return permuted_copy(op, op.read_bytes, "roll") * max(1, len(op.arg("dims") or [0]))
 
 
 _BATCH = 128
@@ -208,51 +207,3 @@ def _vectorized(op: Signature, parts: list[Tensor]) -> bool:
     """Each part's run in the output is a whole number of 16-byte words
     (ATen/native/cuda/Shape.cu, `CatArrayBatchedCopy_vectorized`)."""
     return all(t.contiguous for t in parts) and all(run % 16 == 0 for run in _runs(op, parts))
-
-
-# -- copies into a part of something new ----------------------------------------------------------
-
-
-def _within(op: Signature, source: Tensor) -> tuple[Work, ...]:
-    """A copy of `source` into a slice of the first output."""
-    if not source.numel:
-        return ()
-    steps = list(op.out.stride)
-    if "select" in op.name:
-        del steps[op.arg("dim", 0)]
-    if len(steps) != len(source.shape):  # a diagonal has one dimension less
-        steps = list(row_major(source.shape))
-    place = replace(op.out, shape=source.shape, stride=tuple(steps))
-    return (copied(source, place, source.numel * op.out.itemsize),)
-
-
-@cost("aten.constant_pad_nd.default", "aten.pad.default")
-def constant_pad(op: Signature) -> tuple[Work, ...]:
-    """The result is filled, then the input copied into it; padding that only crops is a clone."""
-    pad = [int(size) for size in op.arg("pad", [])]
-    source = op["self"]
-    if pad and all(size <= 0 for size in pad):
-        return _gathered(op, op.out.numel * source.itemsize)
-    shape = list(source.shape)
-    for i, size in enumerate(pad):
-        shape[-1 - i // 2] += min(size, 0)
-    return (*fill_of(op.out), *_within(op, replace(source, shape=tuple(shape))))
-
-
-@cost(
-    "aten.slice_backward.default", "aten.select_backward.default", "aten.diagonal_backward.default"
-)
-def slice_backward(op: Signature) -> tuple[Work, ...]:
-    """Zeros, then the gradient copied into its slice."""
-    return (*fill_of(op.out), *_within(op, op["grad_output"]))
-
-
-@cost(
-    "aten.slice_scatter.default",
-    "aten.select_scatter.default",
-    "aten.diagonal_scatter.default",
-    "aten.as_strided_scatter.default",
-)
-def slice_scatter(op: Signature) -> tuple[Work, ...]:
-    """A clone, then the source copied into its slice."""
-    return (*move(op["self"], op.out), *_within(op, op["src"]))

@@ -9,7 +9,6 @@ from simulator.costs.radix import radix_sort
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature
 
-Works = tuple[Work, ...]
 _SMALL_EMBEDDING = 3072
 """Indices up to which EmbeddingBackwardKernel.cu does without a sort."""
 _PARTIAL = 10
@@ -20,7 +19,7 @@ _BAGS = 1024 * 8
 """Of 32 columns that are summed at once (EmbeddingBag.cu: 1024 blocks of 8 warps)."""
 
 
-def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> Works:
+def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[Work, ...]:
     """Zeros for every row, and the gradient's n rows added to those that were looked up.
 
     With a sort: the gradient's rows side by side, numbers, the sort by all 64 bits, zeros; then
@@ -75,7 +74,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> Works:
     return *before, stage("partial", read, summed), stage("summed", summed, touched)
 
 
-def _few_rows(op: Signature, n: int, width: int) -> Works:
+def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
     """Zeros, and one kernel of which every block looks at every index."""
     out, grad = op.out, op.inputs[0]
     touched = min(n * width * out.itemsize, out.nbytes)
@@ -85,7 +84,7 @@ def _few_rows(op: Signature, n: int, width: int) -> Works:
 
 
 @cost("aten.embedding_dense_backward.default")
-def embedding_backward(op: Signature) -> Works:
+def embedding_backward(op: Signature) -> tuple[Work, ...]:
     """Up to 3,072 indices one kernel adds the rows; more are sorted first."""
     n, width = op["indices"].numel, op.out.shape[-1]
     if n <= _SMALL_EMBEDDING and not op.arg("scale_grad_by_freq", False):
@@ -117,7 +116,7 @@ def embedding_bag(op: Signature) -> Work:
 
 
 @cost("aten._embedding_bag_dense_backward.default", "aten._embedding_bag_backward.default")
-def embedding_bag_backward(op: Signature) -> Works:
+def embedding_bag_backward(op: Signature) -> tuple[Work, ...]:
     """A sum or mean sorts its indices, whatever their number; a maximum adds one row a bag."""
     n, width = op["indices"].numel, op.out.shape[-1]
     if op.arg("mode", 0) == 2:

@@ -16,13 +16,8 @@ from simulator.costs.launches import lanes, pointwise, reduction, to_host
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
-Works = tuple[Work, ...]
-_SQUARINGS = 8
-"""Products of a matrix exponential: five of Taylor's polynomial of degree 18 and three squarings,
-which the norm decides (Bader, Blanes and Casas, 2019)."""
 
-
-def _matrix(x: Tensor) -> tuple[int, int, int]:
+def batched_shape(x: Tensor) -> tuple[int, int, int]:
     """Batch, rows and columns."""
     return prod(x.shape[:-2]), x.shape[-2], x.shape[-1]
 
@@ -35,10 +30,10 @@ _WARP = 32
 
 def _algorithm(
     name: str, op: Signature, x: Tensor, flops: float, steps: int, columns: int = 1
-) -> Works:
+) -> tuple[Work, ...]:
     """One algorithm over a batch: `flops` of one matrix, `steps` of it one after another. cuSOLVER
     reflects the matrices of a batch in turn, and rotates those in turn that are not small."""
-    batch, rows, side = _matrix(x)
+    batch, rows, side = batched_shape(x)
     if not prod(x.shape):
         return ()
     direct = name in _DIRECT
@@ -68,7 +63,7 @@ def _algorithm(
     )
 
 
-def _packed(x: Tensor) -> Works:
+def _packed(x: Tensor) -> tuple[Work, ...]:
     """The copy, column by column, that LAPACK's order asks for and that is overwritten."""
     (*outer, rows, side) = x.shape
     steps = [rows * side] * len(outer)
@@ -78,7 +73,7 @@ def _packed(x: Tensor) -> Works:
 
 
 @cost("aten._linalg_check_errors.default")
-def check_errors(op: Signature) -> Works:
+def check_errors(op: Signature) -> tuple[Work, ...]:
     """Is any error code not 0? The host waits for the answer."""
     codes = op["info"] if "info" in op.names else op.inputs[0]
     return reduction(1, codes.numel, codes.nbytes, 1), to_host(1)
@@ -90,7 +85,7 @@ def check_errors(op: Signature) -> Works:
     "aten.cholesky.default",
     "aten.cholesky_inverse.default",
 )
-def cholesky(op: Signature) -> Works:
+def cholesky(op: Signature) -> tuple[Work, ...]:
     """n³/3; an inverse from the factor 2/3·n³."""
     x = op.inputs[0]
     n = x.shape[-1]
@@ -106,12 +101,12 @@ def cholesky(op: Signature) -> Works:
     "aten.linalg_lu.default",
     "aten.linalg_ldl_factor_ex.default",
 )
-def lu(op: Signature) -> Works:
+def lu(op: Signature) -> tuple[Work, ...]:
     """m·n·k − (m + n)·k²/2 + k³/3 products, k the shorter side; half of them where symmetric."""
     return *_packed(op.inputs[0]), *_lu(op, op.inputs[0])
 
 
-def _lu(op: Signature, x: Tensor) -> Works:
+def _lu(op: Signature, x: Tensor) -> tuple[Work, ...]:
     m, n = x.shape[-2:]
     k = min(m, n)
     each = 2 * (m * n * k - (m + n) * k**2 / 2 + k**3 / 3) / (2 if "ldl" in op.name else 1)
@@ -124,16 +119,16 @@ def _lu(op: Signature, x: Tensor) -> Works:
     "aten._linalg_det.result",
     "aten._linalg_slogdet.sign",
 )
-def determinant(op: Signature) -> Works:
+def determinant(op: Signature) -> tuple[Work, ...]:
     """The product of the factors' diagonal, and the parity of the pivots."""
     x = op.inputs[0]
-    batch, n, _ = _matrix(x)
+    batch, n, _ = batched_shape(x)
     diagonal = reduction(batch, n, batch * n * x.itemsize, batch * x.itemsize)
     return *_packed(x), *_lu(op, x), diagonal, diagonal
 
 
 @cost("aten._linalg_solve_ex.default", "aten._linalg_solve_ex.result")
-def solve(op: Signature) -> Works:
+def solve(op: Signature) -> tuple[Work, ...]:
     """Factors of A, then both triangles for each column of B."""
     a, b = op["A"], _columns(op["A"], op["B"])
     n, columns = a.shape[-1], b.shape[-1]
@@ -142,7 +137,7 @@ def solve(op: Signature) -> Works:
 
 
 @cost("aten.linalg_inv_ex.default", "aten.linalg_inv_ex.inverse")
-def inverse(op: Signature) -> Works:
+def inverse(op: Signature) -> tuple[Work, ...]:
     """A X = 1, solved (ATen/native/BatchLinearAlgebra.cpp, `linalg_inv_ex_out`)."""
     a = op.inputs[0]
     n = a.shape[-1]
@@ -150,7 +145,7 @@ def inverse(op: Signature) -> Works:
 
 
 @cost("aten.linalg_lu_solve.default", "aten.linalg_ldl_solve.default")
-def lu_solve(op: Signature) -> Works:
+def lu_solve(op: Signature) -> tuple[Work, ...]:
     """Both triangles, for each column of B."""
     a, b = op.inputs[0], op["B"]
     return *_packed(b), *_by_factors("lu_solve", op, a, b, 2)
@@ -163,7 +158,7 @@ def lu_solve(op: Signature) -> Works:
     "aten.cholesky_solve.default",
     "aten._cholesky_solve_helper.default",
 )
-def triangular(op: Signature) -> Works:
+def triangular(op: Signature) -> tuple[Work, ...]:
     """One triangle, or a factor of Cholesky's and its transpose, for each column of B."""
     a, b = op.inputs[:2] if "B" in op.names else op.inputs[1::-1]
     times = 2 if "cholesky" in op.name else 1
@@ -178,7 +173,7 @@ def _columns(a: Tensor, b: Tensor) -> Tensor:
     return Tensor((*b.shape, 1), b.dtype, (*b.stride, 1), b.device)
 
 
-def _by_factors(name: str, op: Signature, a: Tensor, b: Tensor, times: int) -> Works:
+def _by_factors(name: str, op: Signature, a: Tensor, b: Tensor, times: int) -> tuple[Work, ...]:
     n, columns = a.shape[-1], _columns(a, b).shape[-1]
     return _algorithm(name, op, a, times * n**2 * columns, times * n, columns)
 
@@ -191,7 +186,7 @@ def _by_factors(name: str, op: Signature, a: Tensor, b: Tensor, times: int) -> W
     "aten.orgqr.default",
     "aten.ormqr.default",
 )
-def qr(op: Signature) -> Works:
+def qr(op: Signature) -> tuple[Work, ...]:
     """2·m·k² − 2/3·k³ of the reflections, and as many where they are multiplied out."""
     x = op.inputs[0]
     m, n = x.shape[-2:]
@@ -202,19 +197,19 @@ def qr(op: Signature) -> Works:
 
 
 @cost("aten._linalg_svd.default", "aten._linalg_svd.U")
-def svd(op: Signature) -> Works:
+def svd(op: Signature) -> tuple[Work, ...]:
     """4·m·n² + 8·n³ of the values and vectors, or 4·m·n² − 4/3·n³ of the values alone."""
     return *_packed(op.inputs[0]), *_svd(op, op.inputs[0], bool(op.arg("compute_uv", True)))
 
 
-def _svd(op: Signature, x: Tensor, vectors: bool) -> Works:
+def _svd(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
     long, short = max(x.shape[-2:]), min(x.shape[-2:])
     each = 4 * long * short**2 + (8 if vectors else -4 / 3) * short**3
     return _algorithm("svd" if vectors else "singular_values", op, x, each, short)
 
 
 @cost("aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_pinv.atol_rtol_tensor_out")
-def pseudoinverse(op: Signature) -> Works:
+def pseudoinverse(op: Signature) -> tuple[Work, ...]:
     """Singular values and vectors, those under the tolerance left out, and one product; or, where
     the matrix is said to be Hermitian, eigenvalues and vectors."""
     x = op.inputs[0]
@@ -226,20 +221,20 @@ def pseudoinverse(op: Signature) -> Works:
 
 
 @cost("aten._linalg_eigh.default", "aten._linalg_eigh.eigenvalues")
-def eigh(op: Signature) -> Works:
+def eigh(op: Signature) -> tuple[Work, ...]:
     """9·n³ of eigenvalues and vectors of a symmetric matrix, or 4/3·n³ of the values alone."""
     x = op.inputs[0]
     return *_packed(x), *_eigh(op, x, bool(op.arg("compute_v", True)))
 
 
-def _eigh(op: Signature, x: Tensor, vectors: bool) -> Works:
+def _eigh(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
     n = x.shape[-1]
     name = "eigh" if vectors else "eigenvalues"
     return _algorithm(name, op, x, (9 if vectors else 4 / 3) * n**3, n)
 
 
 @cost("aten.linalg_eig.default", "aten._linalg_eigvals.default")
-def eig(op: Signature) -> Works:
+def eig(op: Signature) -> tuple[Work, ...]:
     """25·n³ of eigenvalues and vectors of any matrix, or 10·n³ of the values alone."""
     x = op.inputs[0]
     vectors = "eigvals" not in op.name
@@ -249,40 +244,10 @@ def eig(op: Signature) -> Works:
 
 
 @cost("aten.linalg_lstsq.default", "aten.linalg_lstsq.out")
-def least_squares(op: Signature) -> Works:
+def least_squares(op: Signature) -> tuple[Work, ...]:
     """The reflections of A, applied to B, and one triangle."""
     a, b = op.inputs[0], _columns(op.inputs[0], op.inputs[1])
     m, n = a.shape[-2:]
     k, columns = min(m, n), b.shape[-1]
     each = 2 * max(m, n) * k**2 - 2 / 3 * k**3 + 4 * m * k * columns
     return *_packed(a), *_packed(b), *_algorithm("qr", op, a, each, 2 * k, columns)
-
-
-@cost("aten.linalg_matrix_exp.default")
-def matrix_exponential(op: Signature) -> Works:
-    """Products of n³ multiply-adds, the norms of which the host waits for."""
-    x = op.inputs[0]
-    batch, n, _ = _matrix(x)
-    if not x.numel:
-        return ()
-    size = x.numel * x.itemsize
-    norms = reduction(batch * n, n, size, batch * n * x.itemsize)
-    product = Work(
-        "gemm",
-        2 * batch * n**3,
-        2 * size,
-        size,
-        dtype=lanes(x.dtype),
-        dims={
-            "b": batch,
-            "m": n,
-            "n": n,
-            "k": n,
-            "transa": False,
-            "transb": False,
-            "align_bytes": x.itemsize,
-            "epilogue": None,
-        },
-    )
-    summed = pointwise(x.numel, 2 * size, size, inputs=2)
-    return norms, to_host(batch * x.itemsize), *(product, summed) * _SQUARINGS

@@ -6,9 +6,9 @@ from math import gcd
 
 from msgspec.structs import replace
 
+from simulator.costs.elementwise import elementwise, read_of
 from simulator.costs.iterator import lane_dtype
-from simulator.costs.launches import numbers, to_host
-from simulator.costs.pointwise import elementwise, read_of
+from simulator.costs.launches import full_bytes, numbers, pointwise, to_host
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -150,3 +150,33 @@ def dropout(op: Signature) -> tuple[Work, ...]:
         replace(work, instructions=(PHILOX // 4 + 6) * n, dims=dims)
         for work in elementwise(op, (3, 3), "random")
     )
+
+
+@cost("aten.normal.Tensor_Tensor", "aten.normal.Tensor_float", "aten.normal.float_Tensor")
+def normal(op: Signature) -> tuple[Work, ...]:
+    """Numbers of mean 0 and deviation 1, then times the deviation and plus the mean, in place."""
+    n, size = op.out.numel, full_bytes(op.out)
+    if not n:
+        return ()
+    drawn = Work(
+        "random",
+        3 * n,
+        0,
+        size,
+        instructions=(PHILOX // 4 + 20) * n,
+        dims={"elements": n, "slots": 20, "vector": 1},
+    )
+    return drawn, *(pointwise(n, size + x.nbytes, size, inputs=2) for x in op.inputs)
+
+
+@cost(
+    *(
+        f"aten.{name}.{kind}"
+        for name in ("linspace", "logspace")
+        for kind in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
+    )
+)
+def between(op: Signature) -> tuple[Work, ...]:
+    """The ends fetched by the host, then each number from its index."""
+    ends = tuple(to_host(x.itemsize) for x in op.inputs if x.device != "cpu")
+    return (*ends, numbers(op.out.numel, op.out.itemsize)) if op.out.numel else ends

@@ -24,14 +24,13 @@ from simulator.costs.radix import radix_sort
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
-Works = tuple[Work, ...]
 _MASKS = ("bool", "uint8")
 _FEW = 16
 """Rows up to which a thread takes one after another (Indexing.cu, `index_select_out_cuda_impl`,
 `index_add_cuda_impl`)."""
 
 
-def nonzero_of(mask: Tensor) -> Works:
+def nonzero_of(mask: Tensor) -> tuple[Work, ...]:
     """Count (the host waits for it), select the flat places, split them into coordinates.
 
     Half of a mask is taken as kept, the tracer's default; int64 coordinates.
@@ -42,7 +41,7 @@ def nonzero_of(mask: Tensor) -> Works:
     return *count, to_host(8), *row_scan(n, mask.nbytes, 8 * kept), *split
 
 
-def _masks(op: Signature) -> Works:
+def _masks(op: Signature) -> tuple[Work, ...]:
     """A boolean index is turned into integers first."""
     return tuple(w for i in op.tensors("indices") if i.dtype in _MASKS for w in nonzero_of(i))
 
@@ -102,7 +101,7 @@ def gather(op: Signature) -> Work:
 
 
 @cost("aten.index.Tensor", "aten._unsafe_index.Tensor")
-def index(op: Signature) -> Works:
+def index(op: Signature) -> tuple[Work, ...]:
     """x[indices]: the dimensions that no index takes lie side by side. Rows by a single index are
     taken in words (IndexKernel.cu, `gpu_index_kernel`)."""
     if op.out.numel == 0:
@@ -120,7 +119,7 @@ def index(op: Signature) -> Works:
 
 
 @cost("aten.masked_select.default")
-def masked_select(op: Signature) -> Works:
+def masked_select(op: Signature) -> tuple[Work, ...]:
     """x[mask], of the mask spread to x's shape."""
     kept = op.out.numel
     found = _elements(op, op["self"], 8 * kept * len(op["mask"].shape), 1, "index")
@@ -128,7 +127,7 @@ def masked_select(op: Signature) -> Works:
 
 
 @cost("aten.nonzero.default", "aten.nonzero_static.default")
-def nonzero(op: Signature) -> Works:
+def nonzero(op: Signature) -> tuple[Work, ...]:
     """The places of a tensor's nonzero elements."""
     return nonzero_of(op["self"])
 
@@ -140,7 +139,7 @@ def _written(
     places: int,
     width: int,
     **dims: float | str,
-) -> Works:
+) -> tuple[Work, ...]:
     """A clone unless in place, then one kernel; an addition reads what it adds to."""
     target = op["self"]
     touched = min(places * target.itemsize, target.nbytes)
@@ -166,7 +165,7 @@ def _written(
     "aten.put.default",
     "aten.put_.default",
 )
-def scatter(op: Signature) -> Works:
+def scatter(op: Signature) -> tuple[Work, ...]:
     """One element for each of the index."""
     index = op["index"]
     return _written(
@@ -188,7 +187,7 @@ def scatter(op: Signature) -> Works:
     ),
     *(f"aten.index_fill{place}.int_{kind}" for place in ("", "_") for kind in ("Tensor", "Scalar")),
 )
-def index_rows(op: Signature) -> Works:
+def index_rows(op: Signature) -> tuple[Work, ...]:
     """One slice across `dim` for each of the index."""
     index, target = op["index"], op["self"]
     dim = int(op.arg("dim", 0)) % max(len(target.shape), 1)
@@ -214,7 +213,7 @@ def index_rows(op: Signature) -> Works:
     "aten._index_put_impl.default",
     "aten._unsafe_index_put.default",
 )
-def index_put(op: Signature) -> Works:
+def index_put(op: Signature) -> tuple[Work, ...]:
     """x[indices] = values in one kernel; one value under a mask is a `masked_fill`.
 
     Accumulating sorts the places, so that equal ones meet (Indexing.cu, index_put_with_sort): each
@@ -269,7 +268,7 @@ def index_put(op: Signature) -> Works:
 
 
 @cost("aten.masked_scatter.default", "aten.masked_scatter_.default")
-def masked_scatter(op: Signature) -> Works:
+def masked_scatter(op: Signature) -> tuple[Work, ...]:
     """Each kept place takes the next of the source: a scan of the mask, a check, the scatter."""
     target, mask = op["self"], op["mask"]
     n, half = target.numel, target.numel * target.itemsize // 2

@@ -29,6 +29,11 @@ def lanes(dtype: str) -> str:
     return "float64" if dtype in ("float64", "complex128") else "float32"
 
 
+def full_bytes(x: Tensor) -> int:
+    """Bytes of all elements, with repeated ones."""
+    return x.numel * x.itemsize
+
+
 def fill(elements: int, itemsize: int) -> Work:
     """One value everywhere, or a memset."""
     dims = {"elements": elements}

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from simulator.costs.launches import (
-    copy,
-    fill,
-    fill_like,
-    from_host,
-    lanes,
-    moved,
-    pointwise,
-    reduction,
-)
+from simulator.costs.launches import fill, fill_like, from_host, lanes, moved, pointwise, reduction
 from simulator.costs.reductions import total
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
@@ -24,7 +15,9 @@ _SPECIAL = 10
 """Instructions of an exponential or a logarithm."""
 
 
-def _pointwise(op: Signature, n: int, flops: int, read: int, write: int, specials: int = 0) -> Work:
+def pointwise_terms(
+    op: Signature, n: int, flops: int, read: int, write: int, specials: int = 0
+) -> Work:
     """`flops` for each of n elements, `specials` of which are exponentials or logarithms."""
     slots = flops + (_SPECIAL - 1) * specials
     inputs = max(1, read // max(write, 1))
@@ -38,7 +31,7 @@ def _sum(x: Tensor, n: int) -> Work:
 
 def _reduced(op: Signature, flops: int, specials: int = 0) -> tuple[Work, ...]:
     x = op["self"]
-    terms = _pointwise(op, x.numel, flops, op.read_bytes, x.numel * x.itemsize, specials)
+    terms = pointwise_terms(op, x.numel, flops, op.read_bytes, x.numel * x.itemsize, specials)
     return (terms,) if op.arg("reduction", _MEAN) == _NONE else (terms, _sum(x, x.numel))
 
 
@@ -66,7 +59,7 @@ def elementwise_loss_backward(op: Signature) -> tuple[Work, Work]:
     """
     n = op["self"].numel
     flops = 3 if "mse" in op.name else 5
-    return fill_like(op.out), _pointwise(op, n, flops, op.read_bytes, op.out.nbytes)
+    return fill_like(op.out), pointwise_terms(op, n, flops, op.read_bytes, op.out.nbytes)
 
 
 @cost("aten.binary_cross_entropy.default")
@@ -74,7 +67,7 @@ def binary_cross_entropy(op: Signature) -> tuple[Work, ...]:
     """(y - 1)·max(log(1 - x), -100) - y·max(log x, -100): 2 logarithms and 7 more."""
     x, weight = op["self"], op.get("weight")
     full = x.numel * x.itemsize
-    terms = _pointwise(op, x.numel, 9, x.nbytes + op["target"].nbytes, full, specials=2)
+    terms = pointwise_terms(op, x.numel, 9, x.nbytes + op["target"].nbytes, full, specials=2)
     weighting = _weighting(op, x, weight)
     if op.arg("reduction", _MEAN) == _NONE:
         return terms, *weighting
@@ -87,8 +80,8 @@ def binary_cross_entropy_backward(op: Signature) -> tuple[Work, ...]:
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
     read = op["grad_output"].nbytes + x.nbytes + op["target"].nbytes
-    main = _pointwise(op, n, 6, read, full)
-    divide = (_pointwise(op, n, 1, full, full),) if op.arg("reduction", _MEAN) == _MEAN else ()
+    main = pointwise_terms(op, n, 6, read, full)
+    divide = (pointwise_terms(op, n, 1, full, full),) if op.arg("reduction", _MEAN) == _MEAN else ()
     return main, *_weighting(op, x, op.get("weight")), *divide
 
 
@@ -96,7 +89,7 @@ def _weighting(op: Signature, x: Tensor, weight: Tensor | None) -> tuple[Work, .
     if weight is None:
         return ()
     full = x.numel * x.itemsize
-    return (_pointwise(op, x.numel, 1, full + weight.nbytes, full),)
+    return (pointwise_terms(op, x.numel, 1, full + weight.nbytes, full),)
 
 
 @cost("aten.binary_cross_entropy_with_logits.default")
@@ -108,12 +101,12 @@ def bce_with_logits(op: Signature) -> tuple[Work, ...]:
     """
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
-    one, two = _pointwise(op, n, 1, full, full), _pointwise(op, n, 1, 2 * full, full)
-    log_sigmoid = _pointwise(op, n, 5, full, full, specials=2)  # min(0, x) - log1p(exp(-|x|))
+    one, two = pointwise_terms(op, n, 1, full, full), pointwise_terms(op, n, 1, 2 * full, full)
+    log_sigmoid = pointwise_terms(op, n, 5, full, full, specials=2)  # min(0, x) - log1p(exp(-|x|))
     positive: tuple[Work, ...] = ()
     if pos := op.get("pos_weight"):
-        small = _pointwise(op, pos.numel, 1, pos.nbytes, pos.nbytes)
-        scaled = _pointwise(op, n, 1, pos.nbytes + full, full)
+        small = pointwise_terms(op, pos.numel, 1, pos.nbytes, pos.nbytes)
+        scaled = pointwise_terms(op, n, 1, pos.nbytes + full, full)
         positive = (small, scaled, one, two)
     product = (log_sigmoid, *positive, fill(1, x.itemsize), two, two, two)
     found = (*product, *_weighting(op, x, op.get("weight")))
@@ -125,8 +118,11 @@ def soft_margin_loss(op: Signature) -> tuple[Work, ...]:
     """log(1 + exp(-y·x)) op by op: neg, product, exp, log1p, and the sum (Loss.cpp)."""
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
-    one, special = _pointwise(op, n, 1, full, full), _pointwise(op, n, 1, full, full, specials=1)
-    found = (one, _pointwise(op, n, 1, 2 * full, full), special, special)
+    one, special = (
+        pointwise_terms(op, n, 1, full, full),
+        pointwise_terms(op, n, 1, full, full, specials=1),
+    )
+    found = (one, pointwise_terms(op, n, 1, 2 * full, full), special, special)
     return found if op.arg("reduction", _MEAN) == _NONE else (*found, _sum(x, n))
 
 
@@ -137,9 +133,9 @@ def soft_margin_loss_backward(op: Signature) -> tuple[Work, ...]:
     A negation, y·x, exp, y·z, its negation, 1 + z, the division, that by n for a mean, and g.
     """
     n, full = op["self"].numel, op["self"].numel * op["self"].itemsize
-    one, two = _pointwise(op, n, 1, full, full), _pointwise(op, n, 1, 2 * full, full)
+    one, two = pointwise_terms(op, n, 1, full, full), pointwise_terms(op, n, 1, 2 * full, full)
     mean = (one,) if op.arg("reduction", _MEAN) == _MEAN else ()
-    exp = _pointwise(op, n, 1, full, full, specials=1)
+    exp = pointwise_terms(op, n, 1, full, full, specials=1)
     return one, two, exp, two, one, one, two, *mean, two
 
 
@@ -266,67 +262,5 @@ def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
         instructions=alpha.numel * (10 + 4 * (_SPECIAL - 1)),
         dims={"rows": b, "cols": alpha.shape[1], "inner": alpha.shape[2]},
     )
-    collect = _pointwise(op, x.numel, 4, full + 2 * table, full, specials=2)
+    collect = pointwise_terms(op, x.numel, 4, full + 2 * table, full, specials=2)
     return sent, sent, sent, fill_like(x), fill_like(alpha), beta, collect
-
-
-@cost("aten._cdist_forward.default")
-def cdist(op: Signature) -> tuple[Work, ...]:
-    """Distances [b, p, r] of [b, p, m] and [b, r, m]: 3·m each, a block for each pair.
-
-    Euclidean ones of more than 25 points go by the matrix product |x|² + |y|² - 2·x·y: squares and
-    sums of each, ones, concatenations, the product, a clamp and a root (Distance.cpp).
-    """
-    x, y, out = op["x1"], op["x2"], op.out
-    (p, m), r = x.shape[-2:], y.shape[-2]
-    b, size = out.numel // max(p * r, 1), out.itemsize
-    mode = op.arg("compute_mode", 0) or 0
-    if op.arg("p", 2.0) == 2.0 and (mode == 1 or (mode == 0 and max(p, r) > 25)):
-        full = out.nbytes
-        found: list[Work] = []
-        for points in (x, y):
-            rows, whole = points.numel // m, points.numel * size
-            wider = Tensor((rows, m + 2), out.dtype, (m + 2, 1))
-            found += [
-                _pointwise(op, points.numel, 1, whole, whole),
-                reduction(rows, m, whole, rows * size, dtype=out.dtype),
-                fill(rows, size),
-                copy(wider, wider.nbytes),
-            ]
-        k = m + 2
-        product = Work(
-            "gemm",
-            2 * b * p * r * k,
-            b * (p + r) * k * size,
-            full,
-            "vector",
-            lanes(out.dtype),
-            b * p * r * k,
-            {"b": b, "m": p, "n": r, "k": k, "transa": False, "transb": True, "epilogue": None},
-        )
-        last = _pointwise(op, out.numel, 1, full, full)
-        return (*found, product, last, _pointwise(op, out.numel, 1, full, full, specials=1))
-    return (reduction(out.numel, m, op.read_bytes, out.nbytes, flops=3, dtype=out.dtype),)
-
-
-@cost("aten._cdist_backward.default")
-def cdist_backward(op: Signature) -> tuple[Work, Work]:
-    """A gradient [b, p, r, m] for each pair and coordinate, then its sum over r."""
-    x, r = op["x1"], op["x2"].shape[-2]
-    n, size = x.numel * r, x.itemsize
-    each = _pointwise(op, n, 4, op.read_bytes, n * size)
-    inner = x.shape[-1]
-    return each, reduction(x.numel, r, n * size, op.out.nbytes, inner=inner, dtype=x.dtype)
-
-
-@cost("aten._pdist_forward.default", "aten._pdist_backward.default")
-def pdist(op: Signature) -> tuple[Work, ...]:
-    """Distances of the n·(n - 1)/2 pairs of n points; backward as for `cdist`."""
-    x = op["self"]
-    n, m = x.shape
-    pairs = n * (n - 1) // 2
-    if "backward" not in op.name:
-        return (reduction(pairs, m, op.read_bytes, op.out.nbytes, flops=3, dtype=x.dtype),)
-    full = n * n * m * x.itemsize  # each pair twice, so that a point's row can be summed
-    each = _pointwise(op, pairs * m, 4, op.read_bytes, full)
-    return each, reduction(n * m, n, full, op.out.nbytes, inner=m, dtype=x.dtype)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from simulator.costs.launches import copy, fill_like, lanes, onto, pointwise, reduction, to_host
+from simulator.costs.launches import copy, lanes, onto
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
@@ -41,7 +41,7 @@ def _needs_copy(matrix: Tensor) -> bool:
     return not ((across == 1 and down >= columns) or (down == 1 and across >= rows))
 
 
-def _alignment(matrix: Tensor) -> int:
+def line_alignment(matrix: Tensor) -> int:
     """The largest power of two, up to 16 bytes, that divides the step between its lines: what one
     load instruction can fetch."""
     pairs = list(zip(matrix.shape[-2:], matrix.stride[-2:], strict=True))
@@ -59,7 +59,7 @@ def by_dot_products(work: Work) -> bool:
     return work.dtype in ("float32", "float64", "tf32") or d.get("align_bytes", 16) < 8
 
 
-def _by_rows(product: Work) -> Work:
+def as_matvec(product: Work) -> Work:
     """A matrix-vector kernel's threads go along each line in turn, 128 elements together."""
     if not by_dot_products(product):
         return product
@@ -112,11 +112,11 @@ def gemm(
             "transa": transposed(a),
             "transb": transposed(b),
             "epilogue": epilogue,
-            "align_bytes": min(_alignment(x) for x in (a, b, op.out)),
+            "align_bytes": min(line_alignment(x) for x in (a, b, op.out)),
             **more,
         },
     )
-    return (*copies, _by_rows(product))
+    return (*copies, as_matvec(product))
 
 
 @cost("aten.mm.default", "aten.mm.dtype", "aten.mm.out", "aten._int_mm.default")
@@ -208,64 +208,6 @@ def addbmm(op: Signature) -> tuple[Work, ...]:
     return onto(op["self"], op.out), *(one,) * batch
 
 
-@cost(
-    "aten._grouped_mm.default",
-    "aten._scaled_grouped_mm.default",
-    "aten._scaled_grouped_mm_v2.default",
-)
-def grouped_mm(op: Signature) -> tuple[Work, ...]:
-    """One product for each group; the sizes of the groups are data, their sum is a shape.
-
-    [M, k] @ [g, k, n] -> [M, n]      M is split over the groups
-    [g, m, k] @ [k, N] -> [m, N]      N is split
-    [m, K] @ [K, n]    -> [g, m, n]   K is split
-    A small kernel computes each group's pointers before (ATen/native/cuda/GroupMM.cu). Of other
-    dtypes than bf16 and fp8 the host reads the groups' ends and calls a product for each
-    (ATen/native/GroupedMMUtils.h, `_grouped_mm_fallback`); a mean group stands for them all.
-    """
-    a, b = op["self"], op["mat2"]
-    batch = a.shape[0] if len(a.shape) == len(b.shape) == 3 else 1
-    m, k = a.shape[-2:]
-    n = b.shape[-1]
-    groups = next((t.shape[0] for t in (a, b, op.out) if len(t.shape) == 3), 1)
-    if grouped_by_host(op):
-        return _one_by_one(op, m, n, k, groups)
-    (*copies, product) = gemm(op, a, b, batch=batch, m=m, n=n, k=k, groups=groups)
-    if batch > 1:
-        return (*copies, product)
-    # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes a group
-    setup = pointwise(groups, 4 * groups, 60 * groups)
-    return (*copies, setup, product)
-
-
-def grouped_by_host(op: Signature) -> bool:
-    """Does the host call a product for each group?"""
-    grouped = op.name == "aten._grouped_mm.default" and op.get("offs") is not None
-    return grouped and op["self"].dtype != "bfloat16"
-
-
-def _one_by_one(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[Work, ...]:
-    """The groups' ends to the host, then equal products of what is split."""
-    a, b = op["self"], op["mat2"]
-    if len(a.shape) == len(b.shape):
-        k = -(-k // groups)
-    elif len(a.shape) == 2:
-        m = -(-m // groups)
-    else:
-        n = -(-n // groups)
-    left, right, out = (
-        Tensor((rows, columns), a.dtype, strides)
-        for rows, columns, strides in (
-            (m, k, a.stride[-2:]),
-            (k, n, b.stride[-2:]),
-            (m, n, op.out.stride[-2:]),
-        )
-    )
-    one = Signature("aten.mm.out", (left, right), (out,), ("self", "mat2"), {})
-    products = gemm(one, left, right, batch=1, m=m, n=n, k=k)
-    return (to_host(op["offs"].nbytes), *products * groups)
-
-
 @cost("aten._weight_int8pack_mm.default", "aten._weight_int4pack_mm.default")
 def packed_mm(op: Signature) -> tuple[Work, ...]:
     """[m, k] @ [n, k].T with weights stored as integers, multiplied in the activation's dtype: one
@@ -274,60 +216,3 @@ def packed_mm(op: Signature) -> tuple[Work, ...]:
     (m, k), n = a.shape, op.out.shape[1]
     packed = a if len(b.shape) > 2 else b
     return gemm(op, a, packed, batch=1, m=m, n=n, k=k, item_bytes=b.nbytes / (n * k))
-
-
-@cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default")
-def mv(op: Signature) -> tuple[Work, ...]:
-    """[m, k] @ [k], memory-bound: each element of the matrix is used once. In 16 bits it is a
-    product like any other (ATen/cuda/CUDABlas.cpp, gemv<at::Half>)."""
-    matrix = op.get("mat") or op["self"]
-    m, k = matrix.shape
-    out, read = op.out.nbytes, op.read_bytes
-    copies: tuple[Work, ...] = ()
-    if op.name == "aten.addmv.default":
-        addend = op["self"]
-        read -= addend.nbytes
-        if op.arg("beta", 1) != 0:
-            copies = (onto(addend, op.out),)
-            read += out
-    engine, dtype = unit(matrix.dtype)
-    product = Work(
-        "gemm" if engine == "tensor" else "gemv",
-        flops=2 * m * k,
-        read_bytes=read,
-        write_bytes=out,
-        engine=engine,
-        dtype=dtype,
-        instructions=m * k if engine == "vector" else 0,
-        dims={
-            "b": 1,
-            "m": m,
-            "n": 1,
-            "k": k,
-            "transa": transposed(matrix),
-            "transb": False,
-            "epilogue": None,
-            "align_bytes": _alignment(matrix),
-        },
-    )
-    return (*copies, _by_rows(product))
-
-
-@cost("aten.dot.default", "aten.vdot.default")
-def dot(op: Signature) -> tuple[Work, ...]:
-    """2n FLOPs; cuBLAS reduces each block, then the blocks' sums (at most 128 of them)."""
-    n, size, dtype = op["self"].numel, op["self"].itemsize, op["self"].dtype
-    if n == 0:
-        return (fill_like(op.out),)  # as ATen answers without cuBLAS (Blas.cpp, `dot_cuda`)
-    blocks = min(128, -(-n // 128))
-    return (
-        reduction(blocks, -(-n // blocks), op.read_bytes, 4 * blocks, dtype=dtype, flops=2),
-        reduction(1, blocks, 4 * blocks, size, dtype=dtype),
-    )
-
-
-@cost("aten.addr.default", "aten.addr_.default")
-def addr(op: Signature) -> Work:
-    """beta * self + vec1 ⊗ vec2, element by element: a product, a scaling and a sum each."""
-    n = op.out.numel
-    return pointwise(n, op.read_bytes, op.out.nbytes, flops=3, inputs=3, dtype=op.out.dtype)

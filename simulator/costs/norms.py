@@ -13,7 +13,8 @@ from math import prod
 from typing import Any
 
 from simulator.costs.copies import move
-from simulator.costs.pointwise import Steps, lane_dtype, read_of
+from simulator.costs.elementwise import Steps, read_of
+from simulator.costs.iterator import lane_dtype
 from simulator.costs.reductions import sum_over_rows
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor, row_major

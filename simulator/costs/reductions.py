@@ -15,7 +15,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from simulator.costs.pointwise import BINARY, UNARY, Steps, elementwise, lane_dtype, read_of
+from simulator.costs.elementwise import Steps, elementwise, read_of
+from simulator.costs.iterator import lane_dtype
+from simulator.costs.pointwise import BINARY, UNARY
 from simulator.costs.registry import Cost, Work, cost
 from simulator.records import Signature, Tensor
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from simulator.costs.pointwise import Steps, elementwise, lane_dtype
+from simulator.costs.elementwise import Steps, elementwise
+from simulator.costs.iterator import lane_dtype
 from simulator.costs.reductions import loads, reduced_dims, shape_of
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor

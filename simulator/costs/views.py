@@ -47,11 +47,11 @@ _QUESTIONS = (
 )  # fmt: skip
 
 
-def _full(names: Iterable[str]) -> list[str]:
+def _aten(names: Iterable[str]) -> list[str]:
     return [f"aten.{name}" for name in names]
 
 
-@cost(*_full((*_VIEWS, *_ALLOCATIONS, *_QUESTIONS)))
+@cost(*_aten((*_VIEWS, *_ALLOCATIONS, *_QUESTIONS)))
 def nothing(op: Signature) -> tuple[Work, ...]:
     """No launch, no FLOP, no byte: a view shares its memory, and allocating is the host's."""
     return ()
