@@ -22,7 +22,7 @@ from calibration.record.read import MEASUREMENTS
 from calibration.record.samples import L2_REACH, Sample, dirty
 from calibration.sweeps import OPERATIONS, Point
 from simulator.costs import Work, works
-from simulator.costs.softmaxes import divided
+from simulator.costs.softmaxes import with_zero_exponentials
 from simulator.fusion.dataflow import dataflow
 from simulator.fusion.kinds import kind
 from simulator.fusion.lowering.arithmetic import arithmetic
@@ -113,7 +113,9 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
 def hiding(chain: Swept, zeros: int) -> Swept:
     """A chain whose softmax makes so many zeros, which no trace shows."""
     launches = [
-        (divided(work, zeros), hot, cold) if work.family == "softmax" else (work, hot, cold)
+        (with_zero_exponentials(work, zeros), hot, cold)
+        if work.family == "softmax"
+        else (work, hot, cold)
         for work, hot, cold in chain.launches
     ]
     return replace(chain, launches=launches)

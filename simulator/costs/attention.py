@@ -106,12 +106,15 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
     )
     cleared = (fill(1, 4),) if backend == "cudnn" else ()
     if backend == "cudnn":
-        sums = tuple(_own(each, "heads", op) for each in sums)
-    preprocess, convert = _own(preprocess, "delta", op), _own(convert, "dq", op)
+        sums = tuple(_library_kernel(each, "heads", op) for each in sums)
+    preprocess, convert = (
+        _library_kernel(preprocess, "delta", op),
+        _library_kernel(convert, "dq", op),
+    )
     return (*copies, *cleared, preprocess, main, convert, *(sums if expanded else ()))
 
 
-def _own(work: Work, name: str, op: Signature) -> Work:
+def _library_kernel(work: Work, name: str, op: Signature) -> Work:
     """A kernel of the library's own, not ATen's of that family."""
     dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
     return replace(work, dims=dims)
@@ -273,11 +276,11 @@ def _fraction(op: Signature, shape: _Shape) -> float:
     left, right, shift = band(op)
     if (left < 0 and right < 0) or not sq * sk:
         return 1.0
-    seen = _up_to(sq, sk, shift + right + 1) if right >= 0 else sq * sk
-    return (seen - (_up_to(sq, sk, shift - left) if left >= 0 else 0)) / (sq * sk)
+    seen = _pairs_before(sq, sk, shift + right + 1) if right >= 0 else sq * sk
+    return (seen - (_pairs_before(sq, sk, shift - left) if left >= 0 else 0)) / (sq * sk)
 
 
-def _up_to(sq: int, sk: int, shift: int) -> int:
+def _pairs_before(sq: int, sk: int, shift: int) -> int:
     """Σ over the queries i of the keys before i + shift, of which there are none to sk: triangles
     that are cut off at both ends, and what follows them."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.costs.elementwise import Steps, read_of
-from simulator.costs.norms import MOMENTS, asked_of, bytes_of, launch, small
+from simulator.costs.norms import MOMENTS, launch, statistics_kernel, total_bytes, wanted_gradients
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -127,14 +127,14 @@ def _cudnn(source: Tensor, tensors: int) -> dict[str, Any]:
     dims, last = _channels(source), _is_last(source)
     if last:
         return {**dims, "variant": "cudnn_last"}
-    kept = dims["cols"] * source.itemsize * tensors
+    channel_bytes = dims["cols"] * source.itemsize * tensors
     return {
         **dims,
         "variant": "cudnn_planes",
         "blocks": dims["rows"],
         "threads": _THREADS,
         "steps": -(-dims["cols"] // _THREADS),
-        "once": kept <= _KEPT_BYTES,
+        "once": channel_bytes <= _KEPT_BYTES,
     }
 
 
@@ -152,7 +152,7 @@ def cudnn_batch_norm(op: Signature) -> tuple[Work, ...]:
         name = "cudnn_last" if _is_last(source) else "cudnn_planes"
         dims = {**_channels(source), "variant": name}
         return (launch(op, _APPLY, source.numel, op.read_bytes, op.out.nbytes, dims, _APPLIED),)
-    write = op.out.nbytes + bytes_of(*op.outputs[1:3]) + running
+    write = op.out.nbytes + total_bytes(*op.outputs[1:3]) + running
     both = (MOMENTS[0] + _APPLY[0], MOMENTS[1] + _APPLY[1])
     dims = _cudnn(source, 1)
     work = launch(op, both, source.numel, op.read_bytes, write, dims, _BATCH)
@@ -183,31 +183,43 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
     (ATen/native/cuda/Normalization.cu, `batch_norm_cuda_out`)."""
     source = op["input"]
     channels = source.shape[1]
-    one = _statistics(op, channels)
+    statistic_bytes = _statistics(op, channels)
     default = op.name.endswith("with_update.default")
     training = bool(op.arg("training", default))
     running = read_of(op, "running_mean", "running_var")
-    read = source.nbytes + 2 * one + read_of(op, "weight", "bias")
+    read = source.nbytes + 2 * statistic_bytes + read_of(op, "weight", "bias")
     tiles = _applying(source, training)
     apply = launch(op, _APPLY, source.numel, read, op.out.nbytes, tiles, _APPLIED)
     if not training:
         mean = op.get("running_mean")
-        kept = mean.nbytes if mean is not None else one
-        copy = Work("memcpy", 0, kept, one, dims={"direction": "d2d", "bytes": one})
-        if mean is not None and kept != one:  # a cast is a kernel
+        mean_bytes = mean.nbytes if mean is not None else statistic_bytes
+        copy = Work(
+            "memcpy",
+            0,
+            mean_bytes,
+            statistic_bytes,
+            dims={"direction": "d2d", "bytes": statistic_bytes},
+        )
+        if mean is not None and mean_bytes != statistic_bytes:  # a cast is a kernel
             copy = Work(
                 "pointwise",
                 0,
-                kept,
-                one,
+                mean_bytes,
+                statistic_bytes,
                 instructions=2 * channels,
                 dims={"elements": channels, "inputs": 1, "contiguous": True},
             )
-        return copy, small(op, (2, 10), channels, running - kept, one), apply
+        return (
+            copy,
+            statistics_kernel(op, (2, 10), channels, running - mean_bytes, statistic_bytes),
+            apply,
+        )
     dims = _reducing(source, 1)
-    moments = launch(op, MOMENTS, source.numel, source.nbytes, 2 * one, dims, _BATCH)
+    moments = launch(op, MOMENTS, source.numel, source.nbytes, 2 * statistic_bytes, dims, _BATCH)
     # variance + eps, its root; each running value an interpolation of 3
-    update = small(op, (8, 16), channels, 2 * one + running, one + running)
+    update = statistics_kernel(
+        op, (8, 16), channels, 2 * statistic_bytes + running, statistic_bytes + running
+    )
     return (*_semaphores(dims), moments, update, apply)
 
 
@@ -241,18 +253,26 @@ def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
     """One kernel reduces and applies; channels last takes one each (Normalization.cu,
     `batch_norm_backward_cuda`)."""
     source = op["input"]
-    asked = asked_of(op)
-    one = _statistics(op, source.shape[1])
+    wanted = wanted_gradients(op)
+    statistic_bytes = _statistics(op, source.shape[1])
     base = read_of(op, "grad_out", "input")
-    affine = bytes_of(*op.outputs[1:])
-    if not _is_last(source) and asked[0]:
-        read = base + 2 * one + read_of(op, "weight")
+    affine = total_bytes(*op.outputs[1:])
+    if not _is_last(source) and wanted[0]:
+        read = base + 2 * statistic_bytes + read_of(op, "weight")
         dims, write = _reducing(source, 2), source.nbytes + affine
         return (launch(op, (11, 14), source.numel, read, write, dims, _BACKWARD),)
     dims = _reducing(source, 1)
-    reduce = launch(op, (5, 6), source.numel, base + 2 * one, 2 * one + affine, dims, _BACKWARD)
-    found = [*_semaphores(dims), reduce]
-    if asked[0]:
-        read, dims = base + 4 * one + read_of(op, "weight"), _applying(source, True)
-        found.append(launch(op, (6, 8), source.numel, read, source.nbytes, dims, _APPLIED))
-    return tuple(found)
+    reduce = launch(
+        op,
+        (5, 6),
+        source.numel,
+        base + 2 * statistic_bytes,
+        2 * statistic_bytes + affine,
+        dims,
+        _BACKWARD,
+    )
+    launches = [*_semaphores(dims), reduce]
+    if wanted[0]:
+        read, dims = base + 4 * statistic_bytes + read_of(op, "weight"), _applying(source, True)
+        launches.append(launch(op, (6, 8), source.numel, read, source.nbytes, dims, _APPLIED))
+    return tuple(launches)

@@ -41,10 +41,10 @@ def convolution(op: Signature) -> tuple[Work, ...]:
     """
     x, weight = _input(op), op["weight"]
     is_transposed = _transposed(op)
-    forward = _one(op, "dgrad" if is_transposed else "fwd", x, weight, op.out)
+    forward = _direction_work(op, "dgrad" if is_transposed else "fwd", x, weight, op.out)
     bias = op.get("bias")
     if bias is None or forward.dims["native"]:  # ATen's depthwise kernel adds the bias itself
-        return (forward,) if bias is None else (_reading(forward, bias.nbytes),)
+        return (forward,) if bias is None else (_with_read(forward, bias.nbytes),)
     out = op.out
     read = out.nbytes + bias.nbytes
     return forward, pointwise(out.numel, read, out.nbytes, inputs=2, dtype=out.dtype)
@@ -54,7 +54,7 @@ def convolution(op: Signature) -> tuple[Work, ...]:
 def fused_convolution(op: Signature) -> Work:
     """Bias, residual and ReLU in the epilogue of one kernel."""
     extra = sum(t.nbytes for name in ("bias", "z") if (t := op.get(name)))
-    return _reading(_one(op, "fwd", op["self"], op["weight"], op.out), extra)
+    return _with_read(_direction_work(op, "fwd", op["self"], op["weight"], op.out), extra)
 
 
 @cost("aten.convolution_backward.default", "aten.convolution_backward_overrideable.default")
@@ -65,18 +65,18 @@ def convolution_backward(op: Signature) -> tuple[Work, ...]:
     """
     grad, x, weight = op["grad_output"], op["input"], op["weight"]
     wants_input, wants_weight, wants_bias = op.arg("output_mask", [True, True, False])
-    found: list[Work] = []
+    gradients: list[Work] = []
     if wants_input:
         direction = "fwd" if _transposed(op) else "dgrad"
-        found.append(_one(op, direction, grad, weight, x))
+        gradients.append(_direction_work(op, direction, grad, weight, x))
     if wants_weight:
-        found.append(_one(op, "wgrad", grad, x, weight))
-    if found and found[0].dims["native"]:
-        found.reverse()
-    return (*found, *_summed(op, grad)) if wants_bias else tuple(found)
+        gradients.append(_direction_work(op, "wgrad", grad, x, weight))
+    if gradients and gradients[0].dims["native"]:
+        gradients.reverse()
+    return (*gradients, *_bias_gradient(op, grad)) if wants_bias else tuple(gradients)
 
 
-def _summed(op: Signature, grad: Tensor) -> tuple[Work, ...]:
+def _bias_gradient(op: Signature, grad: Tensor) -> tuple[Work, ...]:
     """A bias's gradient: `grad_output.sum` over all but the channels."""
     over = [dim for dim in range(len(grad.shape)) if dim != 1]
     channels = Tensor(grad.shape[1:2], grad.dtype, (1,), grad.device)
@@ -92,7 +92,7 @@ def _summed(op: Signature, grad: Tensor) -> tuple[Work, ...]:
     return reduction(call, (1, 1))
 
 
-def _one(op: Signature, direction: str, a: Tensor, b: Tensor, out: Tensor) -> Work:
+def _direction_work(op: Signature, direction: str, a: Tensor, b: Tensor, out: Tensor) -> Work:
     """One direction: reads `a` and `b`, writes `out`."""
     dims = _dims(op, direction)
     engine, dtype = _unit(a.dtype, depthwise=dims["depthwise"])
@@ -168,24 +168,29 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
         "spatial_in": before.shape[2:],
         "spatial_out": after.shape[2:],
         "kernel": weight.shape[2:],
-        "stride": _each(op.arg("stride", 1), spatial),
-        "dilation": _each(op.arg("dilation", 1), spatial),
+        "stride": _per_dim(op.arg("stride", 1), spatial),
+        "dilation": _per_dim(op.arg("dilation", 1), spatial),
         "groups": groups,
         "depthwise": depthwise,
         "channels_last": channels_last,
         "dims": spatial,
         "transposed": _transposed(op),
         "native": depthwise
-        and not (channels_last or _transposed(op) or "cudnn" in op.name or _halves(op, x, weight)),
+        and not (
+            channels_last
+            or _transposed(op)
+            or "cudnn" in op.name
+            or _is_cudnn_depthwise(op, x, weight)
+        ),
     }
 
 
-def _halves(op: Signature, x: Tensor, weight: Tensor) -> bool:
+def _is_cudnn_depthwise(op: Signature, x: Tensor, weight: Tensor) -> bool:
     """Is a float16 depthwise convolution in NCHW cuDNN's? All else that is not channels last is
     ATen's own (Convolution.cpp, `use_cudnn_depthwise` and what it finds worth cuDNN)."""
     spatial = len(x.shape) - 2
-    strides = set(_each(op.arg("stride", 1), spatial))
-    dilated = set(_each(op.arg("dilation", 1), spatial)) != {1}
+    strides = set(_per_dim(op.arg("stride", 1), spatial))
+    dilated = set(_per_dim(op.arg("dilation", 1), spatial)) != {1}
     if x.dtype != "float16" or spatial > 2 or dilated or len(strides) > 1 or x.shape[1] < 32:
         return False
     (stride,), sides, wide = strides, set(weight.shape[2:]), x.shape[-1]
@@ -205,12 +210,12 @@ def _channels_last(x: Tensor) -> bool:
     return len(x.shape) > 3 and not x.contiguous and x.stride[1] == 1
 
 
-def _each(value: int | list[int] | tuple[int, ...], spatial: int) -> tuple[int, ...]:
+def _per_dim(value: int | list[int] | tuple[int, ...], spatial: int) -> tuple[int, ...]:
     values = (value,) if isinstance(value, int) else tuple(value)
     return values * spatial if len(values) == 1 else values
 
 
-def _reading(work: Work, more_bytes: int) -> Work:
+def _with_read(work: Work, more_bytes: int) -> Work:
     return Work(
         work.family,
         work.flops,

@@ -1,10 +1,10 @@
-"""Ops that move elements: copies, concatenation, padding and slices.
+"""Ops that copy elements: copies, rearrangements and concatenation.
 
-A copy within the GPU is a memcpy where both sides are dense in the same order and of one dtype,
-a "pointwise" cast where only the dtype differs, and else a "copy" whose dims say whether its
-fastest dimension changes ("transposed"), how many axes it walks along and in how many runs. A
-"memcpy" gives its "direction" and "bytes"; what crosses the bus is DRAM traffic on the GPU's side
-only.
+A copy within the GPU is a memcpy if both sides are dense in the same order and of one dtype, a
+"pointwise" cast if only the dtype differs, and otherwise a "copy" whose dims say whether the
+fastest dimension changes ("transposed"), the number of axes it iterates over, and its runs. A
+"memcpy" has a "direction" and "bytes"; a transfer over the bus is DRAM traffic on the side of the
+GPU only.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from msgspec.structs import replace
 
 from simulator.costs.elementwise import read_of
 from simulator.costs.iterator import aligned, converting_slots, lane_dtype
-from simulator.costs.launches import copied, from_host, memcpy, to_host
+from simulator.costs.launches import from_host, memcpy, strided_copy, to_host
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
-
-# -- copies ---------------------------------------------------------------------------------------
 
 
 def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
@@ -27,14 +25,14 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
     elements = target.numel
     if elements == 0 or (source.device == "cpu" and target.device == "cpu"):
         return ()
-    if source.device == "cpu":  # the cast and the layout are the host's
+    if source.device == "cpu":  # the host casts and changes the layout
         return (from_host(elements * target.itemsize),)
-    if target.device == "cpu":  # made contiguous on the GPU, cast on the host
+    if target.device == "cpu":  # packed by the GPU, cast by the host
         fetch = to_host(source.numel * source.itemsize)
         packed = Tensor(source.shape, source.dtype, target.stride)
         return (fetch,) if aligned((source, packed)) else (*move(source, packed), fetch)
     if not aligned((source, target)):
-        return (copied(source, target, target.nbytes),)
+        return (strided_copy(source, target, target.nbytes),)
     if source.dtype == target.dtype:
         return (memcpy(source.nbytes, target.nbytes),)
     widens = not (source.dtype == "float32" and target.dtype in _NARROWED)
@@ -54,17 +52,18 @@ def move(source: Tensor, target: Tensor) -> tuple[Work, ...]:
 
 
 _NARROWED = ("bfloat16", "float16")
-"""From float32 these have a kernel that loads vectors (Copy.cu, `bfloat16_copy_kernel_cuda`); other
-casts convert element by element."""
+"""Casts from float32 to these have a kernel that loads vectors (Copy.cu,
+`bfloat16_copy_kernel_cuda`); other casts convert element by element."""
 
 
 def _expanded(source: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """`source` broadcast to a shape, by dimensions of stride 0."""
+    """`source` broadcast to a shape, with dimensions of stride 0."""
     lead = len(shape) - len(source.shape)
-    old = [*([1] * lead), *source.shape]
-    steps = [*([0] * lead), *source.stride]
-    new = [0 if was == 1 != now else s for was, now, s in zip(old, shape, steps, strict=True)]
-    return replace(source, shape=shape, stride=tuple(new))
+    sizes = [*([1] * lead), *source.shape]
+    strides = [*([0] * lead), *source.stride]
+    pairs = zip(sizes, shape, strides, strict=True)
+    stride = tuple(0 if size == 1 != target else step for size, target, step in pairs)
+    return replace(source, shape=shape, stride=stride)
 
 
 @cost("aten.copy_.default", "aten.copy.default", "aten._copy_from.default")
@@ -100,7 +99,7 @@ def copy(op: Signature) -> tuple[Work, ...]:
 )
 def clone(op: Signature) -> tuple[Work, ...]:
     """One copy of the input, to another dtype, device or layout."""
-    if op.inputs[0].numel != op.out.numel:  # a part of it
+    if op.inputs[0].numel != op.out.numel:  # some elements only
         return permuted_copy(op, op.out.numel * op.inputs[0].itemsize)
     if op.inputs[0].shape != op.out.shape:
         return permuted_copy(op, op.read_bytes)
@@ -108,7 +107,7 @@ def clone(op: Signature) -> tuple[Work, ...]:
 
 
 def permuted_copy(op: Signature, read: int, variant: str | None = None) -> tuple[Work, ...]:
-    """One kernel that places elements elsewhere; `read` in bytes."""
+    """One kernel that writes elements in another order; `read` in bytes."""
     elements = op.out.numel
     dims = {"elements": elements, "transposed": False}
     dims |= {"variant": variant} if variant else {}
@@ -128,7 +127,7 @@ def permuted_copy(op: Signature, read: int, variant: str | None = None) -> tuple
     "aten.pixel_unshuffle.default",
 )
 def rearrange(op: Signature) -> tuple[Work, ...]:
-    """One kernel; the input is read once however often it is written."""
+    """One kernel; the input is read once, however often it is written."""
     return permuted_copy(op, read_of(op, "self"))
 
 
@@ -141,19 +140,19 @@ def rearrange(op: Signature) -> tuple[Work, ...]:
     "aten.triu.out",
 )
 def triangle(op: Signature) -> tuple[Work, ...]:
-    """One kernel; what lies beyond the diagonal is not read, which is counted here
+    """One kernel; elements beyond the diagonal are not read, but count here
     (ATen/native/cuda/TriangularOps.cu)."""
     return permuted_copy(op, read_of(op, "self"), "triangle")
 
 
 @cost("aten.roll.default")
 def roll(op: Signature) -> tuple[Work, ...]:
-    """One kernel for each dimension rolled (ATen/native/TensorTransformations.cpp)."""
+    """One kernel per rolled dimension (ATen/native/TensorTransformations.cpp)."""
     return permuted_copy(op, op.read_bytes, "roll") * max(1, len(op.arg("dims") or [0]))
 
 
 _BATCH = 128
-"""Tensors that one concatenating launch takes (ATen/native/cuda/Shape.cu); half, with gaps."""
+"""Tensors per concatenating launch (ATen/native/cuda/Shape.cu); half as many if not contiguous."""
 
 
 @cost(
@@ -165,7 +164,8 @@ _BATCH = 128
     "aten.stack.out",
 )
 def cat(op: Signature) -> tuple[Work, ...]:
-    """One launch for 128 tensors, or one copy a tensor beyond 4 dimensions or of mixed dtypes."""
+    """One launch per 128 tensors; one copy per tensor for more than 4 dimensions or mixed
+    dtypes."""
     parts = [t for t in op.tensors("tensors") if t.numel]
     batched = (
         len(parts) > 1
@@ -175,12 +175,12 @@ def cat(op: Signature) -> tuple[Work, ...]:
     step = (_BATCH if all(t.contiguous for t in parts) else _BATCH // 2) if batched else 1
     groups = [parts[i : i + step] for i in range(0, len(parts), step)]
     written = [sum(t.numel for t in group) for group in groups]
-    whole = read_of(op, "tensors")  # the same tensor twice is read once
-    size = len(groups) == 1
+    read_bytes = read_of(op, "tensors")  # the same tensor twice is read once
+    single_launch = len(groups) == 1
     return tuple(
         Work(
             "concat",
-            read_bytes=whole if size else sum(t.nbytes for t in group),
+            read_bytes=read_bytes if single_launch else sum(t.nbytes for t in group),
             write_bytes=count * op.out.itemsize,
             dtype=lane_dtype(op.outputs),
             instructions=4 * count,
@@ -198,12 +198,12 @@ def cat(op: Signature) -> tuple[Work, ...]:
 
 
 def _runs(op: Signature, parts: list[Tensor]) -> list[int]:
-    """Bytes of each part that lie side by side in the result; those of a stack may be all."""
+    """Contiguous bytes of each part in the result; for a stack possibly the whole part."""
     dim = op.arg("dim", 0)
     return [prod(t.shape[dim % max(len(t.shape), 1) :]) * t.itemsize for t in parts]
 
 
 def _vectorized(op: Signature, parts: list[Tensor]) -> bool:
-    """Each part's run in the output is a whole number of 16-byte words
+    """Whether the run of each part in the output is a whole number of 16-byte words
     (ATen/native/cuda/Shape.cu, `CatArrayBatchedCopy_vectorized`)."""
     return all(t.contiguous for t in parts) and all(run % 16 == 0 for run in _runs(op, parts))

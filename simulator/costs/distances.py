@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.costs.fills import fill_of
-from simulator.costs.launches import copy, fill, full_bytes, lanes, pointwise, reduction
+from simulator.costs.launches import copy, fill, full_bytes, pointwise, reduction, vector_dtype
 from simulator.costs.losses import pointwise_terms
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
@@ -13,10 +13,10 @@ from simulator.records import Signature, Tensor
 
 @cost("aten._cdist_forward.default")
 def cdist(op: Signature) -> tuple[Work, ...]:
-    """Distances [b, p, r] of [b, p, m] and [b, r, m]: 3·m each, a block for each pair.
+    """Distances [b, p, r] of [b, p, m] and [b, r, m]: 3·m each, one block per pair.
 
-    Euclidean ones of more than 25 points go by the matrix product |x|² + |y|² - 2·x·y: squares and
-    sums of each, ones, concatenations, the product, a clamp and a root (Distance.cpp).
+    Euclidean distances of more than 25 points use the matrix product |x|² + |y|² - 2·x·y: squares
+    and sums of each, ones, concatenations, the product, a clamp and a root (Distance.cpp).
     """
     x, y, out = op["x1"], op["x2"], op.out
     (p, m), r = x.shape[-2:], y.shape[-2]
@@ -24,11 +24,11 @@ def cdist(op: Signature) -> tuple[Work, ...]:
     mode = op.arg("compute_mode", 0) or 0
     if op.arg("p", 2.0) == 2.0 and (mode == 1 or (mode == 0 and max(p, r) > 25)):
         full = out.nbytes
-        found: list[Work] = []
+        launches: list[Work] = []
         for points in (x, y):
             rows, whole = points.numel // m, points.numel * size
             wider = Tensor((rows, m + 2), out.dtype, (m + 2, 1))
-            found += [
+            launches += [
                 pointwise_terms(op, points.numel, 1, whole, whole),
                 reduction(rows, m, whole, rows * size, dtype=out.dtype),
                 fill(rows, size),
@@ -41,12 +41,12 @@ def cdist(op: Signature) -> tuple[Work, ...]:
             b * (p + r) * k * size,
             full,
             "vector",
-            lanes(out.dtype),
+            vector_dtype(out.dtype),
             b * p * r * k,
             {"b": b, "m": p, "n": r, "k": k, "transa": False, "transb": True, "epilogue": None},
         )
         last = pointwise_terms(op, out.numel, 1, full, full)
-        return (*found, product, last, pointwise_terms(op, out.numel, 1, full, full, specials=1))
+        return (*launches, product, last, pointwise_terms(op, out.numel, 1, full, full, specials=1))
     return (reduction(out.numel, m, op.read_bytes, out.nbytes, flops=3, dtype=out.dtype),)
 
 
@@ -55,9 +55,9 @@ def cdist_backward(op: Signature) -> tuple[Work, Work]:
     """A gradient [b, p, r, m] for each pair and coordinate, then its sum over r."""
     x, r = op["x1"], op["x2"].shape[-2]
     n, size = x.numel * r, x.itemsize
-    each = pointwise_terms(op, n, 4, op.read_bytes, n * size)
+    terms = pointwise_terms(op, n, 4, op.read_bytes, n * size)
     inner = x.shape[-1]
-    return each, reduction(x.numel, r, n * size, op.out.nbytes, inner=inner, dtype=x.dtype)
+    return terms, reduction(x.numel, r, n * size, op.out.nbytes, inner=inner, dtype=x.dtype)
 
 
 @cost("aten._pdist_forward.default", "aten._pdist_backward.default")
@@ -68,32 +68,30 @@ def pdist(op: Signature) -> tuple[Work, ...]:
     pairs = n * (n - 1) // 2
     if "backward" not in op.name:
         return (reduction(pairs, m, op.read_bytes, op.out.nbytes, flops=3, dtype=x.dtype),)
-    full = n * n * m * x.itemsize  # each pair twice, so that a point's row can be summed
-    each = pointwise_terms(op, pairs * m, 4, op.read_bytes, full)
-    return each, reduction(n * m, n, full, op.out.nbytes, inner=m, dtype=x.dtype)
-
-
-# -- distances and norms --------------------------------------------------------------------------
+    full = n * n * m * x.itemsize  # each pair twice, so that the row of a point can be summed
+    terms = pointwise_terms(op, pairs * m, 4, op.read_bytes, full)
+    return terms, reduction(n * m, n, full, op.out.nbytes, inner=m, dtype=x.dtype)
 
 
 @cost("aten.dist.default", "aten.dist.out")
 def distance(op: Signature) -> tuple[Work, ...]:
     """The difference, then its norm."""
-    one, other = op["self"], op["other"]
-    n, size = max(one.numel, other.numel), max(full_bytes(one), full_bytes(other))
+    x, y = op["self"], op["other"]
+    n, size = max(x.numel, y.numel), max(full_bytes(x), full_bytes(y))
     return (
-        pointwise(n, one.nbytes + other.nbytes, size, inputs=2, dtype=one.dtype),
-        reduction(1, n, size, op.out.nbytes, flops=2, dtype=one.dtype),
+        pointwise(n, x.nbytes + y.nbytes, size, inputs=2, dtype=x.dtype),
+        reduction(1, n, size, op.out.nbytes, flops=2, dtype=x.dtype),
     )
 
 
 @cost("aten._euclidean_dist.default", "aten._euclidean_dist.out")
 def euclidean(op: Signature) -> tuple[Work, ...]:
-    """|x|² and |y|² beside x and y, so that one product gives |x|² − 2·x·y + |y|²; its root."""
-    found: list[Work] = []
+    """Concatenate |x|² and |y|² to x and y, so that one product gives |x|² − 2·x·y + |y|²; its
+    root."""
+    launches: list[Work] = []
     for x in op.inputs:
         size, rows = full_bytes(x), x.numel // max(x.shape[-1], 1)
-        found += [
+        launches += [
             pointwise(x.numel, size, size, dtype=x.dtype),
             reduction(rows, x.shape[-1], size, rows * x.itemsize, dtype=x.dtype),
             *fill_of(Tensor((rows,), x.dtype, (1,))),
@@ -102,7 +100,7 @@ def euclidean(op: Signature) -> tuple[Work, ...]:
                 0,
                 size + 2 * rows * x.itemsize,
                 size + 2 * rows * x.itemsize,
-                dtype=lanes(x.dtype),
+                dtype=vector_dtype(x.dtype),
                 instructions=4 * (x.numel + 2 * rows),
                 dims={
                     "elements": x.numel + 2 * rows,
@@ -122,7 +120,7 @@ def euclidean(op: Signature) -> tuple[Work, ...]:
         2 * b * m * n * depth,
         b * (m + n) * depth * x.itemsize,
         size,
-        dtype=lanes(x.dtype),
+        dtype=vector_dtype(x.dtype),
         instructions=b * m * n * depth,
         dims={
             "b": b,
@@ -136,4 +134,4 @@ def euclidean(op: Signature) -> tuple[Work, ...]:
         },
     )
     root = pointwise(op.out.numel, size, size, slots=7, dtype=x.dtype)
-    return *found, product, root, root
+    return *launches, product, root, root

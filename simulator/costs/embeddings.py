@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from simulator.costs.launches import copy, fill_like, moved, numbers, pointwise, row_scan, step
+from simulator.costs.launches import (
+    copy,
+    fill_like,
+    helper_kernel,
+    index_range,
+    indexed_access,
+    pointwise,
+    row_scan,
+)
 from simulator.costs.radix import radix_sort
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature
@@ -36,12 +44,14 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     rows = () if grad.contiguous else (copy(grad, grad.numel * grad.itemsize),)
     select = row_scan(n, size, size)
     parts = min(n, -(-n // _PARTIAL) + min(n, table))
-    found = min(n, table)
-    each = step(found, 8 * found, 8 * found)
+    looked_up = min(n, table)
+    first_of_row = helper_kernel(looked_up, 8 * looked_up, 8 * looked_up)
     # a thread a row goes through that row's parts; how unevenly rows are looked up is data
-    listed = step(found, 8 * found, 8 * parts, steps=-(-n // max(_PARTIAL * found, 1)))
+    part_starts = helper_kernel(
+        looked_up, 8 * looked_up, 8 * parts, steps=-(-n // max(_PARTIAL * looked_up, 1))
+    )
     dims = {"elements": n * width, "width": width, "parts": parts}
-    summed = 4 * parts * width
+    partial_bytes = 4 * parts * width
 
     def stage(name: str, read: int, write: int) -> Work:
         return Work(
@@ -55,23 +65,23 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
 
     before = (
         *rows,
-        numbers(n),
+        index_range(n),
         *radix_sort(n, 8, 8),
         fill_like(out),
         *select,
-        each,
+        first_of_row,
         *select,
-        step(1, 16, 8),
-        listed,
+        helper_kernel(1, 16, 8),
+        part_starts,
     )
     if not bags and width <= 1024 and n >= 50 * table:
         if out.itemsize == 4:
-            return *before, listed, stage("atomic", read + touched, touched)
+            return *before, part_starts, stage("atomic", read + touched, touched)
         wide = replace(out, dtype="float32")
         cast = pointwise(out.numel, wide.nbytes, out.nbytes, flops=0)
         touched = min(4 * n * width, wide.nbytes)
-        return *before, listed, fill_like(wide), stage("atomic", read + touched, touched), cast
-    return *before, stage("partial", read, summed), stage("summed", summed, touched)
+        return *before, part_starts, fill_like(wide), stage("atomic", read + touched, touched), cast
+    return *before, stage("partial", read, partial_bytes), stage("summed", partial_bytes, touched)
 
 
 def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
@@ -79,7 +89,7 @@ def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
     out, grad = op.out, op.inputs[0]
     touched = min(n * width * out.itemsize, out.nbytes)
     read = 8 * n + grad.nbytes + touched
-    add = moved("embedding_backward", n * width, width, read, touched, flops=1, steps=n)
+    add = indexed_access("embedding_backward", n * width, width, read, touched, flops=1, steps=n)
     return fill_like(out), add
 
 
@@ -98,15 +108,15 @@ def embedding_bag(op: Signature) -> Work:
     table, n = op["weight"], op["indices"].numel
     width = table.shape[1]
     weights = op.get("per_sample_weights")
-    other = sum(t.nbytes for t in (op["indices"], op["offsets"], weights) if t is not None)
+    index_bytes = sum(t.nbytes for t in (op["indices"], op["offsets"], weights) if t is not None)
     rows = min(n * width * table.itemsize, table.nbytes)
     bags = max(op["offsets"].numel, 1)
     rounds = -(-bags * -(-width // 32) // _BAGS)
-    return moved(
+    return indexed_access(
         "embedding_bag",
         n * width,
         width,
-        rows + other,
+        rows + index_bytes,
         op.write_bytes,
         flops=1,
         table_bytes=table.nbytes,
@@ -131,4 +141,4 @@ def embedding_bag_weights_backward(op: Signature) -> Work:
     width = table.shape[1]
     rows = min(n * width * table.itemsize, table.nbytes)
     read = rows + op["grad"].nbytes + 16 * n
-    return moved("gather", n * width, width, read, op.out.nbytes, flops=2)
+    return indexed_access("gather", n * width, width, read, op.out.nbytes, flops=2)

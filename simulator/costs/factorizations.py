@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.costs.copies import move
-from simulator.costs.launches import lanes, pointwise, reduction, to_host
+from simulator.costs.launches import pointwise, reduction, to_host, vector_dtype
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -39,7 +39,7 @@ def _algorithm(
     direct = name in _DIRECT
     kind = "direct" if direct else "triangular" if name in _TRIANGULAR else "orthogonal"
     in_turn = kind == "orthogonal" and (name == "qr" or side > _WARP)
-    done = round(flops) * batch
+    total_flops = round(flops) * batch
     dims = {
         "variant": kind,
         "algorithm": name,
@@ -53,17 +53,17 @@ def _algorithm(
     return (
         Work(
             "factorization",
-            done,
+            total_flops,
             op.read_bytes,
             write,
-            dtype=lanes(x.dtype),
-            instructions=done // 2,
+            dtype=vector_dtype(x.dtype),
+            instructions=total_flops // 2,
             dims=dims,
         ),
     )
 
 
-def _packed(x: Tensor) -> tuple[Work, ...]:
+def _column_major_copy(x: Tensor) -> tuple[Work, ...]:
     """The copy, column by column, that LAPACK's order asks for and that is overwritten."""
     (*outer, rows, side) = x.shape
     steps = [rows * side] * len(outer)
@@ -89,9 +89,9 @@ def cholesky(op: Signature) -> tuple[Work, ...]:
     """n³/3; an inverse from the factor 2/3·n³."""
     x = op.inputs[0]
     n = x.shape[-1]
-    each = n**3 / 3 * (2 if "inverse" in op.name else 1)
+    flops = n**3 / 3 * (2 if "inverse" in op.name else 1)
     triangle = pointwise(x.numel, x.nbytes, x.numel * x.itemsize)
-    return *_packed(x), *_algorithm("cholesky", op, x, each, n), triangle
+    return *_column_major_copy(x), *_algorithm("cholesky", op, x, flops, n), triangle
 
 
 @cost(
@@ -103,14 +103,14 @@ def cholesky(op: Signature) -> tuple[Work, ...]:
 )
 def lu(op: Signature) -> tuple[Work, ...]:
     """m·n·k − (m + n)·k²/2 + k³/3 products, k the shorter side; half of them where symmetric."""
-    return *_packed(op.inputs[0]), *_lu(op, op.inputs[0])
+    return *_column_major_copy(op.inputs[0]), *_lu(op, op.inputs[0])
 
 
 def _lu(op: Signature, x: Tensor) -> tuple[Work, ...]:
     m, n = x.shape[-2:]
     k = min(m, n)
-    each = 2 * (m * n * k - (m + n) * k**2 / 2 + k**3 / 3) / (2 if "ldl" in op.name else 1)
-    return _algorithm("lu", op, x, each, k)
+    flops = 2 * (m * n * k - (m + n) * k**2 / 2 + k**3 / 3) / (2 if "ldl" in op.name else 1)
+    return _algorithm("lu", op, x, flops, k)
 
 
 @cost(
@@ -124,7 +124,7 @@ def determinant(op: Signature) -> tuple[Work, ...]:
     x = op.inputs[0]
     batch, n, _ = batched_shape(x)
     diagonal = reduction(batch, n, batch * n * x.itemsize, batch * x.itemsize)
-    return *_packed(x), *_lu(op, x), diagonal, diagonal
+    return *_column_major_copy(x), *_lu(op, x), diagonal, diagonal
 
 
 @cost("aten._linalg_solve_ex.default", "aten._linalg_solve_ex.result")
@@ -132,8 +132,12 @@ def solve(op: Signature) -> tuple[Work, ...]:
     """Factors of A, then both triangles for each column of B."""
     a, b = op["A"], _columns(op["A"], op["B"])
     n, columns = a.shape[-1], b.shape[-1]
-    each = 2 / 3 * n**3 + 2 * n**2 * columns
-    return *_packed(a), *_packed(b), *_algorithm("solve", op, a, each, 3 * n, columns)
+    flops = 2 / 3 * n**3 + 2 * n**2 * columns
+    return (
+        *_column_major_copy(a),
+        *_column_major_copy(b),
+        *_algorithm("solve", op, a, flops, 3 * n, columns),
+    )
 
 
 @cost("aten.linalg_inv_ex.default", "aten.linalg_inv_ex.inverse")
@@ -141,14 +145,14 @@ def inverse(op: Signature) -> tuple[Work, ...]:
     """A X = 1, solved (ATen/native/BatchLinearAlgebra.cpp, `linalg_inv_ex_out`)."""
     a = op.inputs[0]
     n = a.shape[-1]
-    return *_packed(a), *_algorithm("inverse", op, a, (2 / 3 + 2) * n**3, 3 * n, n)
+    return *_column_major_copy(a), *_algorithm("inverse", op, a, (2 / 3 + 2) * n**3, 3 * n, n)
 
 
 @cost("aten.linalg_lu_solve.default", "aten.linalg_ldl_solve.default")
 def lu_solve(op: Signature) -> tuple[Work, ...]:
     """Both triangles, for each column of B."""
     a, b = op.inputs[0], op["B"]
-    return *_packed(b), *_by_factors("lu_solve", op, a, b, 2)
+    return *_column_major_copy(b), *_by_factors("lu_solve", op, a, b, 2)
 
 
 @cost(
@@ -163,7 +167,7 @@ def triangular(op: Signature) -> tuple[Work, ...]:
     a, b = op.inputs[:2] if "B" in op.names else op.inputs[1::-1]
     times = 2 if "cholesky" in op.name else 1
     name = "cholesky_solve" if times == 2 else "triangular"
-    return *_packed(b), *_by_factors(name, op, a, b, times)
+    return *_column_major_copy(b), *_by_factors(name, op, a, b, times)
 
 
 def _columns(a: Tensor, b: Tensor) -> Tensor:
@@ -192,20 +196,22 @@ def qr(op: Signature) -> tuple[Work, ...]:
     m, n = x.shape[-2:]
     k = min(m, n)
     twice = "linalg_qr" in op.name and op.arg("mode", "reduced") != "r"
-    each = 2 * max(m, n) * k**2 - 2 / 3 * k**3
-    return *_packed(x), *_algorithm("qr", op, x, each * (1 + twice), k * (1 + twice))
+    flops = 2 * max(m, n) * k**2 - 2 / 3 * k**3
+    return *_column_major_copy(x), *_algorithm("qr", op, x, flops * (1 + twice), k * (1 + twice))
 
 
 @cost("aten._linalg_svd.default", "aten._linalg_svd.U")
 def svd(op: Signature) -> tuple[Work, ...]:
     """4·m·n² + 8·n³ of the values and vectors, or 4·m·n² − 4/3·n³ of the values alone."""
-    return *_packed(op.inputs[0]), *_svd(op, op.inputs[0], bool(op.arg("compute_uv", True)))
+    return *_column_major_copy(op.inputs[0]), *_svd(
+        op, op.inputs[0], bool(op.arg("compute_uv", True))
+    )
 
 
 def _svd(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
     long, short = max(x.shape[-2:]), min(x.shape[-2:])
-    each = 4 * long * short**2 + (8 if vectors else -4 / 3) * short**3
-    return _algorithm("svd" if vectors else "singular_values", op, x, each, short)
+    flops = 4 * long * short**2 + (8 if vectors else -4 / 3) * short**3
+    return _algorithm("svd" if vectors else "singular_values", op, x, flops, short)
 
 
 @cost("aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_pinv.atol_rtol_tensor_out")
@@ -215,16 +221,16 @@ def pseudoinverse(op: Signature) -> tuple[Work, ...]:
     x = op.inputs[0]
     long, short = max(x.shape[-2:]), min(x.shape[-2:])
     hermitian = bool(op.arg("hermitian", False))
-    each = 9 * short**3 if hermitian else 4 * long * short**2 + 8 * short**3
-    each += 2 * long * short**2
-    return *_packed(x), *_algorithm("pseudoinverse", op, x, each, short, short)
+    flops = 9 * short**3 if hermitian else 4 * long * short**2 + 8 * short**3
+    flops += 2 * long * short**2
+    return *_column_major_copy(x), *_algorithm("pseudoinverse", op, x, flops, short, short)
 
 
 @cost("aten._linalg_eigh.default", "aten._linalg_eigh.eigenvalues")
 def eigh(op: Signature) -> tuple[Work, ...]:
     """9·n³ of eigenvalues and vectors of a symmetric matrix, or 4/3·n³ of the values alone."""
     x = op.inputs[0]
-    return *_packed(x), *_eigh(op, x, bool(op.arg("compute_v", True)))
+    return *_column_major_copy(x), *_eigh(op, x, bool(op.arg("compute_v", True)))
 
 
 def _eigh(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
@@ -238,7 +244,7 @@ def eig(op: Signature) -> tuple[Work, ...]:
     """25·n³ of eigenvalues and vectors of any matrix, or 10·n³ of the values alone."""
     x = op.inputs[0]
     vectors = "eigvals" not in op.name
-    return *_packed(x), *_algorithm(
+    return *_column_major_copy(x), *_algorithm(
         "eig", op, x, (25 if vectors else 10) * x.shape[-1] ** 3, x.shape[-1]
     )
 
@@ -249,5 +255,9 @@ def least_squares(op: Signature) -> tuple[Work, ...]:
     a, b = op.inputs[0], _columns(op.inputs[0], op.inputs[1])
     m, n = a.shape[-2:]
     k, columns = min(m, n), b.shape[-1]
-    each = 2 * max(m, n) * k**2 - 2 / 3 * k**3 + 4 * m * k * columns
-    return *_packed(a), *_packed(b), *_algorithm("qr", op, a, each, 2 * k, columns)
+    flops = 2 * max(m, n) * k**2 - 2 / 3 * k**3 + 4 * m * k * columns
+    return (
+        *_column_major_copy(a),
+        *_column_major_copy(b),
+        *_algorithm("qr", op, a, flops, 2 * k, columns),
+    )

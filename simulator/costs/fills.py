@@ -1,4 +1,4 @@
-"""Ops that make elements from nothing: fills, ranges, random numbers; and what the host reads."""
+"""Ops without tensor inputs: fills, ranges and random numbers; and values that the host reads."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from simulator.costs.elementwise import elementwise, read_of
 from simulator.costs.iterator import lane_dtype
-from simulator.costs.launches import full_bytes, numbers, pointwise, to_host
+from simulator.costs.launches import full_bytes, index_range, pointwise, to_host
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
 
 def fill_of(tensor: Tensor, instructions: int = 1) -> tuple[Work, ...]:
-    """One kernel that writes every element: zeros too are filled, not set (`zero_` is `fill_`)."""
+    """One kernel that writes every element; zeros are filled too, not memset (`zero_` is
+    `fill_`)."""
     n = tensor.numel
     if n == 0 or tensor.device == "cpu":
         return ()
@@ -44,7 +45,7 @@ def fill_of(tensor: Tensor, instructions: int = 1) -> tuple[Work, ...]:
     "aten.full.out",
 )
 def fill(op: Signature) -> tuple[Work, ...]:
-    """Every element gets one value."""
+    """One value for every element."""
     return fill_of(op.out)
 
 
@@ -62,9 +63,9 @@ def fill(op: Signature) -> tuple[Work, ...]:
     "aten.triu_indices.default",
 )
 def arange(op: Signature) -> tuple[Work, ...]:
-    """Every element is computed from its index: a conversion, a multiply-add."""
+    """Each element computed from its index: a conversion and a multiply-add."""
     out = op.out
-    return (numbers(out.numel, out.itemsize),) if out.numel and out.device != "cpu" else ()
+    return (index_range(out.numel, out.itemsize),) if out.numel and out.device != "cpu" else ()
 
 
 @cost("aten.eye.default", "aten.eye.m")
@@ -77,14 +78,14 @@ def eye(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._local_scalar_dense.default", "aten.item.default")
 def item(op: Signature) -> tuple[Work, ...]:
-    """One element fetched by the host."""
+    """One element copied to the host."""
     source = op["self"]
     return (to_host(source.itemsize),) if source.device != "cpu" else ()
 
 
 @cost("aten.equal.default")
 def equal(op: Signature) -> tuple[Work, ...]:
-    """Compare, all, and the answer fetched (ATen/native/cuda/Equal.cpp)."""
+    """Comparison, `all`, and the copy of the result to the host (ATen/native/cuda/Equal.cpp)."""
     source = op["self"]
     n = source.numel
     if n == 0 or source.device == "cpu":
@@ -93,8 +94,6 @@ def equal(op: Signature) -> tuple[Work, ...]:
     every = Work("reduction", n, n, 1, instructions=2 * n, dims={"rows": 1, "cols": n, "inner": 1})
     return (*elementwise(flags, (1, 1)), every, to_host(1))
 
-
-# -- random numbers -------------------------------------------------------------------------------
 
 PHILOX = 80
 """Instructions of four random numbers: 10 rounds of 2 multiplies and 4 others, with their
@@ -116,21 +115,21 @@ _SHAPED_DRAWS = (
 
 @cost(*(f"aten.{name}" for name in (*_DRAWS, *_SHAPED_DRAWS)))
 def draw(op: Signature) -> tuple[Work, ...]:
-    """One number an element; a normal or exponential one also takes a log and a root."""
+    """One number per element; normal and exponential ones also take a log and a root."""
     n = op.out.numel
     name = op.name.removeprefix("aten.")
     chances = {"bernoulli_.Tensor": "p", "bernoulli.default": "self", "poisson.default": "self"}
     reads = read_of(op, chances[name]) if name in chances else 0
     shaped = name in _SHAPED_DRAWS
-    each = 20 if shaped else 2
-    dims = {"elements": n, "slots": each, "vector": 1}
+    slots = 20 if shaped else 2
+    dims = {"elements": n, "slots": slots, "vector": 1}
     return tuple(
         replace(
             work,
             family="random",
             flops=(3 if shaped else 1) * n,
             read_bytes=reads,
-            instructions=(PHILOX // 4 + each) * n,
+            instructions=(PHILOX // 4 + slots) * n,
             dims=dims,
         )
         for work in fill_of(op.out)
@@ -139,12 +138,12 @@ def draw(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.native_dropout.default", "aten._fused_dropout.default")
 def dropout(op: Signature) -> tuple[Work, ...]:
-    """Draw, compare, multiply twice; the mask of one byte an element is written too
-    (ATen/native/cuda/Dropout.cu, `fused_dropout_kernel`). Without training the mask is ones."""
+    """Draw, compare, multiply twice; also writes a mask of one byte per element
+    (ATen/native/cuda/Dropout.cu, `fused_dropout_kernel`). Outside training the mask is ones."""
     if op.arg("train", True) is False:
         return fill_of(op.outputs[1])
     n = op.out.numel
-    vector = gcd(n, 16 // op.out.itemsize)  # words of 16 bytes, or of less where some would be left
+    vector = gcd(n, 16 // op.out.itemsize)  # 16-byte words, or smaller ones that divide n
     dims = {"variant": "dropout", "elements": n, "slots": 6, "vector": vector}
     return tuple(
         replace(work, instructions=(PHILOX // 4 + 6) * n, dims=dims)
@@ -154,7 +153,7 @@ def dropout(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.normal.Tensor_Tensor", "aten.normal.Tensor_float", "aten.normal.float_Tensor")
 def normal(op: Signature) -> tuple[Work, ...]:
-    """Numbers of mean 0 and deviation 1, then times the deviation and plus the mean, in place."""
+    """Standard normal numbers, then multiplied by the deviation and added to the mean in place."""
     n, size = op.out.numel, full_bytes(op.out)
     if not n:
         return ()
@@ -176,7 +175,7 @@ def normal(op: Signature) -> tuple[Work, ...]:
         for kind in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
     )
 )
-def between(op: Signature) -> tuple[Work, ...]:
-    """The ends fetched by the host, then each number from its index."""
+def linspace(op: Signature) -> tuple[Work, ...]:
+    """The ends copied to the host, then each number computed from its index."""
     ends = tuple(to_host(x.itemsize) for x in op.inputs if x.device != "cpu")
-    return (*ends, numbers(op.out.numel, op.out.itemsize)) if op.out.numel else ends
+    return (*ends, index_range(op.out.numel, op.out.itemsize)) if op.out.numel else ends

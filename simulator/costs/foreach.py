@@ -20,54 +20,53 @@ from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
 CHUNK = 65536
-"""Elements of one block's share of a tensor."""
+"""Elements of a tensor that one block processes."""
 
 _MAX_TENSORS = (110, 64, 48, 36, 30)
 _MAX_TENSORS_SCALAR_LIST = (96, 64, 48, 36, 30)
 _MAX_BLOCKS = 320
-"""By depth 1 to 5. Builds of torch 2.13 for CUDA 13 have room for about seven times as many; these
-are the limits of every build before, torch 2.11 for CUDA 13 among them, as recorded."""
+"""Limits of one launch; of tensors by depth 1 to 5. They hold up to torch 2.11 for CUDA 13, as
+recorded; torch 2.13 for CUDA 13 takes about seven times as many tensors."""
 
 
-class Launch(NamedTuple):
-    """A launch's elements, its blocks, the elements of its longest chunk, and of all those whose
-    tensor is no whole number of 4, which are loaded one by one."""
+class MultiTensorLaunch(NamedTuple):
+    """One launch over chunks of tensors."""
 
     elements: int
     blocks: int
-    longest: int
-    ragged: int
+    longest: int  # elements of its longest chunk
+    ragged: int  # elements of tensors whose size is not a multiple of 4, loaded one by one
 
 
 def multi_tensor_launches(
     numels: Sequence[int], depth: int, *, scalar_list: bool = False
-) -> list[Launch]:
-    """Each launch over `depth` lists (1 to 5) of tensors of these sizes.
+) -> list[MultiTensorLaunch]:
+    """The launches over `depth` lists (1 to 5) of tensors of `numels` elements.
 
-    A launch happens when its blocks are full, or its tensors are and the last one is done; what
-    is left at the end is one more (ATen/native/cuda/MultiTensorApply.cuh, `multi_tensor_apply`).
-    `scalar_list` is a number of its own for each tensor.
+    A launch is issued when it has the maximum of blocks, or the maximum of tensors with the last
+    one complete; the remainder is one more (ATen/native/cuda/MultiTensorApply.cuh,
+    `multi_tensor_apply`). With `scalar_list` each tensor has its own scalar.
     """
     max_tensors = (_MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS)[depth - 1]
-    launches: list[Launch] = []
-    now, tensors = Launch(0, 0, 0, 0), 0
+    launches: list[MultiTensorLaunch] = []
+    current, tensors = MultiTensorLaunch(0, 0, 0, 0), 0
     for numel in numels:
         tensors += numel > 0
         ragged = numel % 4 != 0
         while numel:
-            taken = min(numel, (_MAX_BLOCKS - now.blocks) * CHUNK)
+            taken = min(numel, (_MAX_BLOCKS - current.blocks) * CHUNK)
             numel -= taken
-            now = Launch(
-                now.elements + taken,
-                now.blocks + -(-taken // CHUNK),
-                max(now.longest, min(taken, CHUNK)),
-                now.ragged + taken * ragged,
+            current = MultiTensorLaunch(
+                current.elements + taken,
+                current.blocks + -(-taken // CHUNK),
+                max(current.longest, min(taken, CHUNK)),
+                current.ragged + taken * ragged,
             )
-            if now.blocks == _MAX_BLOCKS or (tensors == max_tensors and not numel):
-                launches.append(now)
-                now = Launch(0, 0, 0, 0)
+            if current.blocks == _MAX_BLOCKS or (tensors == max_tensors and not numel):
+                launches.append(current)
+                current = MultiTensorLaunch(0, 0, 0, 0)
                 tensors = 1 if numel else 0  # the unfinished tensor opens the next launch
-    return launches + [now] * (now.blocks > 0)
+    return launches + [current] * (current.blocks > 0)
 
 
 _STEPS: dict[str, Steps] = {
@@ -107,12 +106,12 @@ def _overloads() -> list[str]:
 
 
 def _lists(op: Signature) -> list[list[Tensor]]:
-    """The tensor lists of a call; a lone tensor beside them is a scalar."""
+    """The tensor lists of a call; a single tensor beside them is a scalar."""
     names = list(dict.fromkeys(op.names))
     lists = [op.tensors(name) for name in names]
-    length = max((len(one) for one in lists), default=0)
-    many = [one for one, name in zip(lists, names, strict=True) if name not in _SCALARS]
-    return [one for one in many if len(one) == length]
+    length = max(map(len, lists), default=0)
+    pairs = zip(lists, names, strict=True)
+    return [tensors for tensors, name in pairs if name not in _SCALARS and len(tensors) == length]
 
 
 _SCALARS = ("scalar", "scalars", "inv_scale", "found_inf", "grad_scale", "lr")
@@ -126,7 +125,7 @@ def multi_tensor_work(
     numels: Sequence[int],
     variant: str | None = None,
 ) -> Work:
-    """All tensors of an op as one work. `written` names the lists that are changed in place."""
+    """All tensors of an op as one work; `written` names the lists that are updated in place."""
     elements = sum(numels)
     write = read_of(op, *written) + op.write_bytes
     flops, instructions = steps
@@ -151,16 +150,18 @@ def multi_tensor_work(
 
 
 def _fast(lists: Sequence[Sequence[Tensor]], mixed: bool) -> bool:
-    """Whether all tensors share a dtype, and those of one place a dense layout
+    """Whether all tensors share a dtype, and those of one index a dense layout
     (ATen/native/ForeachUtils.h, `can_use_fast_route`). `mixed` dtypes may differ by list."""
-    dtypes = [{t.dtype for t in one} for one in lists]
-    uniform = all(len(one) == 1 for one in dtypes) if mixed else len(set[str]().union(*dtypes)) == 1
+    dtypes = [{t.dtype for t in tensors} for tensors in lists]
+    uniform = (
+        all(len(names) == 1 for names in dtypes) if mixed else len(set[str]().union(*dtypes)) == 1
+    )
     return uniform and all(aligned(place) for place in zip(*lists, strict=True))
 
 
 @cost(*_overloads())
 def foreach(op: Signature) -> tuple[Work, ...]:
-    """A pointwise op on every tensor of a list, or one launch a tensor on the slow path."""
+    """A pointwise op on every tensor of a list; one launch per tensor on the slow path."""
     match = re.match(r"aten\._foreach_(\w+?)(_?)\.", op.name)
     base, mark = match.groups() if match else ("", "")
     steps = scaled(op, _STEPS[base])
@@ -190,18 +191,18 @@ def foreach(op: Signature) -> tuple[Work, ...]:
 def _one_by_one(
     op: Signature, steps: Steps, read: list[list[Tensor]], results: list[Tensor]
 ) -> tuple[Work, ...]:
-    found: list[Work] = []
+    launches: list[Work] = []
     for i, result in enumerate(results):
         inputs = tuple(one[i] for one in read)
         names = tuple(f"self{place}" for place in range(len(inputs)))
         one = replace(op, inputs=inputs, outputs=(result,), names=names, aliases=())
-        found += elementwise(one, steps)
-    return tuple(found)
+        launches += elementwise(one, steps)
+    return tuple(launches)
 
 
 @cost("aten._foreach_norm.Scalar", "aten._foreach_powsum.Scalar", "aten._foreach_max.default")
 def foreach_norm(op: Signature) -> tuple[Work, ...]:
-    """Partial results of each chunk, zeroed first, and one block a tensor to add them up
+    """Clear the partial results, compute one per chunk, and sum them with one block per tensor
     (ATen/native/cuda/ForeachReduceOp.cu)."""
     tensors = op.tensors("self")
     numels = [t.numel for t in tensors]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.costs.elementwise import Steps, read_of
-from simulator.costs.norms import MOMENTS, asked_of, bytes_of, launch, small
+from simulator.costs.norms import MOMENTS, launch, statistics_kernel, total_bytes, wanted_gradients
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -58,7 +58,7 @@ def group_norm(op: Signature) -> tuple[Work, ...]:
     if source.numel == 0:
         return ()
     rows, cols = n * groups, c * space // groups
-    saved = bytes_of(*op.outputs[1:])
+    saved = total_bytes(*op.outputs[1:])
     affine = read_of(op, "weight", "bias")
     dims = _blocks(source, rows, cols)
     moments = launch(op, MOMENTS, source.numel, source.nbytes, saved, dims, "group_moments")
@@ -67,7 +67,7 @@ def group_norm(op: Signature) -> tuple[Work, ...]:
         read = source.nbytes + saved + affine
         return moments, launch(op, _APPLY, source.numel, read, out.nbytes, whole, "norm_apply")
     fused = 2 * n * c * (8 if source.dtype == "float64" else 4)
-    scale = small(op, (3, 5), n * c, saved + affine, fused)
+    scale = statistics_kernel(op, (3, 5), n * c, saved + affine, fused)
     read = source.nbytes + fused
     return moments, scale, launch(op, (2, 3), source.numel, read, out.nbytes, whole, "norm_apply")
 
@@ -80,23 +80,25 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
     n, c, space, groups = _groups(op)
     if source.numel == 0:
         return ()
-    asked = asked_of(op)
+    wanted = wanted_gradients(op)
     wide = 8 if source.dtype == "float64" else 4
     channel, group = n * c * wide, n * groups * wide
     both = read_of(op, "grad_out", "input")
     saved, weight = read_of(op, "mean", "rstd"), read_of(op, "weight")
     dims = {**_blocks(source, n * c, space), "variant": "gradient"}
-    found = [launch(op, (3, 3), source.numel, both, 2 * channel, dims, "group_moments")]
-    if asked[0]:
+    launches = [launch(op, (3, 3), source.numel, both, 2 * channel, dims, "group_moments")]
+    if wanted[0]:
         if weight:
-            found.append(small(op, (1, 4), n * c, group + weight, channel))
+            launches.append(statistics_kernel(op, (1, 4), n * c, group + weight, channel))
         factors = {**_blocks(source, n * groups, c // groups), "variant": "factors"}
-        found.append(launch(op, (6, 8), n * c, 2 * channel + saved + weight, 2 * group, factors))
+        launches.append(launch(op, (6, 8), n * c, 2 * channel + saved + weight, 2 * group, factors))
         read = both + (channel if weight else group) + 2 * group
         applied = _applied(source, n * c, space, True)
-        found.append(launch(op, (4, 5), source.numel, read, source.nbytes, applied, "norm_apply"))
-    if any(asked[1:]):
-        write = bytes_of(*op.outputs[1 if asked[0] else 0 :])
+        launches.append(
+            launch(op, (4, 5), source.numel, read, source.nbytes, applied, "norm_apply")
+        )
+    if any(wanted[1:]):
+        write = total_bytes(*op.outputs[1 if wanted[0] else 0 :])
         alone = n <= _COLUMNWISE
         # the channels' sums have left L2 where much was read and written since
         down = {
@@ -105,9 +107,9 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
             "channels": c,
             "groups": groups,
             "itemsize": source.itemsize,
-            "since": both if asked[0] else 0,
+            "since": both if wanted[0] else 0,
             "columnwise": alone,
             "steps": n if alone else -(-n // 32),
         }
-        found.append(launch(op, (4, 6), n * c, 2 * channel + saved, write, down))
-    return tuple(found)
+        launches.append(launch(op, (4, 6), n * c, 2 * channel + saved, write, down))
+    return tuple(launches)

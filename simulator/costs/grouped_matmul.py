@@ -14,14 +14,14 @@ from simulator.records import Signature, Tensor
     "aten._scaled_grouped_mm_v2.default",
 )
 def grouped_mm(op: Signature) -> tuple[Work, ...]:
-    """One product for each group; the sizes of the groups are data, their sum is a shape.
+    """One product per group; group sizes are data, their sum is a shape.
 
     [M, k] @ [g, k, n] -> [M, n]      M is split over the groups
     [g, m, k] @ [k, N] -> [m, N]      N is split
     [m, K] @ [K, n]    -> [g, m, n]   K is split
-    A small kernel computes each group's pointers before (ATen/native/cuda/GroupMM.cu). Of other
-    dtypes than bf16 and fp8 the host reads the groups' ends and calls a product for each
-    (ATen/native/GroupedMMUtils.h, `_grouped_mm_fallback`); a mean group stands for them all.
+    A small kernel first computes the pointers of each group (ATen/native/cuda/GroupMM.cu). For
+    dtypes other than bf16 and fp8 the host reads the group ends and calls one product per group
+    (ATen/native/GroupedMMUtils.h, `_grouped_mm_fallback`); groups of mean size stand for them.
     """
     a, b = op["self"], op["mat2"]
     batch = a.shape[0] if len(a.shape) == len(b.shape) == 3 else 1
@@ -33,19 +33,19 @@ def grouped_mm(op: Signature) -> tuple[Work, ...]:
     (*copies, product) = gemm(op, a, b, batch=batch, m=m, n=n, k=k, groups=groups)
     if batch > 1:
         return (*copies, product)
-    # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes a group
+    # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes per group
     setup = pointwise(groups, 4 * groups, 60 * groups)
     return (*copies, setup, product)
 
 
 def grouped_by_host(op: Signature) -> bool:
-    """Does the host call a product for each group?"""
+    """Whether the host calls one product per group."""
     grouped = op.name == "aten._grouped_mm.default" and op.get("offs") is not None
     return grouped and op["self"].dtype != "bfloat16"
 
 
 def _host_products(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[Work, ...]:
-    """The groups' ends to the host, then equal products of what is split."""
+    """The group ends to the host, then equal products over the split dimension."""
     a, b = op["self"], op["mat2"]
     if len(a.shape) == len(b.shape):
         k = -(-k // groups)
@@ -61,6 +61,6 @@ def _host_products(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[
             (m, n, op.out.stride[-2:]),
         )
     )
-    one = Signature("aten.mm.out", (left, right), (out,), ("self", "mat2"), {})
-    products = gemm(one, left, right, batch=1, m=m, n=n, k=k)
+    product_op = Signature("aten.mm.out", (left, right), (out,), ("self", "mat2"), {})
+    products = gemm(product_op, left, right, batch=1, m=m, n=n, k=k)
     return (to_host(op["offs"].nbytes), *products * groups)

@@ -11,12 +11,12 @@ from math import prod
 from simulator.costs.launches import (
     clone,
     copy,
-    moved,
-    numbers,
+    helper_kernel,
+    index_range,
+    indexed_access,
     pointwise,
     reduction,
     row_scan,
-    step,
     to_host,
     whole_reduction,
 )
@@ -57,7 +57,7 @@ def _pick(op: Signature, table: Tensor, index: int, width: int, **dims: float | 
     n = op.out.numel
     rows = min(n * table.itemsize, table.nbytes)
     dims = {"table_bytes": table.nbytes, **dims}
-    return moved("gather", n, width, rows + index, n * op.out.itemsize, flops=0, **dims)
+    return indexed_access("gather", n, width, rows + index, n * op.out.itemsize, flops=0, **dims)
 
 
 def _whole_rows(op: Signature, table: Tensor, index: int, picks: int) -> Work:
@@ -145,7 +145,7 @@ def _written(
     touched = min(places * target.itemsize, target.nbytes)
     reads = any(word in op.name for word in ("add", "reduce")) or op.arg("accumulate", False)
     read = index + (source.nbytes if source is not None else 0) + (touched if reads else 0)
-    write = moved(
+    write = indexed_access(
         "scatter", places, width, read, touched, flops=int(reads), table_bytes=target.nbytes, **dims
     )
     in_place = op.name.split(".")[1].endswith("_")
@@ -234,7 +234,7 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     touched = min(n * target.itemsize, target.nbytes)
     read = _index_bytes(op, places) + values.nbytes + (touched if accumulates else 0)
     variant = "sorted" if accumulates else "index"
-    write = moved(
+    write = indexed_access(
         "scatter",
         n,
         width,
@@ -248,10 +248,10 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         return *_masks(op), *first, write
     size = 8 * places
     assertion = Work("assertion", read_bytes=1, instructions=2)
-    extreme = (reduction(1, places, size, 8), step(1, 8, 1), assertion)
+    extreme = (reduction(1, places, size, 8), helper_kernel(1, 8, 1), assertion)
     checks = () if op.arg("unsafe", False) else extreme * 2 * taken
-    one = step(places, size, size)  # wrap or scale each index; all but the first are added
-    linear = (one,) * 2 * taken + (step(places, 2 * size, size, inputs=2),) * (taken - 1)
+    one = helper_kernel(places, size, size)  # wrap or scale each index; all but the first are added
+    linear = (one,) * 2 * taken + (helper_kernel(places, 2 * size, size, inputs=2),) * (taken - 1)
     packed = () if values.contiguous else (copy(values, values.numel * values.itemsize),)
     bits = max(1, (target.numel // max(width, 1)).bit_length())
     return (
@@ -261,7 +261,7 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         *linear,
         *packed,
         one,
-        numbers(places),
+        index_range(places),
         *radix_sort(places, 8, 8, bits),
         write,
     )
@@ -274,5 +274,5 @@ def masked_scatter(op: Signature) -> tuple[Work, ...]:
     n, half = target.numel, target.numel * target.itemsize // 2
     first = () if op.name == "aten.masked_scatter_.default" else (clone(target),)
     check = pointwise(1, mask.itemsize + 8, 0)
-    write = moved("scatter", n, 1, mask.nbytes + 8 * n + half, half)
+    write = indexed_access("scatter", n, 1, mask.nbytes + 8 * n + half, half)
     return *first, *row_scan(n, mask.nbytes, 8 * n), check, write

@@ -1,8 +1,8 @@
-"""How TensorIterator walks through its operands: in one line, or with an offset for each element.
+"""How TensorIterator visits its operands: by one linear index, or by an offset per element.
 
-Where one linear index serves all operands, the kernel loads vectors; where an operand is converted
-as it is read, it loads one element at a time; and else it computes an offset for each operand of
-each element (ATen/native/cuda/CUDALoops.cuh, `gpu_kernel_impl`).
+If one linear index serves all operands, the kernel loads vectors. If an operand is converted as it
+is read, the kernel loads one element at a time. Otherwise it computes an offset per operand and
+element (ATen/native/cuda/CUDALoops.cuh, `gpu_kernel_impl`).
 """
 
 from __future__ import annotations
@@ -14,50 +14,52 @@ from math import prod
 from simulator.records import Tensor
 
 THREADS = 128
-"""Of a block (ATen/native/cuda/thread_constants.h)."""
+"""Threads per block (ATen/native/cuda/thread_constants.h)."""
 SECTOR, LINE = 32, 128
-"""Bytes that a GPU moves at least between L2 and a streaming multiprocessor, and those that one
-look-up in its L1 finds together."""
+"""Bytes of the smallest transfer between L2 and a streaming multiprocessor, and of one L1 line."""
 
 
 def lane_dtype(tensors: Iterable[Tensor]) -> str:
-    """The dtype of the vector lanes that compute on these tensors: fp64 or else fp32."""
+    """Dtype of the vector lanes that compute on these tensors: float64 or float32."""
     wide = any(t.dtype in ("float64", "complex128") for t in tensors if t.device != "cpu")
     return "float64" if wide else "float32"
 
 
 def aligned(tensors: Iterable[Tensor]) -> bool:
-    """True where one linear index serves all: same shape, same strides, no gaps."""
-    held = [t for t in tensors if t.device != "cpu"]
-    return all(t.dense for t in held) and all(_alike(held[0], t) for t in held[1:])
-
-
-def _alike(one: Tensor, other: Tensor) -> bool:
-    """Of one shape and, where there are neighbours, one stride."""
-    return one.shape == other.shape and all(
-        n == 1 or s == t for n, s, t in zip(one.shape, one.stride, other.stride, strict=True)
+    """True if one linear index serves all tensors: same shape, same strides, no gaps."""
+    operands_on_gpu = [t for t in tensors if t.device != "cpu"]
+    return all(t.dense for t in operands_on_gpu) and all(
+        _same_layout(operands_on_gpu[0], t) for t in operands_on_gpu[1:]
     )
 
 
-def per_thread(out: Tensor) -> int:
-    """Elements of a thread that computes offsets (`gpu_kernel_impl_nocast`, unroll_factor)."""
+def _same_layout(a: Tensor, b: Tensor) -> bool:
+    """Equal shapes, and equal strides in every dimension of more than one element."""
+    return a.shape == b.shape and all(
+        n == 1 or s == t for n, s, t in zip(a.shape, a.stride, b.stride, strict=True)
+    )
+
+
+def unrolled_elements(out: Tensor) -> int:
+    """Elements per thread of a kernel that computes offsets (`gpu_kernel_impl_nocast`,
+    unroll_factor)."""
     return 2 if out.itemsize >= 4 else 4
 
 
-def of_vectors(operands: Iterable[Tensor]) -> int:
-    """Elements of a thread that loads vectors (`elems_per_thread`)."""
+def vector_load_elements(operands: Iterable[Tensor]) -> int:
+    """Elements per thread of a kernel that loads vectors (`elems_per_thread`)."""
     size = max(t.itemsize for t in operands if t.device != "cpu")
     return {1: 16, 2: 8}.get(size, 4)
 
 
 @dataclass(frozen=True)
 class Walk:
-    """An iteration over operands of any strides.
+    """An iteration over strided operands.
 
-    axes  (size, bytes from neighbour to neighbour by operand), the innermost first, after those
-          that lie end to end in all operands are joined
-    runs  of neighbours within 32 bytes that all blocks touch, summed over the operands; four that
-          share a line count as 1¾, since a line is looked up once
+    axes  (size, stride in bytes of each operand), innermost first; axes that are contiguous with
+          each other in all operands are merged
+    runs  32-byte sectors that all blocks touch, summed over the operands; four in one line count
+          as 1¾, since a line is looked up once
     """
 
     axes: tuple[tuple[int, tuple[int, ...]], ...]
@@ -65,53 +67,56 @@ class Walk:
 
 
 def walk(operands: Sequence[Tensor]) -> Walk:
-    """The iteration over operands, the last of which is the result; those on the host count not.
+    """The iteration over operands, the last of which is the result; operands on the CPU are
+    ignored.
 
-    The axes are ordered by the strides of the result. What a block touches twice its L1 holds.
+    The axes are ordered by the strides of the result. L1 holds all that one block touches.
     """
-    held = [t for t in operands if t.device != "cpu"]
-    axes = _joined(held)
-    tile = THREADS * per_thread(held[-1])
+    operands_on_gpu = [t for t in operands if t.device != "cpu"]
+    axes = _joined_axes(operands_on_gpu)
+    tile = THREADS * unrolled_elements(operands_on_gpu[-1])
     reach, left = list[float](), float(tile)
     for size, _ in axes:
         reach.append(min(size, left))
         left = max(1.0, left / size)
-    blocks = held[-1].numel / prod(reach)
+    blocks = operands_on_gpu[-1].numel / prod(reach)
     touched = 0.0
-    for place, tensor in enumerate(held):
+    for place, tensor in enumerate(operands_on_gpu):
         steps = [steps[place] for _, steps in axes]
-        sectors, lines = (_touched(tensor.itemsize, steps, reach, unit) for unit in (SECTOR, LINE))
+        sectors, lines = (
+            _touched_words(tensor.itemsize, steps, reach, unit) for unit in (SECTOR, LINE)
+        )
         touched += blocks * (sectors + 3 * lines) / 4
     return Walk(axes, max(1, round(touched)))
 
 
-def _joined(operands: Sequence[Tensor]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+def _joined_axes(operands: Sequence[Tensor]) -> tuple[tuple[int, tuple[int, ...]], ...]:
     shape = operands[-1].shape
     strides = [_bytes_along(t, shape) for t in operands]
     places = [d for d, size in enumerate(shape) if size != 1]
     places.sort(key=lambda d: (strides[-1][d], -d))
-    found: list[tuple[int, tuple[int, ...]]] = []
+    axes: list[tuple[int, tuple[int, ...]]] = []
     for d in places:
         steps = tuple(stride[d] for stride in strides)
-        if found:
-            size, inner = found[-1]
+        if axes:
+            size, inner = axes[-1]
             if all(step == size * within for step, within in zip(steps, inner, strict=True)):
-                found[-1] = (size * shape[d], inner)
+                axes[-1] = (size * shape[d], inner)
                 continue
-        found.append((shape[d], steps))
-    return tuple(found)
+        axes.append((shape[d], steps))
+    return tuple(axes)
 
 
 def _bytes_along(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A tensor's steps in bytes when it is broadcast to a shape: 0 where it repeats itself."""
+    """Strides in bytes of a tensor broadcast to a shape: 0 along repeated dimensions."""
     lead = len(shape) - len(tensor.shape)
     pairs = zip(tensor.shape, tensor.stride, strict=True)
     own = [0 if size == 1 else step * tensor.itemsize for size, step in pairs]
     return (*[0] * lead, *own)
 
 
-def _touched(itemsize: int, steps: Sequence[int], reach: Sequence[float], unit: int) -> float:
-    """Distinct words of `unit` bytes of one operand in a box of elements."""
+def _touched_words(itemsize: int, steps: Sequence[int], reach: Sequence[float], unit: int) -> float:
+    """Distinct words of `unit` bytes that one operand has in a box of `reach` elements."""
     apart, span = 1.0, float(itemsize)
     for step, count in sorted(zip(steps, reach, strict=True)):
         if step == 0:
@@ -124,12 +129,12 @@ def _touched(itemsize: int, steps: Sequence[int], reach: Sequence[float], unit: 
 
 
 def offset_slots(axes: int, operands: int) -> int:
-    """Instructions of an element whose offsets are computed: 20 for its index and bounds, and
+    """Instructions per element with computed offsets: 20 for its index and bounds, and
     along each axis a division by multiplication (4) and a multiply-add for each operand."""
     return 20 + axes * (4 + operands)
 
 
 def converting_slots(operands: int) -> int:
-    """Instructions of an element whose operands are converted as they are loaded or stored: each
-    by a switch over dtypes (`fetch_and_cast`)."""
+    """Instructions per element whose operands are converted on load and store, each by a switch
+    over dtypes (`fetch_and_cast`)."""
     return 20 + 20 * operands

@@ -1,7 +1,7 @@
-"""The small launches that larger algorithms are made of: fills, copies, sums, scans, sorts.
+"""Small launches that larger algorithms consist of: fills, copies, sums, scans.
 
-Their `dims` are those of the ops of the same family. Instructions count one slot for each operand
-and each arithmetic step of a lane.
+Their `dims` are those of the ops of the same family. Instructions count one slot per operand and
+per arithmetic step of a lane.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from simulator.costs.registry import Work
 from simulator.records import Tensor, row_major
 
 _ONE_TILE = 8192
-"""About the elements that CUB reduces in a single block, and so in one kernel."""
+"""Elements (approximately) up to which CUB reduces in a single block, and so in one kernel."""
 _TILE = 4096
-"""About the elements of a tile whose state CUB's look-back scans keep."""
+"""Elements (approximately) of a tile in CUB's look-back scans."""
 _SHORT_MEMCPY = 2**20
 _PAGE = 4096
-"""Beyond a mebibyte the driver copies whole pages within the GPU by a kernel as fast as before, and
-what is no whole number of them 1.9 µs slower (H200, driver 580; its code is not public)."""
+"""Above 1 MiB a copy within the GPU that is not a whole number of pages takes 1.9 µs longer
+(H200, driver 580; its code is not public)."""
 
 
-def lanes(dtype: str) -> str:
-    """Half precisions and integers are computed in float32 lanes, or as wide ones."""
+def vector_dtype(dtype: str) -> str:
+    """Dtype of the vector lanes that compute on `dtype`: float32 for half precisions and
+    integers."""
     return "float64" if dtype in ("float64", "complex128") else "float32"
 
 
@@ -35,7 +36,7 @@ def full_bytes(x: Tensor) -> int:
 
 
 def fill(elements: int, itemsize: int) -> Work:
-    """One value everywhere, or a memset."""
+    """One value for every element, or a memset."""
     dims = {"elements": elements}
     return Work("fill", write_bytes=elements * itemsize, instructions=2 * elements, dims=dims)
 
@@ -46,7 +47,7 @@ def fill_like(x: Tensor) -> Work:
 
 
 def memset(nbytes: int) -> Work:
-    """Zeros by the driver's own kernel."""
+    """Zeros written by the driver's memset kernel."""
     return Work(
         "fill",
         write_bytes=nbytes,
@@ -55,15 +56,15 @@ def memset(nbytes: int) -> Work:
     )
 
 
-def numbers(elements: int, itemsize: int = 8) -> Work:
-    """0, 1, 2, ...: each computed from its index, by `elementwise_kernel_with_index`, which has no
-    vector stores (ATen/native/cuda/RangeFactories.cu)."""
+def index_range(elements: int, itemsize: int = 8) -> Work:
+    """0, 1, 2, …: each element computed from its index by `elementwise_kernel_with_index`, which
+    has no vector stores (ATen/native/cuda/RangeFactories.cu)."""
     size = elements * itemsize
     return Work("arange", write_bytes=size, instructions=30 * elements, dims={"elements": elements})
 
 
 def memcpy(read: int, write: int) -> Work:
-    """A memcpy within the GPU, of which a part may be read more than once."""
+    """A memcpy within the GPU; `read` is smaller than `write` if elements repeat."""
     align = min(16, write & -write)
     dims: dict[str, int | str] = {"direction": "d2d", "bytes": write, "align_bytes": align}
     if write > _SHORT_MEMCPY and write % _PAGE:
@@ -72,31 +73,31 @@ def memcpy(read: int, write: int) -> Work:
 
 
 def clone(x: Tensor) -> Work:
-    """A memcpy where the elements lie without gaps, and a kernel where they do not."""
+    """A memcpy if the elements lie without gaps, else a copy kernel."""
     full = x.numel * x.itemsize
     return memcpy(x.nbytes, full) if x.dense else copy(x, full)
 
 
-def onto(x: Tensor, out: Tensor) -> Work:
-    """`out.copy_(x)`, x being broadcast: a memcpy where both lie alike."""
+def copy_onto(x: Tensor, out: Tensor) -> Work:
+    """`out.copy_(x)` with x broadcast: a memcpy if both have the same layout and dtype."""
     if x.shape == out.shape and x.stride == out.stride and x.dtype == out.dtype:
         return clone(x)
-    return copied(x, out, out.numel * out.itemsize)
+    return strided_copy(x, out, out.numel * out.itemsize)
 
 
 def copy(x: Tensor, write_bytes: int) -> Work:
-    """A kernel that reads a tensor in an order that is not that of its memory."""
-    return copied(x, Tensor(x.shape, x.dtype, row_major(x.shape)), write_bytes)
+    """A kernel that reads a tensor in an order other than its memory's."""
+    return strided_copy(x, Tensor(x.shape, x.dtype, row_major(x.shape)), write_bytes)
 
 
-def copied(x: Tensor, out: Tensor, write_bytes: int) -> Work:
-    """A TensorIterator kernel that copies, and converts, between layouts that differ."""
+def strided_copy(x: Tensor, out: Tensor, write_bytes: int) -> Work:
+    """A TensorIterator kernel that copies, and converts, between different layouts."""
     walked = walk((x, out))
     turns = x.dtype != out.dtype
     slots = max(offset_slots(len(walked.axes), 2), converting_slots(2) if turns else 0)
     dims = {
         "elements": out.numel,
-        "transposed": fastest(x) != fastest(out),
+        "transposed": fastest_dim(x) != fastest_dim(out),
         "axes": len(walked.axes),
         "runs": walked.runs,
         "widens": turns,
@@ -108,15 +109,15 @@ def copied(x: Tensor, out: Tensor, write_bytes: int) -> Work:
         0,
         x.nbytes,
         write_bytes,
-        dtype=lanes(out.dtype),
+        dtype=vector_dtype(out.dtype),
         instructions=(2 + slots) * out.numel,
         dims=dims,
     )
 
 
-def fastest(tensor: Tensor) -> int:
-    """The dimension along which neighbours in memory lie, counted from the last, which is -1; 0
-    where none has two elements."""
+def fastest_dim(tensor: Tensor) -> int:
+    """The dimension of the smallest stride, as a negative index; 0 if no dimension has 2
+    elements."""
     pairs = zip(tensor.stride, tensor.shape, strict=True)
     steps = [(step, -i) for i, (step, size) in enumerate(pairs) if size > 1 and step > 0]
     return -min(steps)[1] - len(tensor.shape) if steps else 0
@@ -142,22 +143,22 @@ def pointwise(
     slots: int = 0,
     dtype: str = "float32",
 ) -> Work:
-    """`flops` for each element, in `slots` instructions where they take more than one each."""
+    """`flops` per element, in `slots` instructions where they take more than one each."""
     dims = {"elements": elements, "inputs": inputs, "contiguous": True}
     return Work(
         "pointwise",
         flops * elements,
         read,
         write,
-        dtype=lanes(dtype),
+        dtype=vector_dtype(dtype),
         instructions=(max(flops, slots) + inputs + 1) * elements,
         dims=dims,
     )
 
 
-def step(elements: int, read: int, write: int, *, inputs: int = 1, steps: int = 0) -> Work:
-    """A small kernel of a larger algorithm's own: a few instructions for each element, or as many
-    `steps` by a thread, one after another."""
+def helper_kernel(elements: int, read: int, write: int, *, inputs: int = 1, steps: int = 0) -> Work:
+    """A small kernel inside a larger algorithm: a few instructions per element, or `steps` serial
+    steps per thread."""
     work = pointwise(elements, read, write, inputs=inputs)
     return replace(work, dims={**work.dims, "variant": "step", "steps": steps})
 
@@ -172,14 +173,14 @@ def reduction(
     flops: int = 1,
     dtype: str = "float32",
 ) -> Work:
-    """`cols` elements into each of `rows`; `inner` is 1 where those lie side by side."""
+    """Reduce `cols` elements into each of `rows`; `inner` is 1 if they are adjacent in memory."""
     n = rows * cols
     return Work(
         "reduction",
         flops * n,
         read,
         write,
-        dtype=lanes(dtype),
+        dtype=vector_dtype(dtype),
         instructions=(flops + 1) * n,
         dims={"rows": rows, "cols": cols, "inner": inner},
     )
@@ -198,17 +199,17 @@ def tile_states(elements: int) -> Work:
 
 
 def row_scan(elements: int, read: int, write: int) -> tuple[Work, Work]:
-    """CUB's running sum, or its selection, of one row."""
+    """CUB's running sum, or selection, of one row."""
     dims = {"variant": "whole", "rows": 1, "cols": elements, "inner": 1}
     sweep = Work("scan", elements, read, write, instructions=6 * elements, dims=dims)
     return tile_states(elements), sweep
 
 
 def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
-    """Running sums along a dimension: CUB's for a single row (ScanUtils.cuh), else one kernel.
+    """Running sums along a dimension: CUB's scan for a single row (ScanUtils.cuh), else one kernel.
 
-    Packed rows are scanned by powers of 2 in shared memory, twice `wide` elements at a time; else
-    a thread goes down each column.
+    Contiguous rows are scanned in shared memory by powers of 2, twice `wide` elements at a time;
+    otherwise one thread scans each column.
     """
     cols = x.shape[dim] if x.shape else 1
     if cols == x.numel:
@@ -229,7 +230,7 @@ def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
             x.numel,
             x.nbytes,
             out.nbytes,
-            dtype=lanes(out.dtype),
+            dtype=vector_dtype(out.dtype),
             instructions=6 * x.numel,
             dims=dims,
         ),
@@ -237,14 +238,14 @@ def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
 
 
 def _row_threads_log2(rows: int, cols: int) -> int:
-    """Of the threads that scan one row: 16 to 512, more where rows are few and long. The unsigned
-    difference wraps around where rows are very many and short: 512 (ScanUtils.cuh,
+    """log2 of the threads that scan one row: 16 to 512, more for few and long rows. For very many
+    short rows the unsigned difference wraps around to 512 (ScanUtils.cuh,
     `get_log_num_threads_x_inner_scan`)."""
     difference = 9 + (cols - 1).bit_length() - (rows - 1).bit_length()
     return 9 if difference < 0 else min(max(4, difference // 2), 9)
 
 
-def moved(
+def indexed_access(
     family: str,
     elements: int,
     width: int,
@@ -254,8 +255,10 @@ def moved(
     flops: int = 0,
     **dims: float | str,
 ) -> Work:
-    """A gather or scatter: `width` elements side by side at each place, found in four slots;
-    `dims` are further coordinates, such as the variant of its kernel."""
+    """A gather or scatter of `width` adjacent elements per index, four slots per address.
+
+    `dims` are further coordinates, such as the variant of the kernel.
+    """
     return Work(
         family,
         flops * elements,

@@ -13,8 +13,8 @@ from simulator.records import Signature
     "torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default",
 )
 def chunked_cross_entropy(op: Signature) -> tuple[Work, ...]:
-    """By chunks of rows: logits, their maximum, exponentials and sums, and the products of what
-    gradients are wanted (torch/nn/modules/linear_cross_entropy.py)."""
+    """Per chunk of rows: logits, their maximum, exponentials and sums, and the products of the
+    requested gradients (torch/nn/modules/linear_cross_entropy.py)."""
     x, weight = op["input"], op["linear_weight"]
     (classes, features), rows = weight.shape, x.numel // max(weight.shape[1], 1)
     chunk = min(rows, int(op.arg("batch_chunk_size", rows)) or rows) or 1
@@ -43,14 +43,14 @@ def chunked_cross_entropy(op: Signature) -> tuple[Work, ...]:
             },
         )
 
-    found = [
+    launches = [
         product(chunk, classes, features),
         reduction(chunk, classes, size, chunk * x.itemsize),
         pointwise(chunk * classes, size, size, slots=8),
         reduction(chunk, classes, size, chunk * x.itemsize),
     ]
     if op.arg("compute_input_grad", False):
-        found.append(product(chunk, features, classes))
+        launches.append(product(chunk, features, classes))
     if op.arg("compute_linear_weight_grad", False):
-        found.append(product(classes, features, chunk))
-    return tuple(found) * -(-rows // chunk)
+        launches.append(product(classes, features, chunk))
+    return tuple(launches) * -(-rows // chunk)

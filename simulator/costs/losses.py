@@ -1,10 +1,18 @@
-"""Losses and distances. A reduced elementwise loss is two kernels: each term, then their sum."""
+"""Losses. A reduced elementwise loss is two kernels: the terms, then their sum."""
 
 from __future__ import annotations
 
 from math import log2
 
-from simulator.costs.launches import fill, fill_like, from_host, lanes, moved, pointwise, reduction
+from simulator.costs.launches import (
+    fill,
+    fill_like,
+    from_host,
+    indexed_access,
+    pointwise,
+    reduction,
+    vector_dtype,
+)
 from simulator.costs.reductions import total
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
@@ -18,14 +26,14 @@ _SPECIAL = 10
 def pointwise_terms(
     op: Signature, n: int, flops: int, read: int, write: int, specials: int = 0
 ) -> Work:
-    """`flops` for each of n elements, `specials` of which are exponentials or logarithms."""
+    """`flops` for each of n elements; `specials` of them are exponentials or logarithms."""
     slots = flops + (_SPECIAL - 1) * specials
     inputs = max(1, read // max(write, 1))
     return pointwise(n, read, write, flops=flops, slots=slots, inputs=inputs, dtype=op.out.dtype)
 
 
 def _sum(x: Tensor, n: int) -> Work:
-    """n values of x's dtype to one."""
+    """Sum of n values of x's dtype."""
     return total(n, x.dtype)
 
 
@@ -37,13 +45,13 @@ def _reduced(op: Signature, flops: int, specials: int = 0) -> tuple[Work, ...]:
 
 @cost("aten.mse_loss.default")
 def mse_loss(op: Signature) -> tuple[Work, ...]:
-    """(x - y)²: 2 an element."""
+    """(x - y)²: 2 per element."""
     return _reduced(op, 2)
 
 
 @cost("aten.smooth_l1_loss.default", "aten.huber_loss.default")
 def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
-    """A difference, its modulus, a comparison, and one of two branches of two: 5 an element."""
+    """Difference, absolute value, comparison, and one of two branches of 2: 5 per element."""
     return _reduced(op, 5)
 
 
@@ -53,9 +61,9 @@ def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
     "aten.huber_loss_backward.default",
 )
 def elementwise_loss_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros (`zeros_like`, in Loss.cpp), then the gradient over them.
+    """Zeros (`zeros_like`, in Loss.cpp), then the gradient written over them.
 
-    A difference, a scaling, the gradient: 3; two comparisons more where there are branches.
+    Difference, scaling, gradient: 3; two comparisons more for losses with branches.
     """
     n = op["self"].numel
     flops = 3 if "mse" in op.name else 5
@@ -64,7 +72,7 @@ def elementwise_loss_backward(op: Signature) -> tuple[Work, Work]:
 
 @cost("aten.binary_cross_entropy.default")
 def binary_cross_entropy(op: Signature) -> tuple[Work, ...]:
-    """(y - 1)·max(log(1 - x), -100) - y·max(log x, -100): 2 logarithms and 7 more."""
+    """(y - 1)·max(log(1 - x), -100) - y·max(log x, -100): 2 logarithms and 7 others."""
     x, weight = op["self"], op.get("weight")
     full = x.numel * x.itemsize
     terms = pointwise_terms(op, x.numel, 9, x.nbytes + op["target"].nbytes, full, specials=2)
@@ -76,7 +84,7 @@ def binary_cross_entropy(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.binary_cross_entropy_backward.default")
 def binary_cross_entropy_backward(op: Signature) -> tuple[Work, ...]:
-    """g·(x - y) / max((1 - x)·x, ε), 6 an element; a mean is divided by n in another kernel."""
+    """g·(x - y) / max((1 - x)·x, ε), 6 per element; another kernel divides a mean by n."""
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
     read = op["grad_output"].nbytes + x.nbytes + op["target"].nbytes
@@ -101,16 +109,16 @@ def bce_with_logits(op: Signature) -> tuple[Work, ...]:
     """
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
-    one, two = pointwise_terms(op, n, 1, full, full), pointwise_terms(op, n, 1, 2 * full, full)
+    unary, binary = pointwise_terms(op, n, 1, full, full), pointwise_terms(op, n, 1, 2 * full, full)
     log_sigmoid = pointwise_terms(op, n, 5, full, full, specials=2)  # min(0, x) - log1p(exp(-|x|))
     positive: tuple[Work, ...] = ()
     if pos := op.get("pos_weight"):
         small = pointwise_terms(op, pos.numel, 1, pos.nbytes, pos.nbytes)
         scaled = pointwise_terms(op, n, 1, pos.nbytes + full, full)
-        positive = (small, scaled, one, two)
-    product = (log_sigmoid, *positive, fill(1, x.itemsize), two, two, two)
-    found = (*product, *_weighting(op, x, op.get("weight")))
-    return found if op.arg("reduction", _MEAN) == _NONE else (*found, _sum(x, n))
+        positive = (small, scaled, unary, binary)
+    product = (log_sigmoid, *positive, fill(1, x.itemsize), binary, binary, binary)
+    launches = (*product, *_weighting(op, x, op.get("weight")))
+    return launches if op.arg("reduction", _MEAN) == _NONE else (*launches, _sum(x, n))
 
 
 @cost("aten.soft_margin_loss.default")
@@ -118,12 +126,12 @@ def soft_margin_loss(op: Signature) -> tuple[Work, ...]:
     """log(1 + exp(-y·x)) op by op: neg, product, exp, log1p, and the sum (Loss.cpp)."""
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
-    one, special = (
+    unary, special = (
         pointwise_terms(op, n, 1, full, full),
         pointwise_terms(op, n, 1, full, full, specials=1),
     )
-    found = (one, pointwise_terms(op, n, 1, 2 * full, full), special, special)
-    return found if op.arg("reduction", _MEAN) == _NONE else (*found, _sum(x, n))
+    launches = (unary, pointwise_terms(op, n, 1, 2 * full, full), special, special)
+    return launches if op.arg("reduction", _MEAN) == _NONE else (*launches, _sum(x, n))
 
 
 @cost("aten.soft_margin_loss_backward.default")
@@ -133,15 +141,15 @@ def soft_margin_loss_backward(op: Signature) -> tuple[Work, ...]:
     A negation, y·x, exp, y·z, its negation, 1 + z, the division, that by n for a mean, and g.
     """
     n, full = op["self"].numel, op["self"].numel * op["self"].itemsize
-    one, two = pointwise_terms(op, n, 1, full, full), pointwise_terms(op, n, 1, 2 * full, full)
-    mean = (one,) if op.arg("reduction", _MEAN) == _MEAN else ()
+    unary, binary = pointwise_terms(op, n, 1, full, full), pointwise_terms(op, n, 1, 2 * full, full)
+    mean = (unary,) if op.arg("reduction", _MEAN) == _MEAN else ()
     exp = pointwise_terms(op, n, 1, full, full, specials=1)
-    return one, two, exp, two, one, one, two, *mean, two
+    return unary, binary, exp, binary, unary, unary, binary, *mean, binary
 
 
 @cost("aten.nll_loss_forward.default")
 def nll_loss_forward(op: Signature) -> Work:
-    """Picks one value a row of [n, classes]: reads n of them, whatever the classes."""
+    """Pick one value per row of [n, classes]: reads n values, whatever the number of classes."""
     x, rows = op["self"], op["target"].numel
     weight = op.get("weight")
     picked = rows * x.itemsize * (2 if weight is not None else 1)
@@ -151,12 +159,12 @@ def nll_loss_forward(op: Signature) -> Work:
     return _one_block("forward", x, rows, read, op.write_bytes)
 
 
-def _one_block(way: str, x: Tensor, rows: int, read: int, write: int) -> Work:
-    """A reduced loss is one block, a thread to about 16 rows, 1,024 of them at most
+def _one_block(direction: str, x: Tensor, rows: int, read: int, write: int) -> Work:
+    """A reduced loss is one block with a thread per 16 rows, at most 1,024 threads
     (ATen/native/cuda/LossNLL.cu, `nll_loss_threads`)."""
     threads = _threads(rows)
     dims = {
-        "variant": way,
+        "variant": direction,
         "picks": rows,
         "rows": 1,
         "width": x.numel // max(rows, 1),
@@ -165,7 +173,7 @@ def _one_block(way: str, x: Tensor, rows: int, read: int, write: int) -> Work:
         "itemsize": x.itemsize,
     }
     return Work(
-        "nll", 2 * rows, read, write, dtype=lanes(x.dtype), instructions=8 * rows, dims=dims
+        "nll", 2 * rows, read, write, dtype=vector_dtype(x.dtype), instructions=8 * rows, dims=dims
     )
 
 
@@ -176,18 +184,18 @@ def _threads(rows: int) -> int:
 
 @cost("aten.nll_loss_backward.default", "aten.nll_loss2d_backward.default")
 def nll_loss_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros for the whole gradient, then one value a row."""
+    """Zeros for the whole gradient, then one value per row."""
     rows, size, weight = op["target"].numel, op.out.itemsize, op.get("weight")
     read = op["grad_output"].nbytes + op["target"].nbytes + size
     read += rows * size if weight is not None else 0
     if "2d" in op.name or op.arg("reduction", _MEAN) == _NONE:
-        return fill_like(op.out), moved("scatter", rows, 1, read, rows * size, flops=1)
+        return fill_like(op.out), indexed_access("scatter", rows, 1, read, rows * size, flops=1)
     return fill_like(op.out), _one_block("backward", op.out, rows, read, rows * size)
 
 
 @cost("aten.nll_loss2d_forward.default")
 def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
-    """One value a pixel of [n, classes, h, w]; blocks add to a sum that is cleared before."""
+    """One value per pixel of [n, classes, h, w]; blocks add to a sum that is cleared first."""
     x, pixels = op["self"], op["target"].numel
     weight = op.get("weight")
     read = pixels * x.itemsize * (2 if weight is not None else 1) + op["target"].nbytes
@@ -196,8 +204,8 @@ def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
         return (main,)
     clear = fill(1, x.itemsize)  # the sum, and the weights' sum
     average = pointwise(1, 2 * x.itemsize, x.itemsize, inputs=2)
-    found = (clear, clear, main)
-    return (*found, average) if op.arg("reduction", _MEAN) == _MEAN else found
+    launches = (clear, clear, main)
+    return (*launches, average) if op.arg("reduction", _MEAN) == _MEAN else launches
 
 
 @cost(
@@ -207,7 +215,7 @@ def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
     "aten.multilabel_margin_loss_backward.default",
 )
 def margin_loss(op: Signature) -> tuple[Work, ...]:
-    """A block a row: a margin, a comparison and a sum for each class; then the sum of the rows."""
+    """One block per row: margin, comparison and sum for each class; then the sum over rows."""
     x = op["self"]
     n, rows = x.numel, x.shape[0] if len(x.shape) > 1 else 1
     backward = "backward" in op.name
@@ -228,7 +236,7 @@ def margin_loss(op: Signature) -> tuple[Work, ...]:
 def ctc_loss(op: Signature) -> tuple[Work, ...]:
     """Approximate: alpha [n, steps, 2·length + 1] step by step, three exponentials and a logarithm.
 
-    Lengths and offsets (a fourth array of them) go to the GPU first.
+    Three arrays of lengths and offsets are copied to the GPU first.
     """
     x, targets = op["log_probs"], op["targets"]
     steps, b = x.shape[:2]
@@ -240,7 +248,7 @@ def ctc_loss(op: Signature) -> tuple[Work, ...]:
         10 * cells,
         cells * x.itemsize + targets.nbytes,
         (cells + b) * x.itemsize,
-        dtype=lanes(x.dtype),
+        dtype=vector_dtype(x.dtype),
         instructions=cells * (10 + 4 * (_SPECIAL - 1)),
         dims={"rows": b, "cols": steps, "inner": 2 * longest + 1},
     )
@@ -249,7 +257,7 @@ def ctc_loss(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._ctc_loss_backward.default", "aten._ctc_loss_backward.Tensor")
 def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
-    """Approximate: beta as alpha before, then the gradient of each log probability."""
+    """Approximate: beta like alpha in the forward, then the gradient of each log probability."""
     x, alpha = op["log_probs"], op["log_alpha"]
     b, full, table = alpha.shape[0], x.numel * x.itemsize, alpha.nbytes
     sent = from_host(8 * b)
@@ -258,7 +266,7 @@ def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
         10 * alpha.numel,
         table + op["targets"].nbytes,
         table,
-        dtype=lanes(x.dtype),
+        dtype=vector_dtype(x.dtype),
         instructions=alpha.numel * (10 + 4 * (_SPECIAL - 1)),
         dims={"rows": b, "cols": alpha.shape[1], "inner": alpha.shape[2]},
     )

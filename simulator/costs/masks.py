@@ -5,21 +5,19 @@ from __future__ import annotations
 from simulator.costs.copies import move
 from simulator.costs.fills import fill_of
 from simulator.costs.indexing import nonzero_of
-from simulator.costs.launches import full_bytes, moved, numbers, pointwise
+from simulator.costs.launches import full_bytes, index_range, indexed_access, pointwise
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature
-
-# -- masks ----------------------------------------------------------------------------------------
 
 
 @cost("aten._unsafe_masked_index.default")
 def masked_index(op: Signature) -> tuple[Work, ...]:
-    """Each index clamped, the gather, and what is masked out filled in place."""
+    """Clamp each index, gather, and fill the masked elements in place."""
     n, size, mask = op.out.numel, full_bytes(op.out), op["mask"]
     clamps = tuple(
         pointwise(i.numel, full_bytes(i), full_bytes(i), flops=2) for i in op.tensors("indices")
     )
-    found = moved(
+    gather = indexed_access(
         "gather",
         n,
         1,
@@ -29,19 +27,19 @@ def masked_index(op: Signature) -> tuple[Work, ...]:
         table_bytes=op["self"].nbytes,
         runs=n,
     )
-    return (*clamps, found, pointwise(n, full_bytes(mask), size, inputs=2)) if n else ()
+    return (*clamps, gather, pointwise(n, full_bytes(mask), size, inputs=2)) if n else ()
 
 
 @cost("aten._unsafe_masked_index_put_accumulate.default")
 def masked_put(op: Signature) -> tuple[Work, ...]:
-    """The values filled where they are masked out, each index clamped, and one sum into place."""
+    """Fill the masked values, clamp each index, and accumulate."""
     target, values = op["self"], op["values"]
     n, size = values.numel, full_bytes(values)
     clamps = tuple(
         pointwise(i.numel, full_bytes(i), full_bytes(i), flops=2) for i in op.tensors("indices")
     )
     read = size + sum(map(full_bytes, op.tensors("indices"))) + min(size, target.nbytes)
-    write = moved(
+    write = indexed_access(
         "scatter",
         n,
         1,
@@ -52,16 +50,16 @@ def masked_put(op: Signature) -> tuple[Work, ...]:
         table_bytes=target.nbytes,
     )
     filled = (*move(values, values), pointwise(n, full_bytes(op["mask"]), size, inputs=2))
-    return (*filled, *clamps, *move(target, target), numbers(n), write) if n else ()
+    return (*filled, *clamps, *move(target, target), index_range(n), write) if n else ()
 
 
 @cost("aten.masked_scatter_backward.default")
 def masked_scatter_backward(op: Signature) -> tuple[Work, ...]:
-    """The gradient where the mask is, and zeros for what of the source was not taken."""
+    """The gradient at the masked positions, and zeros for unused elements of the source."""
     grad, mask, out = op["grad_output"], op["mask"], op.out
     kept = max(1, grad.numel // 2)
     size = kept * grad.itemsize
-    picked = moved(
+    gather = indexed_access(
         "gather",
         kept,
         1,
@@ -71,7 +69,7 @@ def masked_scatter_backward(op: Signature) -> tuple[Work, ...]:
         runs=kept,
         table_bytes=grad.nbytes,
     )
-    copied = Work(
+    copy_back = Work(
         "copy", 0, size, size, instructions=30 * kept, dims={"elements": kept, "transposed": False}
     )
-    return *nonzero_of(mask), picked, *fill_of(out), copied
+    return *nonzero_of(mask), gather, *fill_of(out), copy_back

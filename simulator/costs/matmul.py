@@ -1,14 +1,14 @@
 """Matrix products: 2·b·m·n·k FLOPs, each operand read once, the result written once.
 
-cuBLAS fuses a one-dimensional bias into the epilogue; any other addend is first copied into the
-result, which the product then reads and overwrites (ATen/native/cuda/Blas.cpp).
+cuBLAS fuses a one-dimensional bias into the epilogue. Any other addend is first copied into the
+result, which the product reads and overwrites (ATen/native/cuda/Blas.cpp).
 """
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from simulator.costs.launches import copy, lanes, onto
+from simulator.costs.launches import copy, copy_onto, vector_dtype
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
@@ -16,25 +16,26 @@ _TENSOR_DTYPES = {"float16", "bfloat16", "int8", "uint8"}
 
 
 def unit(dtype: str) -> tuple[Engine, str]:
-    """The engine and dtype of a matrix product.
+    """Engine and dtype of a matrix product.
 
     float32 stays on the vector unit: TF32 is off by default (torch.backends.cuda.matmul).
-    float64 does too: only data-centre parts have a float64 tensor core.
+    So does float64: only data-centre GPUs have float64 tensor cores.
     """
     if dtype in _TENSOR_DTYPES or dtype.startswith("float8"):
         return "tensor", dtype
-    return "vector", lanes(dtype)
+    return "vector", vector_dtype(dtype)
 
 
 def transposed(matrix: Tensor) -> bool:
-    """True where the last two dimensions are stored column by column."""
+    """True if the last two dimensions are stored in column-major order."""
     if matrix.contiguous or 1 in matrix.shape[-2:]:
         return False
     return matrix.stride[-2] == 1 and matrix.stride[-1] != 1
 
 
 def _needs_copy(matrix: Tensor) -> bool:
-    """cuBLAS wants a unit stride in one of the two dimensions and no overlap in the other."""
+    """True unless one of the two dimensions has stride 1 and the other no overlap, as cuBLAS
+    requires."""
     (rows, columns), (down, across) = matrix.shape[-2:], matrix.stride[-2:]
     if rows <= 1 or columns <= 1:
         return False
@@ -42,8 +43,8 @@ def _needs_copy(matrix: Tensor) -> bool:
 
 
 def line_alignment(matrix: Tensor) -> int:
-    """The largest power of two, up to 16 bytes, that divides the step between its lines: what one
-    load instruction can fetch."""
+    """The largest power of two, up to 16 bytes, that divides the stride between lines: the widest
+    possible load instruction."""
     pairs = list(zip(matrix.shape[-2:], matrix.stride[-2:], strict=True))
     steps = [step for size, step in pairs if size > 1 and step > 1]
     line_bytes = (min(steps) if steps else matrix.shape[-1]) * matrix.itemsize
@@ -51,8 +52,8 @@ def line_alignment(matrix: Tensor) -> int:
 
 
 def by_dot_products(work: Work) -> bool:
-    """Does cuBLAS take a matrix-vector kernel? With a side of 1, unless the tensor core's kernels
-    of that dtype can load 8 bytes at a time: those pad it."""
+    """Whether cuBLAS uses a matrix-vector kernel: m or n is 1, and no tensor-core kernel of the
+    dtype can load 8 bytes at a time and pad the side."""
     d = work.dims
     if d["m"] > 1 and d["n"] > 1:
         return False
@@ -60,7 +61,8 @@ def by_dot_products(work: Work) -> bool:
 
 
 def as_matvec(product: Work) -> Work:
-    """A matrix-vector kernel's threads go along each line in turn, 128 elements together."""
+    """Add the steps of a matrix-vector kernel, whose threads read each line 128 elements at a
+    time."""
     if not by_dot_products(product):
         return product
     d = product.dims
@@ -80,21 +82,21 @@ def gemm(
     k: int,
     epilogue: str | None = None,
     addend: Tensor | None = None,
-    **more: object,
+    **extra_dims: object,
 ) -> tuple[Work, ...]:
-    """The product, after the copies that bring its operands into a layout that cuBLAS takes.
+    """The product, after copies of operands whose layout cuBLAS does not accept.
 
-    `addend` is a matrix C of `beta * C + A @ B`: copied into the result first, unless it is the
-    result already, and not looked at where beta is 0.
+    `addend` is the matrix C of `beta * C + A @ B`. It is copied into the result first unless it is
+    the result itself; it is ignored if beta is 0.
     """
     engine, dtype = unit(a.dtype)
     copies = [copy(x, x.numel * x.itemsize) for x in (a, b) if _needs_copy(x)]
-    result = op.get("out")  # which is written, not read
+    result = op.get("out")  # written, not read
     read = op.read_bytes - (result.nbytes if result is not None else 0)
     if addend is not None and op.arg("beta", 1) == 0:
         read -= addend.nbytes
     elif addend is not None and not op.name.endswith("mm_.default"):
-        copies.append(onto(addend, op.out))
+        copies.append(copy_onto(addend, op.out))
         read += op.out.nbytes - addend.nbytes  # the product reads the copy
     product = Work(
         "gemm",
@@ -113,7 +115,7 @@ def gemm(
             "transb": transposed(b),
             "epilogue": epilogue,
             "align_bytes": min(line_alignment(x) for x in (a, b, op.out)),
-            **more,
+            **extra_dims,
         },
     )
     return (*copies, as_matvec(product))
@@ -128,7 +130,7 @@ def mm(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._scaled_mm.default", "aten._scaled_mm_v2.default")
 def scaled_mm(op: Signature) -> tuple[Work, ...]:
-    """fp8 [m, k] @ [k, n] with scales for each tensor, row or block, and maybe a bias."""
+    """fp8 [m, k] @ [k, n] with scales per tensor, row or block, and an optional bias."""
     a, b = op["self"], op["mat2"]
     epilogue = "bias" if op.get("bias") else None
     return gemm(op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=a.shape[1], epilogue=epilogue)
@@ -142,7 +144,7 @@ def scaled_mm(op: Signature) -> tuple[Work, ...]:
     "aten.addmm.out",
 )
 def addmm(op: Signature) -> tuple[Work, ...]:
-    """beta * self + [m, k] @ [k, n]; ReLU or GELU in the epilogue where asked for."""
+    """beta * self + [m, k] @ [k, n]; `_addmm_activation` adds ReLU or GELU to the epilogue."""
     a, b, c = op["mat1"], op["mat2"], op["self"]
     bias = c.shape == (b.shape[1],) and c.contiguous and op.arg("beta", 1) == 1
     activation = {}
@@ -180,12 +182,12 @@ def baddbmm(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.addbmm.default", "aten.addbmm_.default")
 def addbmm(op: Signature) -> tuple[Work, ...]:
-    """beta * self + the sum over b of [b, m, k] @ [b, k, n]: one addmm_ for each matrix."""
+    """beta * self + the sum over b of [b, m, k] @ [b, k, n]: one addmm_ per matrix."""
     a, b = op["batch1"], op["batch2"]
     batch, m, k = a.shape
     n, out = b.shape[2], op.out.nbytes
     engine, dtype = unit(a.dtype)
-    one = Work(
+    product = Work(
         "gemm",
         flops=2 * m * n * k,
         read_bytes=(m * k + k * n) * a.itemsize + out,
@@ -204,14 +206,14 @@ def addbmm(op: Signature) -> tuple[Work, ...]:
         },
     )
     if op.name.endswith("addbmm_.default") or op.arg("beta", 1) == 0:
-        return (one,) * batch
-    return onto(op["self"], op.out), *(one,) * batch
+        return (product,) * batch
+    return copy_onto(op["self"], op.out), *(product,) * batch
 
 
 @cost("aten._weight_int8pack_mm.default", "aten._weight_int4pack_mm.default")
 def packed_mm(op: Signature) -> tuple[Work, ...]:
-    """[m, k] @ [n, k].T with weights stored as integers, multiplied in the activation's dtype: one
-    kernel, which loads them packed and converts them in registers."""
+    """[m, k] @ [n, k].T with integer weights, multiplied in the dtype of the activation by one
+    kernel that loads them packed and converts them in registers."""
     a, b = op["self"], op["mat2"]
     (m, k), n = a.shape, op.out.shape[1]
     packed = a if len(b.shape) > 2 else b

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.costs.launches import fill_like, onto, pointwise, reduction
+from simulator.costs.launches import copy_onto, fill_like, pointwise, reduction
 from simulator.costs.matmul import as_matvec, line_alignment, transposed, unit
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature
@@ -10,8 +10,8 @@ from simulator.records import Signature
 
 @cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default")
 def mv(op: Signature) -> tuple[Work, ...]:
-    """[m, k] @ [k], memory-bound: each element of the matrix is used once. In 16 bits it is a
-    product like any other (ATen/cuda/CUDABlas.cpp, gemv<at::Half>)."""
+    """[m, k] @ [k], memory-bound: each element of the matrix is used once. A 16-bit one is an
+    ordinary product (ATen/cuda/CUDABlas.cpp, gemv<at::Half>)."""
     matrix = op.get("mat") or op["self"]
     m, k = matrix.shape
     out, read = op.out.nbytes, op.read_bytes
@@ -20,7 +20,7 @@ def mv(op: Signature) -> tuple[Work, ...]:
         addend = op["self"]
         read -= addend.nbytes
         if op.arg("beta", 1) != 0:
-            copies = (onto(addend, op.out),)
+            copies = (copy_onto(addend, op.out),)
             read += out
     engine, dtype = unit(matrix.dtype)
     product = Work(
@@ -47,10 +47,10 @@ def mv(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.dot.default", "aten.vdot.default")
 def dot(op: Signature) -> tuple[Work, ...]:
-    """2n FLOPs; cuBLAS reduces each block, then the blocks' sums (at most 128 of them)."""
+    """2n FLOPs; cuBLAS reduces each block, then the sums of at most 128 blocks."""
     n, size, dtype = op["self"].numel, op["self"].itemsize, op["self"].dtype
     if n == 0:
-        return (fill_like(op.out),)  # as ATen answers without cuBLAS (Blas.cpp, `dot_cuda`)
+        return (fill_like(op.out),)  # as ATen does without cuBLAS (Blas.cpp, `dot_cuda`)
     blocks = min(128, -(-n // 128))
     return (
         reduction(blocks, -(-n // blocks), op.read_bytes, 4 * blocks, dtype=dtype, flops=2),
@@ -60,6 +60,6 @@ def dot(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.addr.default", "aten.addr_.default")
 def addr(op: Signature) -> Work:
-    """beta * self + vec1 ⊗ vec2, element by element: a product, a scaling and a sum each."""
+    """beta * self + vec1 ⊗ vec2, element by element: a product, a scaling and a sum."""
     n = op.out.numel
     return pointwise(n, op.read_bytes, op.out.nbytes, flops=3, inputs=3, dtype=op.out.dtype)

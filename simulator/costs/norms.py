@@ -39,23 +39,23 @@ def launch(
     )
 
 
-def small(op: Signature, steps: Steps, elements: int, read: int, write: int) -> Work:
+def statistics_kernel(op: Signature, steps: Steps, elements: int, read: int, write: int) -> Work:
     """One kernel over a few statistics, an element a thread."""
     dims = {"variant": "statistics", "elements": elements}
     return launch(op, steps, elements, read, write, dims)
 
 
-def bytes_of(*tensors: Tensor | None) -> int:
+def total_bytes(*tensors: Tensor | None) -> int:
     """Bytes of those that are there."""
     return sum(t.nbytes for t in tensors if t is not None)
 
 
-def asked_of(op: Signature) -> list[bool]:
+def wanted_gradients(op: Signature) -> list[bool]:
     """Which gradients a backward op is to give: of input, weight and bias."""
     return list(op.arg("output_mask", [True, True, True]))
 
 
-def _given(op: Signature, name: str) -> int:
+def _has_argument(op: Signature, name: str) -> int:
     return int(name in op.names)
 
 
@@ -79,7 +79,7 @@ def _blocks(
     }
 
 
-def _own(variant: str, rms: bool) -> str:
+def _rms_variant(variant: str, rms: bool) -> str:
     """RMS norm's rows take half the clocks of layer norm's, whose means and variances are combined
     by divisions: they are kernels of their own."""
     return f"{variant}_rms" if rms else variant
@@ -104,16 +104,16 @@ def layer_norm(op: Signature) -> tuple[Work, ...]:
     rms = "rms" in op.name
     # RMS norm: a square and its sum; a multiply by the root and one by the weight
     moments = (2, 1) if rms else MOMENTS
-    scale = 1 + (1 - int(rms)) + _given(op, "weight") + _given(op, "bias")
+    scale = 1 + (1 - int(rms)) + _has_argument(op, "weight") + _has_argument(op, "bias")
     apply = (scale, scale + 2)
     out, statistics = op.out, op.outputs[1:]
     affine = read_of(op, "weight", "bias")
     packed = _packed(source)
     if cols % 4 == 0 and cols <= 2**24 and source.dtype != "float64":
         both = (moments[0] + apply[0], moments[1] + apply[1] + 1)
-        dims = {**_blocks(_own("fused", rms), source, rows, cols, 128, 4), "rms": rms}
+        dims = {**_blocks(_rms_variant("fused", rms), source, rows, cols, 128, 4), "rms": rms}
         return (*packed, launch(op, both, source.numel, op.read_bytes, op.write_bytes, dims))
-    saved = bytes_of(*statistics)
+    saved = total_bytes(*statistics)
     first = {**_blocks("moments", source, rows, cols, 512), "rms": rms}
     then = _blocks("scaling", source, rows, cols, 256)
     return (
@@ -141,25 +141,25 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
     rows, cols = _rows(op, source)
     if rows == 0:
         return ()
-    asked = asked_of(op)
+    wanted = wanted_gradients(op)
     rms = "rms" in op.name
     base = read_of(op, "grad_out", "input", "mean", "rstd")
-    found: list[Work] = [*_packed(gradient), *_packed(source)]
-    if asked[0]:
+    launches: list[Work] = [*_packed(gradient), *_packed(source)]
+    if wanted[0]:
         # x̂ of 2 (RMS: 1), g·w 1, the two sums of g·w and g·w·x̂ 3 (RMS: 2), combined in 5 (RMS: 3)
         steps = (7, 10) if rms else (11, 14)
         read = base + read_of(op, "weight")
         width = 4 if cols % 4 == 0 and source.dtype != "float64" else 1
-        variant = _own("input_gradient", rms)
+        variant = _rms_variant("input_gradient", rms)
         dims = {
             **_blocks(variant, source, rows, cols, 128, width),
             "rms": rms,
             "vectorized": width > 1,
         }
-        found.append(launch(op, steps, source.numel, read, gradient.nbytes, dims))
-    if affine := sum(asked[1:]):
-        found += _weight_gradient(op, source, rows, cols, base, affine)
-    return tuple(found)
+        launches.append(launch(op, steps, source.numel, read, gradient.nbytes, dims))
+    if affine := sum(wanted[1:]):
+        launches += _weight_gradient(op, source, rows, cols, base, affine)
+    return tuple(launches)
 
 
 def _weight_gradient(

@@ -1,9 +1,4 @@
-"""Ops over lists of tensors: `_foreach_*`, the fused optimizers, and the gradient scaler.
-
-The tensors of a list are cut into chunks and one launch takes as many chunks as its arguments can
-name, so an op is one work of family "foreach" whose launches `multi_tensor_launches` counts:
-dims are {"tensors", "elements", "lists", "scalars", "numels"}.
-"""
+"""Fused optimizers and the gradient scaler: works of family "foreach"."""
 
 from __future__ import annotations
 
@@ -26,8 +21,8 @@ of these, 2 divisions and a root."""
     "aten._fused_adam_.tensor_lr",
 )
 def fused_adam(op: Signature) -> Work:
-    """Parameters, gradients, two moments and, with amsgrad, the second's maximum: one pass.
-    The gradients are written back only where a scaler unscales them
+    """One pass over parameters, gradients, two moments and, with amsgrad, the maximum of the
+    second. The gradients are written back only if a scaler unscales them
     (ATen/native/cuda/fused_adam_utils.cuh)."""
     amsgrad = bool(op.arg("amsgrad", False))
     written = ["self", "exp_avgs", "exp_avg_sqs"]
@@ -39,8 +34,8 @@ def fused_adam(op: Signature) -> Work:
 
 @cost("aten._fused_sgd_.default", "aten._fused_sgd_.tensor_lr")
 def fused_sgd(op: Signature) -> Work:
-    """Weight decay 2, momentum 3 (Nesterov 2 more), the step 2; the first step's momentum is the
-    gradient itself, and only written (ATen/native/cuda/FusedSgdKernel.cu)."""
+    """Weight decay 2, momentum 3 (Nesterov 2 more), update 2; the momentum of the first step is the
+    gradient itself and is only written (ATen/native/cuda/FusedSgdKernel.cu)."""
     momentum = "momentum_buffer_list" in op.names
     flops = 2 + 2 * (op.arg("weight_decay", 0) != 0) + 2 * bool(op.arg("nesterov", False))
     flops += 3 * (momentum and not op.arg("is_first_step", False))
@@ -48,8 +43,8 @@ def fused_sgd(op: Signature) -> Work:
     numels = [t.numel for t in op.tensors("self")]
     work = multi_tensor_work(op, (flops, flops), written, 2 + momentum, numels, "fused")
     if op.arg("is_first_step", False):
-        kept = [name for name in op.names if name != "momentum_buffer_list"]
-        work = replace(work, read_bytes=read_of(op, *kept))
+        read = [name for name in op.names if name != "momentum_buffer_list"]
+        work = replace(work, read_bytes=read_of(op, *read))
     return work
 
 
@@ -62,14 +57,14 @@ def fused_adagrad(op: Signature) -> Work:
 
 @cost("aten._amp_foreach_non_finite_check_and_unscale_.default")
 def unscale(op: Signature) -> Work:
-    """Every gradient is checked and multiplied (ATen/native/cuda/AmpKernels.cu)."""
+    """Check and multiply every gradient (ATen/native/cuda/AmpKernels.cu)."""
     numels = [t.numel for t in op.tensors("self")]
     return multi_tensor_work(op, (2, 4), ("self",), 1, numels)
 
 
 @cost("aten._amp_update_scale_.default")
 def update_scale(op: Signature) -> Work:
-    """One thread decides the next scale."""
+    """One thread computes the next scale."""
     return Work(
         "pointwise",
         2,

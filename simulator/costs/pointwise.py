@@ -1,12 +1,12 @@
-"""Ops that compute each element on its own: unary, binary, ternary, activations, backward.
+"""Pointwise ops: unary, binary, ternary, activations and their gradients.
 
-An op is one row of a table: (FLOPs, instructions) per element of the result. FLOPs count one for
-each arithmetic function, special functions such as exp too. Instructions are issue slots of a
-vector lane: a guess from the fp32 throughputs in the CUDA programming guide and the length of
+An op is one row of a table: (FLOPs, instructions) per element of the result. FLOPs count 1 per
+arithmetic function, also for special functions such as exp. Instructions are issue slots of a
+vector lane, estimated from the fp32 throughputs in the CUDA programming guide and the length of
 libdevice's fast paths (add, multiply or fused multiply-add 1, division 8, square root 6, exp 8,
-log 10, sine 25, erf 20, pow 40), until calibration replaces them. Each operand adds one slot for
-its load, store or conversion. Half precisions compute in fp32, as `opmath_t` does; a complex or
-integer lane is counted as a real one.
+log 10, sine 25, erf 20, pow 40). Each operand adds one slot for its load, store or conversion.
+Half precisions compute in float32, as `opmath_t` does; a complex or integer lane counts as a real
+one.
 
 Composite ops (`divide`, `relu6`, `isclose`, `where.ScalarOther` ...) never reach the dispatcher's
 lower half, so they have no row.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from simulator.costs.elementwise import Steps, elementwise, read_of
-from simulator.costs.launches import onto, to_host
+from simulator.costs.launches import copy_onto, to_host
 from simulator.costs.registry import Cost, Work, cost
 from simulator.records import Signature
 
@@ -121,7 +121,7 @@ LONE: dict[str, Steps] = {
     "aten.special_xlog1py.self_scalar": (2, 18), "aten.special_xlog1py.other_scalar": (2, 18),
     "aten._add_relu.Tensor": (2, 2), "aten._add_relu_.Tensor": (2, 2),
 }  # fmt: skip
-"""Overloads by their full name, of ops that follow no rule."""
+"""Ops with irregular overloads, by full overload name."""
 
 _SUFFIXES: tuple[tuple[dict[str, Steps], tuple[str, ...], tuple[str, ...]], ...] = (
     (UNARY, ("default", "out"), ("default",)),
@@ -151,14 +151,15 @@ _SUFFIXES: tuple[tuple[dict[str, Steps], tuple[str, ...], tuple[str, ...]], ...]
 
 
 def scaled(op: Signature, steps: Steps) -> Steps:
-    """`a + alpha·b` is a fused multiply-add, whose multiply counts where alpha is not 1."""
+    """Steps of `a + alpha·b`, a fused multiply-add whose multiply counts if alpha is not 1."""
     return (steps[0] + (op.arg("alpha", 1) != 1), steps[1])
 
 
 def power(exponent: object) -> Steps:
-    """Small powers are special cases (ATen/native/cuda/PowKernel.cu, `pow_tensor_scalar`)."""
-    known = {2: (1, 1), 3: (2, 2), 0.5: (1, 6), -0.5: (1, 6), -1: (1, 8), -2: (2, 9)}
-    return known.get(exponent, (1, 40)) if isinstance(exponent, int | float) else (1, 40)
+    """Steps of x to a power; small powers are special cases (ATen/native/cuda/PowKernel.cu,
+    `pow_tensor_scalar`)."""
+    special = {2: (1, 1), 3: (2, 2), 0.5: (1, 6), -0.5: (1, 6), -1: (1, 8), -2: (2, 9)}
+    return special.get(exponent, (1, 40)) if isinstance(exponent, int | float) else (1, 40)
 
 
 def _row(steps: Steps) -> Cost:
@@ -201,14 +202,14 @@ _register()
     "aten.pow.Scalar_out",
 )
 def pow_(op: Signature) -> tuple[Work, ...]:
-    """x to the power `exponent`, a number or a tensor."""
+    """x to the power `exponent`, which is a number or a tensor."""
     return elementwise(op, power(op.arg("exponent")))
 
 
 @cost("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", "aten.masked_fill_.Tensor")
 def masked_fill(op: Signature) -> tuple[Work, ...]:
-    """A clone, filled in place (TensorAdvancedIndexing.cpp, `masked_fill`). A value on the
-    GPU is first fetched by the host."""
+    """A clone that is filled in place (TensorAdvancedIndexing.cpp, `masked_fill`). The host first
+    fetches a value that is on the GPU."""
     value = op.get("value")
     fetch = (to_host(value.itemsize),) if value is not None and value.device != "cpu" else ()
     fill = elementwise(
@@ -216,12 +217,12 @@ def masked_fill(op: Signature) -> tuple[Work, ...]:
     )
     if op.name.startswith("aten.masked_fill_.") or not fill:
         return (*fetch, *fill)
-    return (*fetch, onto(op["self"], op.out), *fill)
+    return (*fetch, copy_onto(op["self"], op.out), *fill)
 
 
 @cost("aten.rrelu_with_noise.default", "aten.rrelu_with_noise_.default")
 def rrelu(op: Signature) -> tuple[Work, ...]:
-    """Random slopes, of which the noise keeps the drawn ones; without training a leaky ReLU."""
+    """A leaky ReLU; in training its slopes are random and saved in `noise`."""
     if not op.arg("training", False):
         reads = replace(op, inputs=(op["self"],), names=("self",), aliases=())
         return elementwise(reads, (2, 2))

@@ -1,7 +1,6 @@
-"""Pooling, resampling, sampling on a grid, sliding windows and mirrored padding.
+"""Pooling: one kernel over the outputs, or in the backward over the inputs.
 
-Each is one kernel over its outputs, or over its inputs going back. A backward that adds with
-atomics has its result cleared before: the files named are those of ATen/native/cuda.
+A backward that adds with atomics clears its result first. File names are of ATen/native/cuda.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from simulator.records import Signature
 
 
 def _window_taps(op: Signature, spatial: int) -> int:
-    """Elements of a pooling window: one number for all sides, or one each."""
+    """Elements of a pooling window, whose kernel size is one number or one per dimension."""
     sides = op.arg("kernel_size")
     sides = [sides] if isinstance(sides, int) else sides
     return prod(sides) if len(sides) > 1 else sides[0] ** spatial
@@ -30,9 +29,9 @@ def _window_taps(op: Signature, spatial: int) -> int:
     "aten.avg_pool3d.default",
 )
 def pool(op: Signature) -> Work:
-    """kernel_size values to one; a maximum writes its place (int64) as well.
+    """Reduce kernel_size values to one; a maximum writes its index (int64) as well.
 
-    The fractional ones have their windows at random places.
+    Fractional pooling places its windows at random.
     """
     x, out = op["self"], op.out
     taps = _window_taps(op, spatial_dims(op))
@@ -50,7 +49,7 @@ def pool(op: Signature) -> Work:
     "aten.adaptive_max_pool3d.default",
 )
 def adaptive_pool(op: Signature) -> Work:
-    """Windows that together cover the input: about in / out values each."""
+    """Windows that together cover the input: about in / out values per window."""
     x, out = op["self"], op.out
     taps = -(-x.numel // max(out.numel, 1))
     return window(
@@ -67,7 +66,8 @@ def adaptive_pool(op: Signature) -> Work:
     "aten.adaptive_max_pool3d_backward.default",
 )
 def max_pool_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then each gradient to the place that won: a thread an input (DilatedMaxPool2d.cu)."""
+    """Zeros, then each gradient to the index of its maximum: one thread per input
+    (DilatedMaxPool2d.cu)."""
     grad, out = op["grad_output"], op.out
     read = grad.nbytes + op["indices"].nbytes
     main = window(
@@ -78,7 +78,8 @@ def max_pool_backward(op: Signature) -> tuple[Work, Work]:
 
 @cost("aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default")
 def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
-    """Each input gathers the windows over it; in 3-d they add to zeros (AveragePool3d.cu)."""
+    """Each input gathers the windows that cover it; in 3-d windows add to zeros
+    (AveragePool3d.cu)."""
     grad, out = op["grad_output"], op.out
     taps = max(1, -(-grad.numel * _window_taps(op, spatial_dims(op)) // max(out.numel, 1)))
     main = window("pool", op, out.numel, taps, grad.nbytes, out.nbytes, variant="average_backward")
@@ -87,11 +88,11 @@ def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._adaptive_avg_pool2d_backward.default", "aten._adaptive_avg_pool3d_backward.default")
 def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then each input's share (AdaptiveAveragePooling.cu, `zeros_like`)."""
+    """Zeros, then the share of each input (AdaptiveAveragePooling.cu, `zeros_like`)."""
     grad, out = op["grad_output"], op.out
     steps = (
         0 if channels_last(grad) else prod(out.shape[-spatial_dims(op) :])
-    )  # of one plane's block
+    )  # of the block of one plane
     main = window(
         "pool", op, out.numel, 1, grad.nbytes, out.nbytes, variant="adaptive_backward", steps=steps
     )
@@ -100,6 +101,6 @@ def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
 
 @cost("aten.max_unpool2d.default", "aten.max_unpool3d.default")
 def max_unpool(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then each value to its place."""
+    """Zeros, then each value to its index."""
     x = op["self"]
     return fill_like(op.out), window("pool", op, x.numel, 1, op.read_bytes, x.nbytes)

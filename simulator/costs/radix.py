@@ -72,9 +72,9 @@ def radix_sort(
 
 def segmented_sort(rows: int, cols: int, key_bytes: int, value_bytes: int) -> tuple[Work, ...]:
     """A kernel for each 6 bits, in which a block sorts a row (cub's DeviceSegmentedRadixSort)."""
-    one = _pass("segmented", rows * cols, key_bytes, value_bytes, 30)
-    one = replace(one, dims={**one.dims, "rows": rows, "cols": cols})
-    return (one,) * -(-8 * key_bytes // _SEGMENT_BITS)
+    digit_pass = _pass("segmented", rows * cols, key_bytes, value_bytes, 30)
+    digit_pass = replace(digit_pass, dims={**digit_pass.dims, "rows": rows, "cols": cols})
+    return (digit_pass,) * -(-8 * key_bytes // _SEGMENT_BITS)
 
 
 def block_sort(rows: int, cols: int, key_bytes: int, value_bytes: int = 8) -> Work:

@@ -1,8 +1,8 @@
-"""Recurrent layers: what cuDNN runs for `nn.LSTM`, `nn.GRU` and `nn.RNN`, and the fused cells.
+"""Recurrent layers as cuDNN runs them: `nn.LSTM`, `nn.GRU` and `nn.RNN`.
 
-A layer multiplies its inputs of all steps by W_ih at once; only W_hh has to wait for the step
-before. The recurrence is one Work here for each layer and direction: how many kernels it takes
-depends on whether cuDNN keeps W_hh on chip, which is the lowering's business.
+A layer multiplies its inputs of all steps by W_ih at once; only the product with W_hh waits for the
+previous step. The recurrence is one Work per layer and direction; the lowering turns it into
+kernels, whose number depends on whether cuDNN keeps W_hh on chip.
 """
 
 from __future__ import annotations
@@ -61,70 +61,70 @@ class _Layer(NamedTuple):
 
 @cost("aten._cudnn_rnn.default")
 def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
-    """For each layer and direction the product of the inputs, then the recurrence."""
-    found = [*_steps_first(op, op["input"])]
+    """For each layer and direction: the product of the inputs, then the recurrence."""
+    launches = [*_steps_first(op, op["input"])]
     layers = _layers(op)
     for index, layer in enumerate(layers):
         width = layer.gates * layer.hidden
         product = _gemm(layer, layer.rows, width, layer.inputs, transb=True, bias=layer.bias)
-        found.append(replace(product, family="rnn_input"))
-        found.append(_recurrence(layer, "fwd"))
+        launches.append(replace(product, family="rnn_input"))
+        launches.append(_recurrence(layer, "fwd"))
         if _drops_after(op, layers, index):
-            found.append(_dropout(op, layer))
-    return tuple(found)
+            launches.append(_dropout(op, layer))
+    return tuple(launches)
 
 
 @cost("aten._cudnn_rnn_backward.default")
 def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
-    """For each layer and direction, last first, the recurrence and dX; then all the weights'.
+    """For each layer and direction, last first, the recurrence and dX; then all weight gradients.
 
-    ATen runs the two parts one after the other, and makes the gradients that are not given zeros
-    first (`_cudnn_rnn_backward`, ATen/native/cudnn/RNN.cpp).
+    ATen runs the two parts one after the other, and first fills missing gradients with zeros
+    (`_cudnn_rnn_backward`, ATen/native/cudnn/RNN.cpp).
     """
     wants_input, _, _, wants_weight = op.arg("output_mask", [True, True, True, True])
     layers = _layers(op)
     directions = 2 if op.arg("bidirectional", False) else 1
     states = ("grad_hy", "grad_cy") if layers[0].kind == "lstm" else ("grad_hy",)
-    found = [fill_like(op["hx"]) for name in states if op.get(name) is None and op.get("hx")]
+    launches = [fill_like(op["hx"]) for name in states if op.get(name) is None and op.get("hx")]
     x, grad = op["input"], op.get("grad_output")
-    found += _steps_first(op, x)
-    found += _steps_first(op, grad) if grad else ()
+    launches += _steps_first(op, x)
+    launches += _steps_first(op, grad) if grad else ()
     backwards = list(reversed(list(enumerate(layers))))
     for index, layer in backwards:
         if _drops_after(op, layers, index):
-            found.append(_dropout(op, layer))
-        found.append(_recurrence(layer, "bwd"))
+            launches.append(_dropout(op, layer))
+        launches.append(_recurrence(layer, "bwd"))
         if wants_input or index >= directions:
             product = _gemm(layer, layer.rows, layer.inputs, layer.gates * layer.hidden)
-            found.append(replace(product, family="rnn_input"))
-            if directions == 2 and not layer.reverse:  # both directions' gradients, added up
+            launches.append(replace(product, family="rnn_input"))
+            if directions == 2 and not layer.reverse:  # sum of both directions' gradients
                 n = layer.rows * layer.inputs
-                found.append(pointwise(n, 2 * n * layer.itemsize, n * layer.itemsize, inputs=2))
+                launches.append(pointwise(n, 2 * n * layer.itemsize, n * layer.itemsize, inputs=2))
     if wants_weight:
         weights = sum(t.numel for t in op.tensors("weight"))
-        found += [*_steps_first(op, x), *((fill(weights, x.itemsize),) if weights else ())]
-        found += [_bias_gradients(layer) for _, layer in backwards if layer.bias]
+        launches += [*_steps_first(op, x), *((fill(weights, x.itemsize),) if weights else ())]
+        launches += [_bias_gradients(layer) for _, layer in backwards if layer.bias]
         for _, layer in backwards:
             width = layer.gates * layer.hidden
-            found.append(_gemm(layer, width, layer.inputs, layer.rows, transa=True))
-            for rows in (layer.b, layer.rows - layer.b):  # of the first state, and of all others
-                found += [_gemm(layer, width, layer.out, rows, transa=True)] if rows else []
-    return tuple(found)
+            launches.append(_gemm(layer, width, layer.inputs, layer.rows, transa=True))
+            for rows in (layer.b, layer.rows - layer.b):  # the first state, then all others
+                launches += [_gemm(layer, width, layer.out, rows, transa=True)] if rows else []
+    return tuple(launches)
 
 
 def _steps_first(op: Signature, x: Tensor) -> tuple[Work, ...]:
-    """cuDNN wants [steps, batch, features]: a copy where the batch comes first in memory."""
+    """The copy to [steps, batch, features], which cuDNN requires, if the batch comes first."""
     if not op.arg("batch_first", False) or len(x.shape) < 3:
         return ()
-    (b, steps, width), (far, near, one) = x.shape, x.stride
-    source = Tensor((steps, b, width), x.dtype, (near, far, one))
+    (b, steps, width), (batch_step, time_step, feature_step) = x.shape, x.stride
+    source = Tensor((steps, b, width), x.dtype, (time_step, batch_step, feature_step))
     target = Tensor((steps, b, width), x.dtype, (b * width, width, 1))
-    alike = b == 1 or steps == 1 or (near, far, one) == target.stride
-    return () if alike else move(source, target)
+    same_layout = b == 1 or steps == 1 or source.stride == target.stride
+    return () if same_layout else move(source, target)
 
 
 def _bias_gradients(layer: _Layer) -> Work:
-    """The gates' gradients of all steps, added up one after the other in each of few threads."""
+    """Sum of the gates' gradients over all steps, serially in each of few threads."""
     width = layer.gates * layer.hidden
     written = 2 * width * layer.itemsize
     work = reduction(width, layer.rows, layer.gate_bytes, written, inner=width)
@@ -140,12 +140,12 @@ def _bias_gradients(layer: _Layer) -> Work:
 
 @cost("aten._cudnn_rnn_flatten_weight.default")
 def flatten_weight(op: Signature) -> tuple[Work, ...]:
-    """One copy for each weight, after the buffer is filled with zeros."""
+    """Fill the buffer with zeros, then copy each weight."""
     return fill_like(op.out), *(clone(weight) for weight in op.tensors("weight_arr"))
 
 
 def _layers(op: Signature) -> list[_Layer]:
-    """In the order in which cuDNN runs them: both directions of a layer, then the next layer."""
+    """Layers in cuDNN's order: both directions of a layer, then the next layer."""
     x, hidden, mode = op["input"], int(op.args["hidden_size"]), int(op.args["mode"])
     kind, gates = _MODES[mode]
     out = op.arg("proj_size", 0) or hidden
@@ -218,20 +218,20 @@ def _gemm(
 
 
 def _alignment(layer: _Layer, *widths: int) -> int:
-    """Bytes, at most 16, that divide a row of each of these widths."""
+    """The largest power of two, at most 16 bytes, that divides a row of each of these widths."""
     return gcd(16, *(width * layer.itemsize for width in widths))
 
 
 def _recurrence(layer: _Layer, direction: str) -> Work:
-    """Forward: reads the inputs' gates, writes h, and when training the gates and c as well.
+    """Forward: reads the inputs' gates, writes h, and in training the gates and c as well.
 
     Backward: reads them and the gradient of h, writes the gradient of the gates.
     """
-    kept = layer.gate_bytes + (layer.state_bytes if layer.kind == "lstm" else 0)
+    saved = layer.gate_bytes + (layer.state_bytes if layer.kind == "lstm" else 0)
     if direction == "fwd":
-        read, write = layer.gate_bytes, layer.state_bytes + (kept if layer.train else 0)
+        read, write = layer.gate_bytes, layer.state_bytes + (saved if layer.train else 0)
     else:
-        read, write = kept + layer.state_bytes, layer.gate_bytes
+        read, write = saved + layer.state_bytes, layer.gate_bytes
     dims: dict[str, Any] = {
         "kind": layer.kind,
         "b": layer.b,
@@ -257,7 +257,7 @@ def _recurrence(layer: _Layer, direction: str) -> Work:
 
 
 def _drops_after(op: Signature, layers: list[_Layer], index: int) -> bool:
-    """Dropout stands between layers, after both directions of one, and not after the last."""
+    """Whether dropout follows: after both directions of each layer except the last."""
     directions = 2 if op.arg("bidirectional", False) else 1
     ends_layer = (index + 1) % directions == 0 and index + 1 < len(layers)
     return ends_layer and bool(op.arg("train", False)) and op.arg("dropout", 0.0) > 0

@@ -9,7 +9,7 @@ from simulator.records import Signature
 
 @cost("aten._thnn_fused_lstm_cell.default")
 def lstm_cell(op: Signature) -> Work:
-    """The gates of one step, [b, 4·hidden], to h and c and a workspace for the backward."""
+    """Gates of one step, [b, 4·hidden], to h, c and a workspace for the backward."""
     biased = op.get("input_bias") is not None
     # 4 gates of 1 addition (3 with both biases), 3 sigmoids, 2 tanh,
     # c = f·c + i·g is 3, h = o·tanh(c) is 1: 13, or 21
@@ -18,7 +18,7 @@ def lstm_cell(op: Signature) -> Work:
 
 @cost("aten._thnn_fused_gru_cell.default")
 def gru_cell(op: Signature) -> Work:
-    """The gates of one step, [b, 3·hidden], to h and a workspace for the backward."""
+    """Gates of one step, [b, 3·hidden], to h and a workspace for the backward."""
     biased = op.get("input_bias") is not None
     # r and z: 1 addition (3) each; n: 2 (4) with r·(h + bias); 2 sigmoids, 1 tanh;
     # h' = n + z·(h - n) is 3: 10, or 16
@@ -27,7 +27,8 @@ def gru_cell(op: Signature) -> Work:
 
 @cost("aten._thnn_fused_lstm_cell_backward_impl.default")
 def lstm_cell_backward(op: Signature) -> tuple[Work, ...]:
-    """Gradients of the gates, [b, 4·hidden], and of c; the bias's is their sum over the batch."""
+    """Gradients of the gates, [b, 4·hidden], and of c; the bias gradient sums them over the
+    batch."""
     # tanh(c) again; each gate's derivative and product: about 4·4 + 6
     main = _cell(op, op["cx"].numel, 23, specials=1, outputs=2)
     return main, *_bias_sums(op, 1)
@@ -35,7 +36,8 @@ def lstm_cell_backward(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._thnn_fused_gru_cell_backward.default")
 def gru_cell_backward(op: Signature) -> tuple[Work, ...]:
-    """Gradients of both sets of gates, [b, 3·hidden], and of h; the biases' are sums of them."""
+    """Gradients of both sets of gates, [b, 3·hidden], and of h; the bias gradients are their
+    sums."""
     # three gates' derivatives and products, r's product rule, h's own: about 18
     main = _cell(op, op["grad_hy"].numel, 18, specials=0, outputs=3)
     return main, *_bias_sums(op, 2)
@@ -44,7 +46,7 @@ def gru_cell_backward(op: Signature) -> tuple[Work, ...]:
 def _cell(
     op: Signature, states: int, flops: int, *, specials: int, outputs: int | None = None
 ) -> Work:
-    """`flops` a state, of which `specials` are exponentials that issue about 10 instructions."""
+    """`flops` per state; `specials` of them are exponentials of about 10 instructions each."""
     written = sum(t.nbytes for t in op.outputs[:outputs])
     return pointwise(
         states,

@@ -1,6 +1,6 @@
-"""What an op asks of a GPU: one decorated function an op, FLOPs and bytes together.
+"""Registry of op costs: one decorated function per op returns its FLOPs and bytes together.
 
-A cost function sees shapes, never tensors, and knows no GPU: it can be checked by hand.
+A cost function sees shapes, never tensors, and no GPU, so it can be checked by hand.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ Engine = Literal["tensor", "vector"]
 
 
 class Work(msgspec.Struct, frozen=True):
-    """The work of one launch (or, until a GPU is known, of several that are one algorithm).
+    """The work of one launch, or, before lowering, of all launches of one algorithm.
 
-    family        which calibration curve applies: "gemm", "conv", "attention", "pointwise",
-                  "reduction", "norm", "softmax", "copy", "gather", "scatter", ...
-    flops         arithmetic operations, a multiply-add being 2; a special function counts 1
+    family        kind of kernel, which selects a calibration curve: "gemm", "conv", "attention",
+                  "pointwise", "reduction", "norm", "softmax", "copy", "gather", "scatter", ...
+    flops         arithmetic operations: 2 for a multiply-add, 1 for a special function
     read_bytes    DRAM bytes read, each distinct byte once
     write_bytes   DRAM bytes written
-    engine        the unit that does the FLOPs
-    dtype         the dtype in which it does them
+    engine        unit that executes the FLOPs
+    dtype         dtype of the arithmetic
     instructions  vector-lane instructions issued (a fused multiply-add is 1, exp about 10)
-    dims          the family's shape coordinates, such as {"b": 1, "m": 8, "n": 8, "k": 8}
+    dims          shape coordinates of the family, such as {"b": 1, "m": 8, "n": 8, "k": 8}
     """
 
     family: str
@@ -44,7 +44,7 @@ class Work(msgspec.Struct, frozen=True):
 
     @property
     def computed_flops(self) -> float:
-        """What the kernel itself computes: of attention's pairs those that its mask leaves."""
+        """FLOPs that the kernel executes: attention skips the pairs that its mask excludes."""
         return self.flops * self.dims.get("fraction", 1)
 
 
@@ -53,14 +53,19 @@ COSTS: dict[str, Cost] = {}
 
 
 def cost(*names: str) -> Callable[[Cost], Cost]:
-    """Register the cost of overloads such as "aten.addmm.default"; a second one raises."""
+    """Register the cost function of overloads such as "aten.addmm.default".
+
+    Raises ValueError if a name is not a full overload or already has a cost.
+    """
 
     def decorate(function: Cost) -> Cost:
         for name in names:
             if name.count(".") != 2:
-                raise ValueError(f"{name!r} is no overload: expected one like 'aten.mm.default'")
+                raise ValueError(
+                    f"{name!r} is not an overload: expected a name like 'aten.mm.default'"
+                )
             if name in COSTS:
-                raise ValueError(f"{name} has a cost already: {COSTS[name].__name__}")
+                raise ValueError(f"{name} already has a cost: {COSTS[name].__name__}")
             COSTS[name] = function
         return function
 
@@ -68,9 +73,9 @@ def cost(*names: str) -> Callable[[Cost], Cost]:
 
 
 def works(op: Signature) -> tuple[Work, ...] | None:
-    """The work of an op, () when it launches nothing, None when it has no cost function."""
+    """The work of an op: () if it launches nothing, None if it has no cost function."""
     function = COSTS.get(op.name)
     if function is None:
         return None
-    found = function(op)
-    return (found,) if isinstance(found, Work) else found
+    work = function(op)
+    return (work,) if isinstance(work, Work) else work

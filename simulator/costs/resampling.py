@@ -17,11 +17,11 @@ _TAPS = {
     "bicubic": (0, 16, 0),
     "lanczos": (0, 36, 0),
 }
-"""Inputs that each output of an enlargement looks at, in 1, 2 and 3 dimensions."""
+"""Inputs that each output of an enlargement reads, in 1, 2 and 3 dimensions."""
 
 
 def _upsample_taps(op: Signature, large: Tensor, small: Tensor) -> int:
-    """An antialiased reduction looks at as many inputs more as it shrinks the picture."""
+    """Inputs per output; an antialiased reduction reads more in proportion to its scale."""
     mode = next(
         m
         for m in ("bilinear", "trilinear", "bicubic", "lanczos", "nearest", "linear")
@@ -41,7 +41,7 @@ _UPSAMPLES = (
 
 @cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
 def upsample(op: Signature) -> Work:
-    """Each output a weighted sum of its neighbours: a multiply-add for each of them."""
+    """Each output is a weighted sum of its neighbours: one multiply-add each."""
     x, out = op["self"], op.out
     taps = _upsample_taps(op, x, out)
     arithmetic = 1 if taps == 1 else 2 * taps
@@ -59,10 +59,10 @@ def upsample(op: Signature) -> Work:
 
 
 def _serial_planes(op: Signature, x: Tensor) -> int:
-    """Images times channels, where a thread has one place in all of them, one after the other.
+    """Images × channels if one thread serially computes one position in all of them, else 0.
 
-    So are all interpolations but the nearest, and the bilinear one of 16 or more channels that
-    lie innermost (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
+    All interpolations do except nearest, and bilinear with 16 or more channels innermost
+    (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
     """
     wide = "bilinear2d" in op.name and channels_last(x) and x.shape[1] >= 16
     return 0 if "nearest" in op.name or wide else prod(x.shape[: -spatial_dims(op)])
@@ -70,8 +70,8 @@ def _serial_planes(op: Signature, x: Tensor) -> int:
 
 @cost(*(f"aten.{name}_backward.default" for name in _UPSAMPLES))
 def upsample_backward(op: Signature) -> tuple[Work, ...]:
-    """Nearest gathers, image after image unless channels lie innermost; the others add to zeros
-    with atomics (UpSampleBilinear2d.cu), bilinear and trilinear ones a thread an output."""
+    """Nearest gathers, image after image unless channels are innermost. The others add to zeros
+    with atomics (UpSampleBilinear2d.cu); bilinear and trilinear have one thread per output."""
     grad, out = op["grad_output"], op.out
     if "nearest" in op.name:
         taps = max(1, grad.numel // max(out.numel, 1))
@@ -114,7 +114,7 @@ def _grid_taps(op: Signature) -> int:
 @cost("aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default")
 @cost("aten.cudnn_grid_sampler.default")
 def grid_sampler(op: Signature) -> Work:
-    """Each output from the neighbours of a place that the grid gives."""
+    """Each output from the neighbours of a position in the grid."""
     x, grid = op.inputs[0], op["grid"]
     taps = _grid_taps(op)
     read = covered_bytes(x, op.out, taps) + grid.nbytes
@@ -126,7 +126,7 @@ def grid_sampler(op: Signature) -> Work:
 @cost("aten.grid_sampler_2d_backward.default", "aten.grid_sampler_3d_backward.default")
 @cost("aten.cudnn_grid_sampler_backward.default")
 def grid_sampler_backward(op: Signature) -> tuple[Work, ...]:
-    """Gradients of the input, added to zeros, and of the grid, in one kernel."""
+    """Gradients of the input, added to zeros, and of the grid, by one kernel."""
     grad, wants = op["grad_output"], op.arg("output_mask", [True, True])
     clear = (fill_like(op.out),) if wants[0] else ()
     main = window(
@@ -144,7 +144,7 @@ def grid_sampler_backward(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.affine_grid_generator.default", "aten.cudnn_affine_grid_generator.default")
 def affine_grid(op: Signature) -> Work:
-    """A 2·3 (or 3·4) matrix times each base coordinate; the base grid is built on the way."""
+    """A 2·3 (or 3·4) matrix times each base coordinate; the kernel builds the base grid itself."""
     out = op.out
     side = out.shape[-1]
     return window("resample", op, out.numel, 2 * (side + 1), op.read_bytes, out.nbytes)
@@ -152,9 +152,9 @@ def affine_grid(op: Signature) -> Work:
 
 @cost("torchvision.roi_align.default", "torchvision.roi_pool.default")
 def roi(op: Signature) -> Work:
-    """Bins of each region: the mean of sampling_ratio² places of four neighbours, or a maximum.
+    """Bins of each region: the mean of sampling_ratio² samples of four neighbours, or a maximum.
 
-    A ratio of 0 or less means as many places as the region's size asks: 2 a side is taken.
+    A ratio of 0 or less adapts to the size of the region, which is data: 2 per side is assumed.
     """
     x, out, ratio = op["input"], op.out, op.arg("sampling_ratio", 0)
     places = (ratio if ratio > 0 else 2) ** 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from simulator.costs.launches import (
     clone,
     fill_like,
-    moved,
-    numbers,
+    index_range,
+    indexed_access,
     pointwise,
     reduction,
     row_scan,
@@ -28,7 +28,7 @@ from simulator.records import Signature, Tensor
     "aten.bucketize.Scalar",
 )
 def search(op: Signature) -> Work:
-    """Binary search: log2(boundaries) probes for each value; a value reads what it probes."""
+    """Binary search: log2(boundaries) probes per value, each of which reads one boundary."""
     table = op.get("boundaries") or op["sorted_sequence"]
     n, size = op.out.numel, table.itemsize
     probes = max(1, (table.shape[-1] if table.shape else 1).bit_length())
@@ -59,17 +59,17 @@ def _histogram(x: Tensor, more: int, out: Tensor) -> tuple[Work, ...]:
 
 @cost("aten.histc.default")
 def histc(op: Signature) -> tuple[Work, ...]:
-    """Where no range is given, the smallest and largest value are fetched first."""
+    """If no range is given, the host first fetches the smallest and largest value."""
     x = op["self"]
     extremes = whole_reduction(x.numel, x.nbytes, x.itemsize)
-    given = op.arg("min", 0) != op.arg("max", 0)
-    before = () if given else (*extremes, to_host(x.itemsize), *extremes, to_host(x.itemsize))
+    has_range = op.arg("min", 0) != op.arg("max", 0)
+    before = () if has_range else (*extremes, to_host(x.itemsize), *extremes, to_host(x.itemsize))
     return *before, *_histogram(x, 0, op.out)
 
 
 @cost("aten.bincount.default")
 def bincount(op: Signature) -> tuple[Work, ...]:
-    """The smallest and largest value go to the host before it knows the bins."""
+    """The host fetches the smallest and largest value to size the bins."""
     x, weights = op["self"], op.get("weights")
     extremes = (*whole_reduction(x.numel, x.nbytes, x.itemsize), to_host(x.itemsize)) * 2
     return *extremes, *_histogram(x, weights.nbytes if weights is not None else 0, op.out)
@@ -77,12 +77,13 @@ def bincount(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.repeat_interleave.Tensor")
 def repeat_interleave(op: Signature) -> tuple[Work, ...]:
-    """A scan of the repeats, their sum to the host unless it was given, and the places."""
+    """A scan of the repeats, their sum to the host unless `output_size` is given, and the
+    scatter."""
     repeats, out = op["repeats"], op.out
     n = repeats.numel
     sums = row_scan(n, repeats.nbytes, 8 * n)
     wait = () if op.arg("output_size") is not None else (to_host(8),)
-    return *sums, *wait, moved("scatter", out.numel, 1, repeats.nbytes + 8 * n, out.nbytes)
+    return *sums, *wait, indexed_access("scatter", out.numel, 1, repeats.nbytes + 8 * n, out.nbytes)
 
 
 @cost(
@@ -93,10 +94,11 @@ def repeat_interleave(op: Signature) -> tuple[Work, ...]:
     "aten.unique_dim_consecutive.default",
 )
 def unique(op: Signature) -> tuple[Work, ...]:
-    """A sort (unless only neighbours are compared), a selection, and its length to the host.
+    """A sort (unless only consecutive values are compared), a selection, and its length to the
+    host.
 
     The inverse is a comparison of neighbours, a scan and a scatter; the counts are differences.
-    Several columns (`unique_dim`) are compared as one key here, which is less than they take.
+    The columns of `unique_dim` count as one key, which underestimates their comparison.
     """
     x = op["self"]
     n, size = x.numel, x.itemsize
@@ -104,30 +106,30 @@ def unique(op: Signature) -> tuple[Work, ...]:
         return ()
     sorts = "consecutive" not in op.name
     inverse, counts = op.arg("return_inverse", False), op.arg("return_counts", False)
-    found: list[Work] = []
+    launches: list[Work] = []
     if sorts:
-        found += [numbers(n)] if inverse else []
-        found += radix_sort(n, size, 8 if inverse else 0)
+        launches += [index_range(n)] if inverse else []
+        launches += radix_sort(n, size, 8 if inverse else 0)
     if inverse:
-        found += [pointwise(n, n * size, 8 * n), *row_scan(n, 8 * n, 8 * n)]
-        found += [moved("scatter", n, 1, 16 * n, 8 * n)]
-    found += [*row_scan(n, n * size, n * size), to_host(8)]
+        launches += [pointwise(n, n * size, 8 * n), *row_scan(n, 8 * n, 8 * n)]
+        launches += [indexed_access("scatter", n, 1, 16 * n, 8 * n)]
+    launches += [*row_scan(n, n * size, n * size), to_host(8)]
     if counts:
-        found += [pointwise(n, 8 * n, 8 * n)]
-    return tuple(found)
+        launches += [pointwise(n, 8 * n, 8 * n)]
+    return tuple(launches)
 
 
 @cost("aten.isin.Tensor_Tensor", "aten.isin.Tensor_Scalar", "aten.isin.Scalar_Tensor")
 def isin(op: Signature) -> tuple[Work, ...]:
-    """Few test elements: a comparison of all pairs, and their `any`. Else both are sorted as one.
+    """Few test elements: compare all pairs, then `any`. Otherwise sort both as one tensor.
 
     The bound is 10·n^0.145 test elements (TensorCompare.cpp, isin_default).
     """
     values, tests = op.get("elements"), op.get("test_elements")
     n = values.numel if values is not None else 1
     m = tests.numel if tests is not None else 1
-    known = values or tests
-    size = known.itemsize if known is not None else 8
+    operand = values or tests
+    size = operand.itemsize if operand is not None else 8
     if m < 10 * n**0.145:
         pairs = n * m
         return (
@@ -139,20 +141,20 @@ def isin(op: Signature) -> tuple[Work, ...]:
     merged = Tensor((both,), "int64" if size == 8 else "float32", (1,))
     return (
         clone(merged),
-        numbers(both),
+        index_range(both),
         *radix_sort(both, size, 8),
         pointwise(both, 2 * both * size, both, inputs=2),
         tile_states(both),
-        moved("scatter", both, 1, 9 * both, both),
-        moved("gather", n, 1, 8 * n, n),
+        indexed_access("scatter", both, 1, 9 * both, both),
+        indexed_access("gather", n, 1, 8 * n, n),
     )
 
 
 @cost("aten.multinomial.default")
 def multinomial(op: Signature) -> tuple[Work, ...]:
-    """One draw is argmax(p / q) of exponential q, with checks of p that the host waits for.
+    """A single draw is argmax(p / q) of exponential q, after checks of p that the host waits for.
 
-    With replacement: normalise, sum up, and search (Distributions.cpp, MultinomialKernel.cu).
+    With replacement: normalise, scan and search (Distributions.cpp, MultinomialKernel.cu).
     """
     x, out = op["self"], op.out
     n, full = x.numel, x.nbytes
@@ -164,5 +166,7 @@ def multinomial(op: Signature) -> tuple[Work, ...]:
         best = reduction(rows, cols, full, out.nbytes)
         return *check * 2, draw, divide, best
     sums = scan(x, x, -1)
-    search = moved("gather", out.numel, 1, min(full, out.numel * x.itemsize * 20), out.nbytes)
+    search = indexed_access(
+        "gather", out.numel, 1, min(full, out.numel * x.itemsize * 20), out.nbytes
+    )
     return reduction(rows, cols, full, full), *sums, search

@@ -10,17 +10,17 @@ from simulator.records import Signature
 
 
 @cost("aten.segment_reduce.default", "aten._segment_reduce_backward.default")
-def segments(op: Signature) -> tuple[Work, ...]:
-    """A thread for each result goes through its segment, one element after another."""
+def segment_reduce(op: Signature) -> tuple[Work, ...]:
+    """One thread per result reads its segment serially."""
     x, out = op["data"], op.out
     rows = x.shape[int(op.arg("axis", 0))] if x.shape else 1
-    many = max(1, (op.get("output") or out).numel * rows // max(x.numel, 1))
-    work = reduction(max(out.numel, 1), rows // many + 1, op.read_bytes, full_bytes(out))
-    return (replace(work, dims={**work.dims, "steps": rows // many + 1}),)
+    count = max(1, (op.get("output") or out).numel * rows // max(x.numel, 1))
+    work = reduction(max(out.numel, 1), rows // count + 1, op.read_bytes, full_bytes(out))
+    return (replace(work, dims={**work.dims, "steps": rows // count + 1}),)
 
 
 @cost("aten.hash_tensor.default")
-def hashed(op: Signature) -> tuple[Work, ...]:
-    """One pass that folds all elements."""
+def hash_tensor(op: Signature) -> tuple[Work, ...]:
+    """One pass over all elements."""
     x, rows = op["self"], max(op.out.numel, 1)
     return (reduction(rows, x.numel // rows, x.nbytes, full_bytes(op.out)),)

@@ -1,4 +1,4 @@
-"""Copies into a part of a new tensor, and of parts out of one."""
+"""Copies into a slice of a new tensor, and of slices of one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from msgspec.structs import replace
 
 from simulator.costs.copies import move, permuted_copy
 from simulator.costs.fills import fill_of
-from simulator.costs.launches import copied, full_bytes
+from simulator.costs.launches import full_bytes, strided_copy
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor, row_major
-
-# -- copies into a part of something new ----------------------------------------------------------
 
 
 def _within(op: Signature, source: Tensor) -> tuple[Work, ...]:
@@ -20,15 +18,15 @@ def _within(op: Signature, source: Tensor) -> tuple[Work, ...]:
     steps = list(op.out.stride)
     if "select" in op.name:
         del steps[op.arg("dim", 0)]
-    if len(steps) != len(source.shape):  # a diagonal has one dimension less
+    if len(steps) != len(source.shape):  # a diagonal has one dimension fewer
         steps = list(row_major(source.shape))
     place = replace(op.out, shape=source.shape, stride=tuple(steps))
-    return (copied(source, place, source.numel * op.out.itemsize),)
+    return (strided_copy(source, place, source.numel * op.out.itemsize),)
 
 
 @cost("aten.constant_pad_nd.default", "aten.pad.default")
 def constant_pad(op: Signature) -> tuple[Work, ...]:
-    """The result is filled, then the input copied into it; padding that only crops is a clone."""
+    """Fill the result, then copy the input into it; negative padding alone is a clone."""
     pad = [int(size) for size in op.arg("pad", [])]
     source = op["self"]
     if pad and all(size <= 0 for size in pad):
@@ -58,12 +56,9 @@ def slice_scatter(op: Signature) -> tuple[Work, ...]:
     return (*move(op["self"], op.out), *_within(op, op["src"]))
 
 
-# -- diagonals, blocks and parts ------------------------------------------------------------------
-
-
 @cost("aten.diag_embed.default", "aten.block_diag.default")
 def into_zeros(op: Signature) -> tuple[Work, ...]:
-    """Zeros, then a copy of each input into its place."""
+    """Zeros, then a copy of each input to its position."""
     steps = row_major(op.out.shape)
     parts: list[Work] = []
     for x in op.inputs:
@@ -80,7 +75,7 @@ def into_zeros(op: Signature) -> tuple[Work, ...]:
     "aten.split_copy.Tensor",
 )
 def parts(op: Signature) -> tuple[Work, ...]:
-    """A copy of each part."""
+    """One copy per part."""
     return tuple(
         Work(
             "copy",

@@ -50,7 +50,7 @@ def _power(value: int) -> int:
     return 1 << max(value - 1, 0).bit_length()
 
 
-def _across(dims: dict[str, int]) -> dict[str, Any]:
+def _across_dims(dims: dict[str, int]) -> dict[str, Any]:
     """A thread a row, or several where few rows lie side by side, each over its elements three
     times, of twice the registers that a full unit has (`SpatialSoftMax_getBlockSize`)."""
     cols, inner = dims["cols"], dims["inner"]
@@ -67,12 +67,12 @@ def _across(dims: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _named(dims: dict[str, int], across: bool) -> dict[str, int]:
+def _outputs_named(dims: dict[str, int], across: bool) -> dict[str, int]:
     """Rows across memory have no block of their own each: they are called outputs."""
     return {"outputs" if across and name == "rows" else name: n for name, n in dims.items()}
 
 
-def _along(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any]:
+def _along_dims(op: Signature, cols: int, rows: int, backward: bool) -> dict[str, Any]:
     """Which kernel takes packed rows."""
     item, result = op.inputs[0].itemsize, op.out.itemsize
     most = 1024 if backward else 2048
@@ -126,10 +126,10 @@ def softmax_like(
         return ()
     rows, cols = dims["rows"], dims["cols"]
     across = dims["inner"] > 1
-    chosen = _across(dims) if across else _along(op, cols, rows, backward)
+    kernel_dims = _across_dims(dims) if across else _along_dims(op, cols, rows, backward)
     slots = per_element[1] * rows * cols
-    if "padded" in chosen:
-        padded = chosen["padded"]
+    if "padded" in kernel_dims:
+        padded = kernel_dims["padded"]
         row = per_element[1] * padded
         if not backward:
             row = _forward_slots(padded, cols, "log" in op.name)
@@ -141,12 +141,12 @@ def softmax_like(
         write_bytes=op.write_bytes,
         dtype=lane_dtype([*op.inputs, *op.outputs]),
         instructions=slots + per_row[1] * rows,
-        dims={**_named(dims, across), **chosen, "log": "log" in op.name},
+        dims={**_outputs_named(dims, across), **kernel_dims, "log": "log" in op.name},
     )
     return (work,)
 
 
-def divided(work: Work, zeros: int) -> Work:
+def with_zero_exponentials(work: Work, zeros: int) -> Work:
     """A forward softmax with so many elements whose exponential is nothing. Kernels of a block a
     row wait for their sums meanwhile."""
     if work.dims.get("variant") != "warp_forward":
@@ -188,10 +188,10 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     """Softmax whose rows of -inf become 0 (`_safe_softmax` of ATen/native/transformers/
     attention.cpp): softmax, isneginf, all, a scalar, where."""
     source, out = op["self"], op.out
-    (one,) = softmax_like(op, (5, 22), (0, 0)) or (None,)
-    if one is None:
+    (main,) = softmax_like(op, (5, 22), (0, 0)) or (None,)
+    if main is None:
         return ()
-    rows = out.numel // one.dims["cols"]
+    rows = out.numel // main.dims["cols"]
     mask = Tensor(source.shape, "bool", source.stride)
     scalar = Work("fill", write_bytes=out.itemsize, instructions=2, dims={"elements": 1})
     equal = replace(op, inputs=(source,), outputs=(mask,), names=("self",), aliases=())
@@ -202,4 +202,4 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     choose = replace(
         op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
     )
-    return (one, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))
+    return (main, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))

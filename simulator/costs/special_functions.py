@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from simulator.costs.elementwise import elementwise
-from simulator.costs.launches import full_bytes, numbers, pointwise, reduction
+from simulator.costs.launches import full_bytes, index_range, pointwise, reduction
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature
-
-# -- functions of elements ------------------------------------------------------------------------
 
 _POLYNOMIALS = (
     *(f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"),
@@ -24,7 +22,7 @@ _POLYNOMIALS = (
     )
 )
 def polynomial(op: Signature) -> tuple[Work, ...]:
-    """A recurrence of as many steps as its degree, which is data: ten are taken."""
+    """A recurrence of `degree` steps; the degree is data, 10 is assumed."""
     return elementwise(op, (30, 60))
 
 
@@ -33,18 +31,18 @@ def polynomial(op: Signature) -> tuple[Work, ...]:
     "aten.special_scaled_modified_bessel_k1.default",
     "aten.frexp.Tensor",
 )
-def special(op: Signature) -> tuple[Work, ...]:
-    """A polynomial of about twenty terms, or two parts of a number's bits."""
+def special_function(op: Signature) -> tuple[Work, ...]:
+    """A polynomial of about twenty terms; for frexp, mantissa and exponent bits."""
     return elementwise(op, (2, 4) if "frexp" in op.name else (1, 60))
 
 
 @cost("aten.mvlgamma.default", "aten.mvlgamma_.default")
 def mvlgamma(op: Signature) -> tuple[Work, ...]:
-    """Σ lgamma(x − i/2) over p numbers: all of them, then their sum and a constant."""
+    """Σ lgamma(x − i/2) over i < p: all terms, then their sum and a constant."""
     x, p = op["self"], int(op.arg("p", 1))
     size, n = full_bytes(x), x.numel
     return (
-        numbers(p, x.itemsize),
+        index_range(p, x.itemsize),
         pointwise(n * p, size + p * x.itemsize, size * p, inputs=2),
         pointwise(n * p, size * p, size * p, slots=60),
         reduction(n, p, size * p, size),

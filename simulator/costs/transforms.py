@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import log2, prod
 
 from simulator.costs.copies import move
-from simulator.costs.launches import lanes, pointwise
+from simulator.costs.launches import pointwise, vector_dtype
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor, row_major
 
@@ -30,15 +30,15 @@ def real_to_complex(op: Signature) -> tuple[Work, ...]:
     half[dims[-1]] = half[dims[-1]] // 2 + 1
     size = prod(half) * out.itemsize
     if _at_once(dims):
-        found = [_call(x, dims, "r2c", x.nbytes, size, out.itemsize)]
+        calls = [_call(x, dims, "r2c", x.nbytes, size, out.itemsize)]
     else:
-        found = [_call(x, dims[-1:], "r2c", x.nbytes, size, out.itemsize)]
-        found += _complex(half, dims[:-1], out.itemsize)
-    found += _scaled(op, prod(half), out)
+        calls = [_call(x, dims[-1:], "r2c", x.nbytes, size, out.itemsize)]
+        calls += _complex(half, dims[:-1], out.itemsize)
+    calls += _scaled(op, prod(half), out)
     if not onesided:  # the other half is the conjugate of this one
         rest = out.numel - prod(half)
-        found.append(pointwise(rest, rest * out.itemsize, rest * out.itemsize, flops=1))
-    return tuple(work for work in found if work.bytes)
+        calls.append(pointwise(rest, rest * out.itemsize, rest * out.itemsize, flops=1))
+    return tuple(work for work in calls if work.bytes)
 
 
 @cost("aten._fft_c2c.default", "aten._fft_c2c.out")
@@ -47,8 +47,8 @@ def complex_to_complex(op: Signature) -> tuple[Work, ...]:
     x, out, dims = op["self"], op.out, _dims(op)
     if not dims:
         return move(x, out)
-    found = [*_complex(x.shape, dims, x.itemsize), *_scaled(op, out.numel, out)]
-    return tuple(work for work in found if work.bytes)
+    calls = [*_complex(x.shape, dims, x.itemsize), *_scaled(op, out.numel, out)]
+    return tuple(work for work in calls if work.bytes)
 
 
 @cost("aten._fft_c2r.default", "aten._fft_c2r.out")
@@ -58,11 +58,11 @@ def complex_to_real(op: Signature) -> tuple[Work, ...]:
     x, out, dims = op["self"], op.out, _dims(op)
     dense = Tensor(x.shape, x.dtype, row_major(x.shape))
     if _at_once(dims):
-        found = [*move(x, dense), _call(out, dims, "c2r", x.nbytes, out.nbytes, x.itemsize)]
+        calls = [*move(x, dense), _call(out, dims, "c2r", x.nbytes, out.nbytes, x.itemsize)]
     else:
         before = _complex(x.shape, dims[:-1], x.itemsize) if len(dims) > 1 else move(x, dense)
-        found = [*before, _call(out, dims[-1:], "c2r", x.nbytes, out.nbytes, x.itemsize)]
-    return tuple(work for work in (*found, *_scaled(op, out.numel, out)) if work.bytes)
+        calls = [*before, _call(out, dims[-1:], "c2r", x.nbytes, out.nbytes, x.itemsize)]
+    return tuple(work for work in (*calls, *_scaled(op, out.numel, out)) if work.bytes)
 
 
 def _dims(op: Signature) -> list[int]:
@@ -77,11 +77,11 @@ def _at_once(dims: list[int]) -> bool:
 def _complex(shape: tuple[int, ...] | list[int], dims: list[int], itemsize: int) -> list[Work]:
     x = Tensor(tuple(shape), "complex64", row_major(tuple(shape)))
     size, left = prod(shape) * itemsize, list(dims)
-    found: list[Work] = []
+    calls: list[Work] = []
     while left:
-        found.append(_call(x, left[-_DIMS_AT_ONCE:], "c2c", size, size, itemsize))
+        calls.append(_call(x, left[-_DIMS_AT_ONCE:], "c2c", size, size, itemsize))
         del left[-_DIMS_AT_ONCE:]
-    return found
+    return calls
 
 
 def _call(x: Tensor, dims: list[int], kind: str, read: int, write: int, itemsize: int) -> Work:
@@ -97,7 +97,7 @@ def _call(x: Tensor, dims: list[int], kind: str, read: int, write: int, itemsize
         flops,
         read,
         write,
-        dtype=lanes(dtype),
+        dtype=vector_dtype(dtype),
         instructions=flops,
         dims={
             "kind": kind,

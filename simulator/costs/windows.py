@@ -1,11 +1,11 @@
-"""Kernels whose threads each go through a window of the input."""
+"""Kernels whose threads each visit a window of the input."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
-from simulator.costs.launches import lanes
+from simulator.costs.launches import vector_dtype
 from simulator.costs.registry import Work
 from simulator.records import Signature, Tensor
 
@@ -23,10 +23,10 @@ def window(
     steps: int = 0,
     threads: int = 0,
 ) -> Work:
-    """`taps` values for each output, each an addition or a comparison; `slots` to fetch one.
+    """One addition or comparison per output and tap, and `slots` instructions to load each tap.
 
-    `variant` names the kernel where a family has several, `steps` counts what one thread does one
-    after the other, and `threads` are as many as the outputs unless given.
+    `variant` names the kernel if a family has several; `steps` counts the serial steps of one
+    thread; `threads` defaults to the number of outputs.
     """
     x = op.inputs[0]
     threads = threads or outputs
@@ -42,13 +42,13 @@ def window(
     if steps:
         dims |= {"steps": steps, "places": threads // steps}
     if variant in ("adaptive", "adaptive_backward") and not dims["channels_last"]:
-        dims["runs"] = prod(x.shape[: -spatial_dims(op)])  # a block a plane
+        dims["runs"] = prod(x.shape[: -spatial_dims(op)])  # one block per plane
     return Work(
         family,
         outputs * taps,
         read,
         write,
-        dtype=lanes(x.dtype),
+        dtype=vector_dtype(x.dtype),
         instructions=threads * (taps * slots + 4),
         dims=dims,
     )
@@ -59,10 +59,10 @@ def channels_last(x: Tensor) -> bool:
 
 
 def spatial_dims(op: Signature) -> int:
-    """2 or 3, from the op's name."""
+    """Spatial dimensions (1 to 3), from the name of the op."""
     return 3 if "3d" in op.name else 1 if "1d" in op.name else 2
 
 
 def covered_bytes(x: Tensor, out: Tensor, taps: int) -> int:
-    """Bytes of the inputs that some window covers: strides may leap over the others."""
+    """Bytes of the inputs that at least one window covers; strides may skip others."""
     return min(x.nbytes, out.numel * taps * x.itemsize)
