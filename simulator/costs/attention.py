@@ -1,7 +1,7 @@
 """Fused attention, softmax(q·kᵀ)·v in one kernel, and the kernels of its backward.
 
-`flops` counts every pair of query and key, as `torch.utils.flop_counter` does; the share of the
-pairs that a causal or windowed kernel really computes is dims["fraction"].
+`flops` counts every pair of query and key, as `torch.utils.flop_counter` does; dims["fraction"] is
+the share of the pairs that a causal or windowed kernel computes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
 DRAWN = 33
-"""Issue slots of the random number of a score under dropout, which nothing runs beside: 33 and 34
-fit cuDNN's forward kernels best (8 × 12 heads of 128, 4 × 12 of 512), and 33 and 30 two that no fit
-has seen (8 × 12 of 1,024, 32 × 12 of 256); backward 24 to 29."""
+"""Issue slots per score of a dropout's random number, which overlap with nothing. 33 and 34 fit
+cuDNN's forward kernels best (8 × 12 heads of 128, 4 × 12 of 512), and 33 and 30 two held-out ones
+(8 × 12 of 1,024, 32 × 12 of 256); backward 24 to 29."""
 
 
 class _Shape(NamedTuple):
@@ -31,7 +31,8 @@ class _Shape(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Query i sees keys i + shift - left to i + shift + right; negative sides are open."""
+    """Query i attends to keys i + shift - left to i + shift + right; a negative side is
+    unbounded."""
 
     left: int
     right: int
@@ -55,8 +56,8 @@ def attention(op: Signature) -> Work:
 
 @cost("aten._scaled_dot_product_cudnn_attention.default", "aten._cudnn_attention_forward.default")
 def cudnn_attention(op: Signature) -> tuple[Work, ...]:
-    """cuDNN clears its tile counter before, after the seed of a dropout is unpacked; but not for
-    one query."""
+    """cuDNN unpacks the seed of a dropout and clears its tile counter first, except for one
+    query."""
     main = _forward(op)
     if _shape(op).sq == 1:
         return (main,)
@@ -72,15 +73,15 @@ def cudnn_attention(op: Signature) -> tuple[Work, ...]:
     "aten._cudnn_attention_backward.default",
 )
 def flash_backward(op: Signature) -> tuple[Work, ...]:
-    """sum(dO·O) a row, the gradients with dQ in float32, dQ to its own dtype. Flash's own ATen
-    wrapper copies dO and O before, where tokens do not lie one after another.
+    """sum(dO·O) per row, the gradients with dQ in float32, then dQ cast to its dtype. Flash's ATen
+    wrapper first copies dO and O if their tokens are not contiguous.
 
-    With fewer heads of keys than of queries, flash writes dK and dV for every query head and
-    sums them over each group of heads afterwards (flash_api.cpp, mha_bwd).
+    With fewer key heads than query heads, flash writes dK and dV for every query head and then
+    sums them over each group of heads (flash_api.cpp, mha_bwd).
     """
     shape, q, k, v = _shape(op), op["query"], op["key"], op["value"]
     grad, out = op["grad_out"], op["out"]
-    rows = 4 * shape.b * shape.h * shape.sq  # a float32 for each query and head
+    rows = 4 * shape.b * shape.h * shape.sq  # one float32 per query and head
     dq32 = 4 * q.numel
     expanded = shape.hk < shape.h and _backend(op) in ("flash", "cudnn")
     times = shape.h // shape.hk if expanded else 1
@@ -106,7 +107,7 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
     )
     cleared = (fill(1, 4),) if backend == "cudnn" else ()
     if backend == "cudnn":
-        sums = tuple(_library_kernel(each, "heads", op) for each in sums)
+        sums = tuple(_library_kernel(work, "heads", op) for work in sums)
     preprocess, convert = (
         _library_kernel(preprocess, "delta", op),
         _library_kernel(convert, "dq", op),
@@ -115,13 +116,13 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _library_kernel(work: Work, name: str, op: Signature) -> Work:
-    """A kernel of the library's own, not ATen's of that family."""
+    """The work as a kernel of the attention library instead of ATen."""
     dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
     return replace(work, dims=dims)
 
 
 def _by_token(op: Signature, x: Tensor) -> bool:
-    """Do the heads of a token lie side by side, as [b, s, h, d]?"""
+    """Whether the heads of a token are adjacent in memory, as in [b, s, h, d]."""
     if not _is_sdpa(op):
         return x.contiguous
     (b, h, s, d), stride = x.shape, x.stride
@@ -131,7 +132,7 @@ def _by_token(op: Signature, x: Tensor) -> bool:
         (s * h * d, h * d, d, 1),
         strict=True,
     )
-    return all(size == 1 or step == wanted for size, step, wanted in packed)
+    return all(size == 1 or step == contiguous for size, step, contiguous in packed)
 
 
 @cost(
@@ -139,10 +140,11 @@ def _by_token(op: Signature, x: Tensor) -> bool:
     "aten._efficient_attention_backward.default",
 )
 def efficient_backward(op: Signature) -> tuple[Work, ...]:
-    """In 16 bits the kernel computes delta = sum(dO·O) itself; in float32 three kernels do before.
+    """In 16 bits the kernel computes delta = sum(dO·O) itself; in float32 three kernels precede it.
 
-    kKernelComputesDelta in kernel_backward.h; the three are a product, a sum and a transposition.
-    Where the keys are split over blocks, those meet in a float32 dQ with locks, cleared before.
+    The three are a product, a sum and a transposition (kKernelComputesDelta in kernel_backward.h).
+    If the keys are split over blocks, these add to a float32 dQ under locks, which is cleared
+    first.
     """
     shape, grad = _shape(op), op["grad_out_"]
     rows = 4 * shape.b * shape.h * shape.sq
@@ -162,9 +164,9 @@ def efficient_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _splits_keys(shape: _Shape, itemsize: int) -> bool:
-    """A block for each 64 keys (128 of over 64 wide heads in 16 bits), unless there are enough.
+    """Whether there is a block per 64 keys (128 for 16-bit heads wider than 64).
 
-    attention_backward.cu: 256 heads of samples are enough for two blocks of keys or fewer.
+    Up to two blocks of keys are not split from 256 heads of samples on (attention_backward.cu).
     """
     block = 64 if max(shape.d, shape.dv) <= 64 or itemsize == 4 else 128
     return shape.sk > block and not (shape.b * shape.h >= 256 and shape.sk <= 2 * block)
@@ -216,7 +218,7 @@ def _is_sdpa(op: Signature) -> bool:
 
 
 def _shape(op: Signature) -> _Shape:
-    """Sizes; sequences packed into one are each taken as long as the longest."""
+    """Sizes; packed sequences all count with the length of the longest."""
     q, k, v = op["query"].shape, op["key"].shape, op["value"].shape
     lengths = op.get("cum_seq_q") or op.get("cu_seqlens_q")
     if lengths is not None and lengths.numel > 1 and not _is_sdpa(op):
@@ -243,15 +245,15 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
 
 
 def band(op: Signature) -> Band:
-    """Which pairs of query and key are computed.
+    """The pairs of query and key that are computed.
 
-    A mask's kind is 0 without one, 1 causal, 2 causal counted from the last query. Flash's own
-    entry counts from the last one always.
+    Kinds of mask: 0 none, 1 causal, 2 causal aligned to the last query. The entry point of flash
+    always aligns to the last query.
     """
     kind = op.arg("custom_mask_type", 1 if op.arg("is_causal", False) else 0)
     left, right = op.arg("window_size_left", -1), op.arg("window_size_right", -1)
     window = op.arg("window_size", -1) or -1
-    if window > 0:  # efficient's window: that many keys up to the query's own
+    if window > 0:  # of efficient attention: keys up to and including the query's own
         left = window - 1
     if kind != 0:
         right = 0
@@ -261,8 +263,8 @@ def band(op: Signature) -> Band:
 
 
 def _unread(op: Signature, shape: _Shape) -> int:
-    """Bytes of the keys and values that no query sees: under a causal mask that begins at the top
-    left, those beyond the last query's own. No block comes to them."""
+    """Bytes of the keys and values that no query attends to and no block reads: under a causal mask
+    aligned to the first query, those after the last query."""
     left, right, shift = band(op)
     first = max(shift - left, 0) if left >= 0 else 0
     end = min(shape.sq + shift + right, shape.sk) if right >= 0 else shape.sk
@@ -271,7 +273,7 @@ def _unread(op: Signature, shape: _Shape) -> int:
 
 
 def _fraction(op: Signature, shape: _Shape) -> float:
-    """Share of the pairs (query i, key j) that are kept."""
+    """Share of the pairs (query i, key j) inside the band."""
     sq, sk = shape.sq, shape.sk
     left, right, shift = band(op)
     if (left < 0 and right < 0) or not sq * sk:
@@ -281,10 +283,10 @@ def _fraction(op: Signature, shape: _Shape) -> float:
 
 
 def _pairs_before(sq: int, sk: int, shift: int) -> int:
-    """Σ over the queries i of the keys before i + shift, of which there are none to sk: triangles
-    that are cut off at both ends, and what follows them."""
+    """Σ over the queries i of the number of keys before i + shift, clipped to 0 … sk: a clipped
+    triangle and the rectangle after it."""
 
-    def before(end: int) -> int:  # Σ of these numbers over all places up to `end`
+    def before(end: int) -> int:  # Σ of these numbers over all positions up to `end`
         inside = min(max(end, 0), sk + 1)
         return inside * (inside - 1) // 2 + max(end - sk - 1, 0) * sk
 

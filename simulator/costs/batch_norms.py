@@ -1,7 +1,7 @@
-"""Batch norm: a channel is normalised over batch and space.
+"""Batch norm, which normalises each channel over batch and space.
 
-ATen's kernels (ATen/native/cuda/Normalization.cuh) and cuDNN's. `blocks` of `threads` are what a
-kernel launches, `steps` the loads that a thread waits for one after another.
+Kernels of ATen (ATen/native/cuda/Normalization.cuh) and cuDNN. A kernel launches `blocks` of
+`threads`; `steps` counts the serial loads of one thread.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from simulator.records import Signature, Tensor
 _APPLIED, _BATCH, _BACKWARD = "norm_apply", "batch_norm", "batch_norm_backward"
 _APPLY: Steps = (4, 5)
 _THREADS = 512
-_KEPT_BYTES = 112 * 1024
-"""Of a channel, up to which cuDNN's block keeps what it read: half of a unit's shared memory."""
+_CHANNEL_BYTES = 112 * 1024
+"""Largest channel that a block of cuDNN keeps on chip: half the shared memory of an SM."""
 
 
 def _is_last(source: Tensor) -> bool:
-    """Do the channels of one pixel lie side by side?"""
+    """Whether the channels of one pixel are adjacent in memory."""
     last = len(source.shape) > 2 and source.shape[1] > 1 and source.stride[1] == 1
     return last and not source.contiguous
 
 
 def _channels(source: Tensor) -> dict[str, Any]:
-    """The reduction's shape."""
+    """Shape of the reduction."""
     images, channels = source.shape[0], source.shape[1]
     cols = source.numel // max(channels, 1)
     inner = channels if _is_last(source) or len(source.shape) == 2 else 1
@@ -43,18 +43,18 @@ def _channels(source: Tensor) -> dict[str, Any]:
 
 
 def _power(value: int) -> int:
-    """The largest power of 2 that is no greater."""
+    """The largest power of 2 that is at most `value`."""
     return 1 << (max(value, 1).bit_length() - 1)
 
 
 def _width(elements: int) -> int:
-    """Threads along a plane of so many elements (`getNumThreads`)."""
+    """Threads along a plane of `elements` (`getNumThreads`)."""
     return next((n for n in (32, 64, 128, 256) if elements <= n), _THREADS)
 
 
 def _tall(source: Tensor, shares: bool) -> tuple[int, int, int]:
-    """Blocks across channels and down the pixels, and the threads down one: 16 pixels a thread,
-    and no second block down for less than 8 where blocks have to meet
+    """Blocks across the channels, blocks down the pixels, and threads down one block: 16 pixels per
+    thread. Blocks that `shares` a channel are at least 8 down, or 1
     (`flexible_launch_configs`)."""
     channels = source.shape[1]
     pixels = source.numel // channels
@@ -67,7 +67,7 @@ def _tall(source: Tensor, shares: bool) -> tuple[int, int, int]:
 
 
 def _reducing(source: Tensor, passes: int) -> dict[str, Any]:
-    """A reduction's coordinates in ATen's kernels: a block a channel, or tiles channels last."""
+    """Coordinates of a reduction in ATen: one block per channel, or tiles if channels are last."""
     dims, pixels = _channels(source), source.numel // max(source.shape[1], 1)
     if _is_last(source):
         across, down, high = _tall(source, True)
@@ -94,8 +94,8 @@ def _reducing(source: Tensor, passes: int) -> dict[str, Any]:
 
 
 def _applying(source: Tensor, again: bool) -> dict[str, Any]:
-    """The coordinates of ATen's kernels that apply: tiles channels last, else planes; `again` where
-    the kernel before has just read the same."""
+    """Coordinates of ATen's kernels that apply the statistics: tiles if channels are last, else
+    planes; `again` if the previous kernel has just read the same tensor."""
     dims, pixels = _channels(source), source.numel // max(source.shape[1], 1)
     dims["again"] = again
     if _is_last(source):
@@ -117,13 +117,13 @@ def _applying(source: Tensor, again: bool) -> dict[str, Any]:
 
 
 def _statistics(op: Signature, channels: int) -> int:
-    """Bytes of one statistic a channel, kept in fp32 at least."""
+    """Bytes of one statistic per channel, stored in at least float32."""
     return channels * (8 if op["input"].dtype == "float64" else 4)
 
 
 def _cudnn(source: Tensor, tensors: int) -> dict[str, Any]:
-    """cuDNN's: channels last persists on all units; else a block a channel, which reads its
-    elements once where it can keep them."""
+    """Coordinates of cuDNN's kernels: persistent on all SMs if channels are last, else one block
+    per channel, which reads its elements once if they fit on chip."""
     dims, last = _channels(source), _is_last(source)
     if last:
         return {**dims, "variant": "cudnn_last"}
@@ -134,18 +134,18 @@ def _cudnn(source: Tensor, tensors: int) -> dict[str, Any]:
         "blocks": dims["rows"],
         "threads": _THREADS,
         "steps": -(-dims["cols"] // _THREADS),
-        "once": channel_bytes <= _KEPT_BYTES,
+        "once": channel_bytes <= _CHANNEL_BYTES,
     }
 
 
 def _counters(last: bool) -> tuple[Work, ...]:
-    """A memset before blocks that meet."""
+    """The memset of the counter of blocks that share a channel."""
     return (Work("fill", write_bytes=4, instructions=2, dims={"elements": 1}),) if last else ()
 
 
 @cost("aten.cudnn_batch_norm.default")
 def cudnn_batch_norm(op: Signature) -> tuple[Work, ...]:
-    """One kernel, in training moments and application together, channels last after a memset."""
+    """One kernel, in training for moments and application; with channels last after a memset."""
     source = op["input"]
     running = read_of(op, "running_mean", "running_var")
     if not op.arg("training"):
@@ -225,7 +225,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.batch_norm_stats.default")
 def batch_norm_stats(op: Signature) -> tuple[Work, ...]:
-    """Mean and reciprocal deviation of each channel, by one kernel."""
+    """Mean and reciprocal deviation of each channel by one kernel."""
     source, dims = op["input"], _reducing(op["input"], 1)
     work = launch(op, MOMENTS, source.numel, source.nbytes, op.write_bytes, dims, _BATCH)
     return (*_semaphores(dims), work)
@@ -233,14 +233,14 @@ def batch_norm_stats(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.batch_norm_elemt.default")
 def batch_norm_elemt(op: Signature) -> Work:
-    """(x − mean)·rstd·weight + bias, of moments that are known."""
+    """(x − mean)·rstd·weight + bias with given moments."""
     source = op["input"]
     tiles = _applying(source, True)
     return launch(op, _APPLY, source.numel, op.read_bytes, op.out.nbytes, tiles, _APPLIED)
 
 
 def _semaphores(dims: dict[str, Any]) -> tuple[Work, ...]:
-    """Blocks that share channels meet at a semaphore for each 32 of these, zeroed first
+    """Clear the semaphores of blocks that share channels, one per 32 channels
     (`batch_norm_stats_channels_last_cuda_template`)."""
     if not dims.get("shared"):
         return ()
@@ -250,7 +250,7 @@ def _semaphores(dims: dict[str, Any]) -> tuple[Work, ...]:
 
 @cost("aten.native_batch_norm_backward.default", "aten.batch_norm_backward.default")
 def batch_norm_backward(op: Signature) -> tuple[Work, ...]:
-    """One kernel reduces and applies; channels last takes one each (Normalization.cu,
+    """One kernel reduces and applies; with channels last there is one for each (Normalization.cu,
     `batch_norm_backward_cuda`)."""
     source = op["input"]
     wanted = wanted_gradients(op)

@@ -1,7 +1,7 @@
-"""Collectives, and the copies that FSDP2 makes around them.
+"""Collectives and the copies of FSDP2 around them.
 
-A collective's seconds come from `simulator.collectives`; here are the bytes that it moves through
-the memory of its GPU.
+`simulator.collectives` times a collective; this module counts the bytes that it moves through the
+memory of its GPU.
 """
 
 from __future__ import annotations

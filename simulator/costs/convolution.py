@@ -1,8 +1,8 @@
 """Convolutions, forward and backward, as cuDNN and ATen's depthwise kernels run them.
 
 Every direction costs 2·n·spatial·kernel·cin·cout/groups FLOPs, since each product of the forward
-appears once in each gradient. `torch.utils.flop_counter` agrees, but for the weight gradient of
-a grouped convolution, which it counts as dense: `groups` times too many.
+appears once in each gradient. `torch.utils.flop_counter` agrees except for the weight gradient of a
+grouped convolution, which it counts as dense: `groups` times too many.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from simulator.records import Signature, Tensor
 def convolution(op: Signature) -> tuple[Work, ...]:
     """x [n, cin, *spatial] with weight [cout, cin/groups, *kernel].
 
-    Transposed: weight [cin, cout/groups, *kernel]; cuDNN runs it as the data gradient of the
-    convolution that goes the other way, and so its dims are that convolution's.
+    Transposed: weight [cin, cout/groups, *kernel]. cuDNN runs it as the data gradient of the
+    opposite convolution, whose dims are used here.
     """
     x, weight = _input(op), op["weight"]
     is_transposed = _transposed(op)
@@ -59,9 +59,9 @@ def fused_convolution(op: Signature) -> Work:
 
 @cost("aten.convolution_backward.default", "aten.convolution_backward_overrideable.default")
 def convolution_backward(op: Signature) -> tuple[Work, ...]:
-    """Up to three gradients, as `output_mask` asks: of the input, the weight and the bias.
+    """The gradients of input, weight and bias that `output_mask` selects.
 
-    ATen's own depthwise kernels start with the weight's.
+    ATen's depthwise kernels compute that of the weight first.
     """
     grad, x, weight = op["grad_output"], op["input"], op["weight"]
     wants_input, wants_weight, wants_bias = op.arg("output_mask", [True, True, False])
@@ -77,7 +77,7 @@ def convolution_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _bias_gradient(op: Signature, grad: Tensor) -> tuple[Work, ...]:
-    """A bias's gradient: `grad_output.sum` over all but the channels."""
+    """Gradient of the bias: `grad_output.sum` over all dimensions except the channels."""
     over = [dim for dim in range(len(grad.shape)) if dim != 1]
     channels = Tensor(grad.shape[1:2], grad.dtype, (1,), grad.device)
     call = replace(
@@ -112,7 +112,7 @@ def _direction_work(op: Signature, direction: str, a: Tensor, b: Tensor, out: Te
 def _unit(dtype: str, *, depthwise: bool) -> tuple[Engine, str]:
     """cuDNN's float32 convolutions use TF32 by default (torch.backends.cudnn.allow_tf32).
 
-    A depthwise convolution has no matrix product to give to a tensor core: it sums in float32.
+    A depthwise convolution contains no matrix product for tensor cores: it sums in float32.
     """
     if dtype == "float64":
         return "vector", dtype
@@ -130,12 +130,12 @@ def _transposed(op: Signature) -> bool:
 
 
 def _result(op: Signature) -> Tensor:
-    """The forward's output: what a backward is given the gradient of."""
+    """The output of the forward, or in a backward its gradient."""
     return op.get("grad_output") or op.out
 
 
 def _groups(op: Signature) -> int:
-    """Given, or (for the depthwise overloads, which take none) read off the weight's shape."""
+    """The `groups` argument, or for depthwise overloads without one the ratio of the shapes."""
     x, weight = _input(op), op["weight"]
     if "groups" in op.args:
         return op.args["groups"]
@@ -145,7 +145,7 @@ def _groups(op: Signature) -> int:
 def _flops(op: Signature) -> int:
     """2 · n · positions · prod(weight): each position of the smaller image meets every weight.
 
-    The positions are the output's, or a transposed convolution's input's.
+    The positions are those of the output, or of the input of a transposed convolution.
     """
     x, weight = _input(op), op["weight"]
     positions = (x if _transposed(op) else _result(op)).shape[2:]
@@ -153,7 +153,7 @@ def _flops(op: Signature) -> int:
 
 
 def _dims(op: Signature, direction: str) -> dict[str, Any]:
-    """Coordinates of the convolution that is not transposed."""
+    """Coordinates of the equivalent convolution that is not transposed."""
     x, weight, result, groups = _input(op), op["weight"], _result(op), _groups(op)
     before, after = (result, x) if _transposed(op) else (x, result)
     spatial = len(x.shape) - 2
@@ -186,8 +186,8 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
 
 
 def _is_cudnn_depthwise(op: Signature, x: Tensor, weight: Tensor) -> bool:
-    """Is a float16 depthwise convolution in NCHW cuDNN's? All else that is not channels last is
-    ATen's own (Convolution.cpp, `use_cudnn_depthwise` and what it finds worth cuDNN)."""
+    """Whether cuDNN runs a float16 depthwise convolution in NCHW. ATen runs all others that are not
+    channels last (Convolution.cpp, `use_cudnn_depthwise`)."""
     spatial = len(x.shape) - 2
     strides = set(_per_dim(op.arg("stride", 1), spatial))
     dilated = set(_per_dim(op.arg("dilation", 1), spatial)) != {1}

@@ -1,4 +1,4 @@
-"""The gradient of an embedding's table, and bags: rows looked up and summed."""
+"""Gradients of embedding tables, and embedding bags: sums of looked-up rows."""
 
 from __future__ import annotations
 
@@ -18,24 +18,22 @@ from simulator.costs.registry import Work, cost
 from simulator.records import Signature
 
 _SMALL_EMBEDDING = 3072
-"""Indices up to which EmbeddingBackwardKernel.cu does without a sort."""
+"""Number of indices up to which EmbeddingBackwardKernel.cu does not sort."""
 _PARTIAL = 10
-"""Gradients of one row that a thread adds up (EmbeddingBackwardKernel.cu, NROWS_PER_THREAD)."""
-
-
+"""Gradients of one row that a thread sums (EmbeddingBackwardKernel.cu, NROWS_PER_THREAD)."""
 _BAGS = 1024 * 8
-"""Of 32 columns that are summed at once (EmbeddingBag.cu: 1024 blocks of 8 warps)."""
+"""Bags of 32 columns that are summed at once (EmbeddingBag.cu: 1024 blocks of 8 warps)."""
 
 
 def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[Work, ...]:
-    """Zeros for every row, and the gradient's n rows added to those that were looked up.
+    """Zeros for every row, then the n rows of the gradient added to the looked-up rows.
 
-    With a sort: the gradient's rows side by side, numbers, the sort by all 64 bits, zeros; then
-    which are the first of their row, into how many parts of 10 each row falls, where those begin,
-    how many there are, where each lies. The parts are summed in float32 and then scattered
-    (EmbeddingBackwardKernel.cu). Where a narrow table's rows are each looked up often, the parts
-    are added to their rows by atomics, in float32 that is cast at the end; as measured up to 832
-    columns from 55 times on, and not at 4,416 columns or 39 times.
+    With a sort: a contiguous copy of the gradient, an index range, the sort by all 64 bits, zeros;
+    then the first entry of each row, the number of parts of 10 in each row, their starts, their
+    total and their positions. The parts are summed in float32 and then scattered
+    (EmbeddingBackwardKernel.cu). If the rows of a narrow table are each looked up often, the parts
+    are added to their rows by atomics, in float32 that is cast at the end: measured up to 832
+    columns from 55 look-ups per row, but not at 4,416 columns or 39 look-ups.
     """
     out, grad = op.out, op.inputs[0]
     table = out.numel // max(width, 1)
@@ -46,7 +44,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     parts = min(n, -(-n // _PARTIAL) + min(n, table))
     looked_up = min(n, table)
     first_of_row = helper_kernel(looked_up, 8 * looked_up, 8 * looked_up)
-    # a thread a row goes through that row's parts; how unevenly rows are looked up is data
+    # one thread per row visits its parts; how unevenly rows are looked up is data
     part_starts = helper_kernel(
         looked_up, 8 * looked_up, 8 * parts, steps=-(-n // max(_PARTIAL * looked_up, 1))
     )
@@ -85,7 +83,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
 
 
 def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
-    """Zeros, and one kernel of which every block looks at every index."""
+    """Zeros, then one kernel whose every block reads every index."""
     out, grad = op.out, op.inputs[0]
     touched = min(n * width * out.itemsize, out.nbytes)
     read = 8 * n + grad.nbytes + touched
@@ -95,7 +93,7 @@ def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
 
 @cost("aten.embedding_dense_backward.default")
 def embedding_backward(op: Signature) -> tuple[Work, ...]:
-    """Up to 3,072 indices one kernel adds the rows; more are sorted first."""
+    """One kernel adds the rows of up to 3,072 indices; more are sorted first."""
     n, width = op["indices"].numel, op.out.shape[-1]
     if n <= _SMALL_EMBEDDING and not op.arg("scale_grad_by_freq", False):
         return _few_rows(op, n, width)
@@ -104,7 +102,7 @@ def embedding_backward(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._embedding_bag.default", "aten._embedding_bag_forward_only.default")
 def embedding_bag(op: Signature) -> Work:
-    """One kernel: the rows of each bag read once and summed (mode 0), averaged or maximised."""
+    """One kernel reads the rows of each bag once and takes their sum (mode 0), mean or maximum."""
     table, n = op["weight"], op["indices"].numel
     width = table.shape[1]
     weights = op.get("per_sample_weights")
@@ -127,7 +125,7 @@ def embedding_bag(op: Signature) -> Work:
 
 @cost("aten._embedding_bag_dense_backward.default", "aten._embedding_bag_backward.default")
 def embedding_bag_backward(op: Signature) -> tuple[Work, ...]:
-    """A sum or mean sorts its indices, whatever their number; a maximum adds one row a bag."""
+    """A sum or mean always sorts its indices; a maximum adds one row per bag."""
     n, width = op["indices"].numel, op.out.shape[-1]
     if op.arg("mode", 0) == 2:
         return _few_rows(op, op["grad"].shape[0], width)

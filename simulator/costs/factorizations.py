@@ -1,10 +1,10 @@
-"""Linear algebra as cuSOLVER and cuBLAS run it: factorizations, and solutions by their factors.
+"""Linear algebra as cuSOLVER and cuBLAS run it: factorizations, and solves by their factors.
 
-A blocked algorithm goes through its columns one after another: `steps` of them wait for the ones
-before, and what they leave is products. FLOPs are those of LAPACK Working Note 41 and, for the
+A blocked algorithm processes its columns serially in `steps`; the rest of its work is products.
+FLOPs are those of LAPACK Working Note 41 and, for the
 decompositions into singular and eigenvalues, of Golub and Van Loan, "Matrix Computations" (2013),
-figures 8.6.1 and 8.3. All launches of one algorithm are one "factorization" here: there can be
-thousands of a few microseconds each.
+figures 8.6.1 and 8.3. All launches of one algorithm, possibly thousands of a few microseconds
+each, are one work of family "factorization".
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def batched_shape(x: Tensor) -> tuple[int, int, int]:
 _DIRECT = ("cholesky", "lu", "solve", "inverse")
 _TRIANGULAR = ("triangular", "cholesky_solve", "lu_solve")
 _WARP = 32
-"""Rows of the largest matrices whose rotations one kernel does for a whole batch."""
+"""Largest matrix side for which one kernel rotates a whole batch."""
 
 
 def _algorithm(
     name: str, op: Signature, x: Tensor, flops: float, steps: int, columns: int = 1
 ) -> tuple[Work, ...]:
-    """One algorithm over a batch: `flops` of one matrix, `steps` of it one after another. cuSOLVER
-    reflects the matrices of a batch in turn, and rotates those in turn that are not small."""
+    """One algorithm over a batch: `flops` and serial `steps` per matrix. cuSOLVER reflects the
+    matrices of a batch one after another, and also rotates large ones one after another."""
     batch, rows, side = batched_shape(x)
     if not prod(x.shape):
         return ()
@@ -64,7 +64,7 @@ def _algorithm(
 
 
 def _column_major_copy(x: Tensor) -> tuple[Work, ...]:
-    """The copy, column by column, that LAPACK's order asks for and that is overwritten."""
+    """The column-major copy that LAPACK requires and overwrites."""
     (*outer, rows, side) = x.shape
     steps = [rows * side] * len(outer)
     for i in range(len(outer) - 2, -1, -1):
@@ -74,7 +74,7 @@ def _column_major_copy(x: Tensor) -> tuple[Work, ...]:
 
 @cost("aten._linalg_check_errors.default")
 def check_errors(op: Signature) -> tuple[Work, ...]:
-    """Is any error code not 0? The host waits for the answer."""
+    """Test for a nonzero error code; the host waits for the result."""
     codes = op["info"] if "info" in op.names else op.inputs[0]
     return reduction(1, codes.numel, codes.nbytes, 1), to_host(1)
 
@@ -86,7 +86,7 @@ def check_errors(op: Signature) -> tuple[Work, ...]:
     "aten.cholesky_inverse.default",
 )
 def cholesky(op: Signature) -> tuple[Work, ...]:
-    """n³/3; an inverse from the factor 2/3·n³."""
+    """n³/3; 2/3·n³ for an inverse from the factor."""
     x = op.inputs[0]
     n = x.shape[-1]
     flops = n**3 / 3 * (2 if "inverse" in op.name else 1)
@@ -102,7 +102,7 @@ def cholesky(op: Signature) -> tuple[Work, ...]:
     "aten.linalg_ldl_factor_ex.default",
 )
 def lu(op: Signature) -> tuple[Work, ...]:
-    """m·n·k − (m + n)·k²/2 + k³/3 products, k the shorter side; half of them where symmetric."""
+    """m·n·k − (m + n)·k²/2 + k³/3 products with k the shorter side; half of them if symmetric."""
     return *_column_major_copy(op.inputs[0]), *_lu(op, op.inputs[0])
 
 
@@ -129,7 +129,7 @@ def determinant(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._linalg_solve_ex.default", "aten._linalg_solve_ex.result")
 def solve(op: Signature) -> tuple[Work, ...]:
-    """Factors of A, then both triangles for each column of B."""
+    """Factorize A, then solve both triangles for each column of B."""
     a, b = op["A"], _columns(op["A"], op["B"])
     n, columns = a.shape[-1], b.shape[-1]
     flops = 2 / 3 * n**3 + 2 * n**2 * columns
@@ -142,7 +142,7 @@ def solve(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.linalg_inv_ex.default", "aten.linalg_inv_ex.inverse")
 def inverse(op: Signature) -> tuple[Work, ...]:
-    """A X = 1, solved (ATen/native/BatchLinearAlgebra.cpp, `linalg_inv_ex_out`)."""
+    """Solve A X = 1 (ATen/native/BatchLinearAlgebra.cpp, `linalg_inv_ex_out`)."""
     a = op.inputs[0]
     n = a.shape[-1]
     return *_column_major_copy(a), *_algorithm("inverse", op, a, (2 / 3 + 2) * n**3, 3 * n, n)
@@ -150,7 +150,7 @@ def inverse(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.linalg_lu_solve.default", "aten.linalg_ldl_solve.default")
 def lu_solve(op: Signature) -> tuple[Work, ...]:
-    """Both triangles, for each column of B."""
+    """Solve both triangles for each column of B."""
     a, b = op.inputs[0], op["B"]
     return *_column_major_copy(b), *_by_factors("lu_solve", op, a, b, 2)
 
@@ -163,7 +163,7 @@ def lu_solve(op: Signature) -> tuple[Work, ...]:
     "aten._cholesky_solve_helper.default",
 )
 def triangular(op: Signature) -> tuple[Work, ...]:
-    """One triangle, or a factor of Cholesky's and its transpose, for each column of B."""
+    """Solve one triangle, or a Cholesky factor and its transpose, for each column of B."""
     a, b = op.inputs[:2] if "B" in op.names else op.inputs[1::-1]
     times = 2 if "cholesky" in op.name else 1
     name = "cholesky_solve" if times == 2 else "triangular"
@@ -171,7 +171,7 @@ def triangular(op: Signature) -> tuple[Work, ...]:
 
 
 def _columns(a: Tensor, b: Tensor) -> Tensor:
-    """B as [..., n, columns]: a vector of each matrix is one column."""
+    """B as [..., n, columns]: a vector per matrix becomes one column."""
     if len(b.shape) >= 2 and len(b.shape) == len(a.shape):
         return b
     return Tensor((*b.shape, 1), b.dtype, (*b.stride, 1), b.device)
@@ -191,7 +191,7 @@ def _by_factors(name: str, op: Signature, a: Tensor, b: Tensor, times: int) -> t
     "aten.ormqr.default",
 )
 def qr(op: Signature) -> tuple[Work, ...]:
-    """2·m·k² − 2/3·k³ of the reflections, and as many where they are multiplied out."""
+    """2·m·k² − 2/3·k³ of the reflections, and the same again to form Q."""
     x = op.inputs[0]
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -202,7 +202,7 @@ def qr(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._linalg_svd.default", "aten._linalg_svd.U")
 def svd(op: Signature) -> tuple[Work, ...]:
-    """4·m·n² + 8·n³ of the values and vectors, or 4·m·n² − 4/3·n³ of the values alone."""
+    """4·m·n² + 8·n³ for values and vectors, or 4·m·n² − 4/3·n³ for values only."""
     return *_column_major_copy(op.inputs[0]), *_svd(
         op, op.inputs[0], bool(op.arg("compute_uv", True))
     )
@@ -216,8 +216,8 @@ def _svd(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
 
 @cost("aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_pinv.atol_rtol_tensor_out")
 def pseudoinverse(op: Signature) -> tuple[Work, ...]:
-    """Singular values and vectors, those under the tolerance left out, and one product; or, where
-    the matrix is said to be Hermitian, eigenvalues and vectors."""
+    """Singular values and vectors above the tolerance, and one product; with `hermitian`,
+    eigenvalues and eigenvectors instead."""
     x = op.inputs[0]
     long, short = max(x.shape[-2:]), min(x.shape[-2:])
     hermitian = bool(op.arg("hermitian", False))
@@ -228,7 +228,7 @@ def pseudoinverse(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._linalg_eigh.default", "aten._linalg_eigh.eigenvalues")
 def eigh(op: Signature) -> tuple[Work, ...]:
-    """9·n³ of eigenvalues and vectors of a symmetric matrix, or 4/3·n³ of the values alone."""
+    """9·n³ for eigenvalues and vectors of a symmetric matrix, or 4/3·n³ for values only."""
     x = op.inputs[0]
     return *_column_major_copy(x), *_eigh(op, x, bool(op.arg("compute_v", True)))
 
@@ -241,7 +241,7 @@ def _eigh(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
 
 @cost("aten.linalg_eig.default", "aten._linalg_eigvals.default")
 def eig(op: Signature) -> tuple[Work, ...]:
-    """25·n³ of eigenvalues and vectors of any matrix, or 10·n³ of the values alone."""
+    """25·n³ for eigenvalues and vectors of a general matrix, or 10·n³ for values only."""
     x = op.inputs[0]
     vectors = "eigvals" not in op.name
     return *_column_major_copy(x), *_algorithm(
@@ -251,7 +251,7 @@ def eig(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.linalg_lstsq.default", "aten.linalg_lstsq.out")
 def least_squares(op: Signature) -> tuple[Work, ...]:
-    """The reflections of A, applied to B, and one triangle."""
+    """Reflections of A applied to B, and one triangular solve."""
     a, b = op.inputs[0], _columns(op.inputs[0], op.inputs[1])
     m, n = a.shape[-2:]
     k, columns = min(m, n), b.shape[-1]

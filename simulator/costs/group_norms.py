@@ -1,7 +1,7 @@
-"""Group norm: a group of channels of one sample is normalised by itself.
+"""Group norm, which normalises each group of channels of each sample.
 
-The kernels of ATen/native/cuda/group_norm_kernel.cu. `runs` are the blocks that are launched,
-`steps` the loads that a thread of one waits for one after another.
+Kernels of ATen/native/cuda/group_norm_kernel.cu. `runs` counts the launched blocks, `steps` the
+serial loads of one thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simulator.records import Signature, Tensor
 
 _APPLY: Steps = (4, 5)
 _COLUMNWISE = 128
-"""Samples up to which a thread adds a channel's up alone; beyond, tiles of 32 × 32 do."""
+"""Number of samples up to which one thread sums a channel; tiles of 32 × 32 sum more."""
 
 
 def _groups(op: Signature) -> tuple[int, int, int, int]:
@@ -24,7 +24,7 @@ def _groups(op: Signature) -> tuple[int, int, int, int]:
 
 
 def _blocks(source: Tensor, rows: int, cols: int) -> dict[str, Any]:
-    """A block a row: of 512 threads, or of 32 where a row is shorter than that."""
+    """One block per row: of 512 threads, or of 32 for shorter rows."""
     threads = 512 if cols >= 512 else 32
     return {
         "rows": rows,
@@ -51,7 +51,7 @@ def _applied(source: Tensor, rows: int, cols: int, backward: bool = False) -> di
 
 @cost("aten.native_group_norm.default")
 def group_norm(op: Signature) -> tuple[Work, ...]:
-    """Row moments, then a scale and a shift for each channel of each sample, then x·a + b
+    """Moments of each row, scale and shift for each channel of each sample, then x·a + b
     (`GroupNormKernelImplInternal`)."""
     source, out = op["input"], op.out
     n, c, space, groups = _groups(op)
@@ -74,8 +74,8 @@ def group_norm(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.native_group_norm_backward.default")
 def group_norm_backward(op: Signature) -> tuple[Work, ...]:
-    """Sums of g·x and g for each channel; rstd·weight, its fused factors and the input's
-    gradient; then weight and bias (`GroupNormBackwardKernelImplInternal`)."""
+    """Sums of g·x and g per channel; rstd·weight, its fused factors and the gradient of the
+    input; then the gradients of weight and bias (`GroupNormBackwardKernelImplInternal`)."""
     source = op["input"]
     n, c, space, groups = _groups(op)
     if source.numel == 0:
@@ -100,7 +100,7 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
     if any(wanted[1:]):
         write = total_bytes(*op.outputs[1 if wanted[0] else 0 :])
         alone = n <= _COLUMNWISE
-        # the channels' sums have left L2 where much was read and written since
+        # the sums of the channels are evicted from L2 if much was read and written since
         down = {
             "variant": "channel_gradient",
             "cols": n,

@@ -1,7 +1,7 @@
-"""Ops that read or write where an index says, and the sorts and scans that some consist of.
+"""Indexed reads and writes, and the sorts and scans that some of them consist of.
 
-Bytes are those of the rows that are touched, never of the whole table, and each row once: how
-often an index repeats is data, so a table bounds what can be read of it.
+Bytes are those of the touched rows, each counted once, and at most the whole table: how often an
+index repeats is data.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from simulator.records import Signature, Tensor
 
 _MASKS = ("bool", "uint8")
 _FEW = 16
-"""Rows up to which a thread takes one after another (Indexing.cu, `index_select_out_cuda_impl`,
-`index_add_cuda_impl`)."""
+"""Number of rows up to which one thread processes them serially (Indexing.cu,
+`index_select_out_cuda_impl`, `index_add_cuda_impl`)."""
 
 
 def nonzero_of(mask: Tensor) -> tuple[Work, ...]:
-    """Count (the host waits for it), select the flat places, split them into coordinates.
+    """Count (the host waits for it), select the flat indices, split them into int64 coordinates.
 
-    Half of a mask is taken as kept, the tracer's default; int64 coordinates.
+    Half of the mask is assumed to be true, the default of the tracer.
     """
     n, kept = mask.numel, max(1, mask.numel // 2)
     count = whole_reduction(n, mask.nbytes, 8)
@@ -42,12 +42,12 @@ def nonzero_of(mask: Tensor) -> tuple[Work, ...]:
 
 
 def _masks(op: Signature) -> tuple[Work, ...]:
-    """A boolean index is turned into integers first."""
+    """Conversion of boolean indices to integers."""
     return tuple(w for i in op.tensors("indices") if i.dtype in _MASKS for w in nonzero_of(i))
 
 
 def _index_bytes(op: Signature, places: int) -> int:
-    """Integer indices, or the int64 coordinates that stand for a mask."""
+    """Bytes of integer indices, or of the int64 coordinates of a mask."""
     return sum(
         8 * places * len(i.shape) if i.dtype in _MASKS else i.nbytes for i in op.tensors("indices")
     )
@@ -61,27 +61,27 @@ def _pick(op: Signature, table: Tensor, index: int, width: int, **dims: float | 
 
 
 def _whole_rows(op: Signature, table: Tensor, index: int, picks: int) -> Work:
-    """A block for each 4 KiB of each row, in words of 16 bytes (`vectorized_gather_kernel`)."""
+    """One block per 4 KiB of each row, in words of 16 bytes (`vectorized_gather_kernel`)."""
     width = op.out.numel // max(picks, 1)
     parts = -(-width * table.itemsize // 4096)
     return _pick(op, table, index, width, variant="rows", runs=picks * parts)
 
 
 def _elements(op: Signature, table: Tensor, index: int, width: int, variant: str) -> Work:
-    """Each element by itself, from a place of 32 bytes that neighbours in a row share."""
+    """Element by element, from 32-byte sectors that neighbours in a row share."""
     word = max(1, min(width, 32 // table.itemsize))
     return _pick(op, table, index, width, variant=variant, runs=-(-op.out.numel // word))
 
 
 def _words(table: Tensor, width: int) -> bool:
-    """Is every row a whole number of 16-byte words (`fast_gather_kernel_eligible`)?"""
+    """Whether every row is a whole number of 16-byte words (`fast_gather_kernel_eligible`)."""
     return table.contiguous and width * table.itemsize % 16 == 0
 
 
 @cost("aten.embedding.default", "aten.index_select.default", "aten.index_select.out")
 def rows(op: Signature) -> Work:
-    """Rows by number: up to 16 are taken one after another by every thread
-    (`indexSelectSmallIndex`); others in words, or element by element where those do not fit."""
+    """Rows by index: every thread processes up to 16 serially (`indexSelectSmallIndex`); more are
+    copied in 16-byte words, or element by element if a row is not a multiple of these."""
     table = op.get("weight") or op["self"]
     index = op.get("indices") or op["index"]
     dim = op.arg("dim", 0) if "select" in op.name else 0
@@ -96,14 +96,14 @@ def rows(op: Signature) -> Work:
 
 @cost("aten.gather.default", "aten.gather.out", "aten.take.default")
 def gather(op: Signature) -> Work:
-    """One kernel: each element of the result from the place that the index names."""
+    """One kernel: each element of the result from its index."""
     return _elements(op, op["self"], op["index"].nbytes, 1, "elements")
 
 
 @cost("aten.index.Tensor", "aten._unsafe_index.Tensor")
 def index(op: Signature) -> tuple[Work, ...]:
-    """x[indices]: the dimensions that no index takes lie side by side. Rows by a single index are
-    taken in words (IndexKernel.cu, `gpu_index_kernel`)."""
+    """x[indices]: dimensions without an index are contiguous. A single index copies rows in 16-byte
+    words (IndexKernel.cu, `gpu_index_kernel`)."""
     if op.out.numel == 0:
         return _masks(op)
     indices, table = op.tensors("indices"), op["self"]
@@ -120,15 +120,15 @@ def index(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.masked_select.default")
 def masked_select(op: Signature) -> tuple[Work, ...]:
-    """x[mask], of the mask spread to x's shape."""
+    """x[mask], with the mask broadcast to the shape of x."""
     kept = op.out.numel
-    found = _elements(op, op["self"], 8 * kept * len(op["mask"].shape), 1, "index")
-    return *nonzero_of(op["mask"]), found
+    gather = _elements(op, op["self"], 8 * kept * len(op["mask"].shape), 1, "index")
+    return *nonzero_of(op["mask"]), gather
 
 
 @cost("aten.nonzero.default", "aten.nonzero_static.default")
 def nonzero(op: Signature) -> tuple[Work, ...]:
-    """The places of a tensor's nonzero elements."""
+    """Indices of the nonzero elements of a tensor."""
     return nonzero_of(op["self"])
 
 
@@ -140,7 +140,7 @@ def _written(
     width: int,
     **dims: float | str,
 ) -> tuple[Work, ...]:
-    """A clone unless in place, then one kernel; an addition reads what it adds to."""
+    """A clone unless in place, then one kernel; an addition also reads its target."""
     target = op["self"]
     touched = min(places * target.itemsize, target.nbytes)
     reads = any(word in op.name for word in ("add", "reduce")) or op.arg("accumulate", False)
@@ -166,7 +166,7 @@ def _written(
     "aten.put_.default",
 )
 def scatter(op: Signature) -> tuple[Work, ...]:
-    """One element for each of the index."""
+    """One element per index."""
     index = op["index"]
     return _written(
         op,
@@ -188,7 +188,7 @@ def scatter(op: Signature) -> tuple[Work, ...]:
     *(f"aten.index_fill{place}.int_{kind}" for place in ("", "_") for kind in ("Tensor", "Scalar")),
 )
 def index_rows(op: Signature) -> tuple[Work, ...]:
-    """One slice across `dim` for each of the index."""
+    """One slice along `dim` per index."""
     index, target = op["index"], op["self"]
     dim = int(op.arg("dim", 0)) % max(len(target.shape), 1)
     places = target.numel // max(target.shape[dim] if target.shape else 1, 1) * index.numel
@@ -216,9 +216,9 @@ def index_rows(op: Signature) -> tuple[Work, ...]:
 def index_put(op: Signature) -> tuple[Work, ...]:
     """x[indices] = values in one kernel; one value under a mask is a `masked_fill`.
 
-    Accumulating sorts the places, so that equal ones meet (Indexing.cu, index_put_with_sort): each
-    index checked, wrapped and scaled, all added, divided by the slice, numbered, sorted, summed.
-    A check is an extremum, its comparison and an assertion, which the host does not wait for.
+    Accumulation sorts the flat indices to group equal ones (Indexing.cu, index_put_with_sort):
+    check, wrap and scale each index, add them, divide by the slice, number, sort, sum. A check is
+    an extremum, a comparison and an assertion; the host does not wait for it.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)
@@ -250,8 +250,10 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     assertion = Work("assertion", read_bytes=1, instructions=2)
     extreme = (reduction(1, places, size, 8), helper_kernel(1, 8, 1), assertion)
     checks = () if op.arg("unsafe", False) else extreme * 2 * taken
-    one = helper_kernel(places, size, size)  # wrap or scale each index; all but the first are added
-    linear = (one,) * 2 * taken + (helper_kernel(places, 2 * size, size, inputs=2),) * (taken - 1)
+    scaled = helper_kernel(places, size, size)  # wrap or scale each index; then add them
+    linear = (scaled,) * 2 * taken + (helper_kernel(places, 2 * size, size, inputs=2),) * (
+        taken - 1
+    )
     packed = () if values.contiguous else (copy(values, values.numel * values.itemsize),)
     bits = max(1, (target.numel // max(width, 1)).bit_length())
     return (
@@ -260,7 +262,7 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         *checks,
         *linear,
         *packed,
-        one,
+        scaled,
         index_range(places),
         *radix_sort(places, 8, 8, bits),
         write,
@@ -269,7 +271,7 @@ def index_put(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.masked_scatter.default", "aten.masked_scatter_.default")
 def masked_scatter(op: Signature) -> tuple[Work, ...]:
-    """Each kept place takes the next of the source: a scan of the mask, a check, the scatter."""
+    """Each masked position takes the next source element: scan of the mask, check, scatter."""
     target, mask = op["self"], op["mask"]
     n, half = target.numel, target.numel * target.itemsize // 2
     first = () if op.name == "aten.masked_scatter_.default" else (clone(target),)

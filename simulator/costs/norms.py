@@ -1,10 +1,10 @@
-"""Layer and RMS normalisation of rows, and weight norm, with PyTorch's launches on CUDA.
+"""Layer norm, RMS norm and weight norm, as PyTorch launches them on CUDA.
 
-`dims` are {"rows": statistics, "cols": elements in each, "inner": 1 where they lie side by side},
-`runs` the blocks that are launched, one a row, and `steps` the loads that a thread waits for one
-after another. Sums of squares count as a Welford step of 4 FLOPs an element (one for the mean;
-subtract, multiply, add for the variance), and normalising as 4: subtract, multiply by the
-reciprocal root, multiply by the weight, add the bias.
+`dims` are {"rows": statistics, "cols": elements per row, "inner": 1 if these are adjacent}, `runs`
+the launched blocks, one per row, and `steps` the serial loads of one thread. Sums of squares count
+as a Welford step of 4 FLOPs an element (one for the mean; subtract, multiply, add for the
+variance), and normalising as 4: subtract, multiply by the reciprocal root, multiply by the weight,
+add the bias.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ def launch(
 
 
 def statistics_kernel(op: Signature, steps: Steps, elements: int, read: int, write: int) -> Work:
-    """One kernel over a few statistics, an element a thread."""
+    """One kernel over a few statistics, one thread each."""
     dims = {"variant": "statistics", "elements": elements}
     return launch(op, steps, elements, read, write, dims)
 
 
 def total_bytes(*tensors: Tensor | None) -> int:
-    """Bytes of those that are there."""
+    """Bytes of all tensors that are not None."""
     return sum(t.nbytes for t in tensors if t is not None)
 
 
 def wanted_gradients(op: Signature) -> list[bool]:
-    """Which gradients a backward op is to give: of input, weight and bias."""
+    """Which gradients a backward op computes: of input, weight and bias."""
     return list(op.arg("output_mask", [True, True, True]))
 
 
@@ -67,7 +67,8 @@ def _rows(op: Signature, source: Tensor) -> tuple[int, int]:
 def _blocks(
     variant: str, source: Tensor, rows: int, cols: int, threads: int, width: int = 1
 ) -> dict[str, Any]:
-    """The coordinates of a kernel with a block a row, whose threads load `width` at a time."""
+    """Coordinates of a kernel with one block per row, whose threads load `width` elements at
+    once."""
     return {
         "variant": variant,
         "rows": rows,
@@ -80,13 +81,13 @@ def _blocks(
 
 
 def _rms_variant(variant: str, rms: bool) -> str:
-    """RMS norm's rows take half the clocks of layer norm's, whose means and variances are combined
-    by divisions: they are kernels of their own."""
+    """Name of a kernel. RMS norm has separate variants: its rows take half the clocks of layer
+    norm, which combines means and variances by divisions."""
     return f"{variant}_rms" if rms else variant
 
 
 def _packed(source: Tensor) -> tuple[Work, ...]:
-    """The copy that lays rows side by side, where they are not."""
+    """The copy that makes rows contiguous, if they are not."""
     if source.contiguous:
         return ()
     return move(source, Tensor(source.shape, source.dtype, row_major(source.shape)))
@@ -94,9 +95,10 @@ def _packed(source: Tensor) -> tuple[Work, ...]:
 
 @cost("aten.native_layer_norm.default", "aten._fused_rms_norm.default")
 def layer_norm(op: Signature) -> tuple[Work, ...]:
-    """[..., cols] to the same and the statistics: one vectorized kernel of 128 threads a row where
-    cols is a multiple of 4 and no fp64, else one of 512 for the moments and one of 256 to apply
-    them (ATen/native/cuda/layer_norm_kernel.cu, `LayerNormKernelImplInternal`)."""
+    """[..., cols] to the same shape and the statistics: one vectorized kernel of 128 threads per
+    row if cols is a multiple of 4 and the dtype is not float64, else one of 512 threads for the
+    moments and one of 256 to apply them (ATen/native/cuda/layer_norm_kernel.cu,
+    `LayerNormKernelImplInternal`)."""
     source = op["input"]
     rows, cols = _rows(op, source)
     if rows == 0:
@@ -123,20 +125,20 @@ def layer_norm(op: Signature) -> tuple[Work, ...]:
     )
 
 
-# -- gradients --------------------------------------------------------------------------------
-
 _TALL = 64 * 1024
-"""Rows from which the weight's gradient is summed in two passes..."""
+"""Rows above which the gradient of the weight is summed in two passes, for fewer than _NARROW
+columns."""
 _NARROW = 2048
-"""... below these columns: 32 a block, and fewer blocks than half of a large GPU's 128 units."""
+"""At 32 columns per block these are fewer blocks than half of a large GPU's 128 SMs."""
 _PARTIAL_ROWS = 32
-"""Rows that each block of the first pass sums up."""
+"""Rows that each block of the first pass sums."""
 
 
 @cost("aten.native_layer_norm_backward.default", "aten._fused_rms_norm_backward.default")
 def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
-    """One kernel for the input's gradient, a block of 128 threads a row, and `_weight_gradient`
-    for those of weight and bias (layer_norm_kernel.cu, `LayerNormBackwardKernelImplInternal`)."""
+    """One kernel for the gradient of the input, a block of 128 threads per row, and
+    `_weight_gradient` for those of weight and bias (layer_norm_kernel.cu,
+    `LayerNormBackwardKernelImplInternal`)."""
     gradient, source = op["grad_out"], op["input"]
     rows, cols = _rows(op, source)
     if rows == 0:
@@ -165,9 +167,9 @@ def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
 def _weight_gradient(
     op: Signature, source: Tensor, rows: int, cols: int, base: int, affine: int
 ) -> tuple[Work, ...]:
-    """Sums down the columns, 32 a block: a block has more warps the more rows there are, each of
-    8 rows at a time. Where rows are many and columns few a warp sums 32 rows and a reduction adds
-    up what the warps found (`ConfigureAndLaunchGammaBetaBackwardKernel`)."""
+    """Column sums, 32 columns per block: the more rows, the more warps in a block, each of 8 rows
+    at a time. With many rows and few columns a warp sums 32 rows, and a reduction adds the partial
+    sums (`ConfigureAndLaunchGammaBetaBackwardKernel`)."""
     # x̂ of 2 (RMS: 1), g·x̂ and its sum; the bias's sum
     steps = (2 + (1 if "rms" in op.name else 2) + (affine - 1), 6)
     item, across = source.itemsize, -(-cols // 32)
@@ -179,13 +181,10 @@ def _weight_gradient(
         first = launch(op, steps, source.numel, base, affine * partial, dims, "weight_gradient")
         return first, *(sum_over_rows(parts, cols, source.dtype),) * affine
     warps = next((w for w, least in ((32, 256), (16, 128), (8, 64)) if rows >= least), 1)
-    # a unit holds 32 warps of so many registers
+    # an SM holds 32 warps of this many registers
     dims |= {"steps": -(-rows // (8 * warps)), "blocks": across, "threads": 64 * warps}
     write = affine * cols * item
     return (launch(op, steps, source.numel, base, write, dims, "weight_gradient"),)
-
-
-# -- weight norm ----------------------------------------------------------------------------------
 
 
 @cost("aten._weight_norm_interface.default")

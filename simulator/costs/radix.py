@@ -1,4 +1,4 @@
-"""CUB's radix sorts and ATen's sort of a row by one block, as launches."""
+"""Launches of CUB's radix sorts and of ATen's sort of a row by one block."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from simulator.costs.launches import memset
 from simulator.costs.registry import Work
 
 BLOCK_SORTS = (32, 128, 1024, 2048, 4096)
-"""Lengths of the sorts that one block does: a row is padded to the next
+"""Lengths that one block sorts; a row is padded to the next of them
 (ATen/native/cuda/Sort.cu, `sortKeyValueInplace`)."""
 
 _SEGMENT_BITS = 6
-"""Of a pass over rows sorted each on its own (cub's SegmentedPolicy)."""
+"""Bits per pass of a segmented sort (cub's SegmentedPolicy)."""
 
 
 def _single_tile(key_bytes: int, value_bytes: int) -> int:
-    """Pairs that CUB sorts in one block: 256 threads with 19 of 4 bytes or less each, fewer of
-    wider ones: 2,304 of 8 bytes (cub's SingleTilePolicy, RegBoundScaling)."""
+    """Pairs that CUB sorts in one block of 256 threads: 19 per thread of up to 4 bytes, fewer if
+    wider, such as 2,304 of 8 bytes (cub's SingleTilePolicy, RegBoundScaling)."""
     return 256 * max(1, 19 * 4 // max(4, key_bytes, value_bytes))
 
 
@@ -35,9 +35,9 @@ def _pass(variant: str, n: int, key_bytes: int, value_bytes: int, slots: int) ->
 def radix_sort(
     n: int, key_bytes: int, value_bytes: int, bits: int | None = None
 ) -> tuple[Work, ...]:
-    """CUB's one-sweep sort of n pairs: histograms, their sums, and a pass for each 8 bits.
+    """CUB's one-sweep sort of n pairs: histograms, their sums, and one pass per 8 bits.
 
-    Each pass reads and writes every pair, after its look-back states are cleared
+    Each pass clears its look-back states, then reads and writes every pair
     (cub/device/dispatch/dispatch_radix_sort.cuh, InvokeOnesweep).
     """
     if n <= _single_tile(key_bytes, value_bytes):
@@ -71,15 +71,15 @@ def radix_sort(
 
 
 def segmented_sort(rows: int, cols: int, key_bytes: int, value_bytes: int) -> tuple[Work, ...]:
-    """A kernel for each 6 bits, in which a block sorts a row (cub's DeviceSegmentedRadixSort)."""
+    """One kernel per 6 bits, in which each block sorts one row (cub's DeviceSegmentedRadixSort)."""
     digit_pass = _pass("segmented", rows * cols, key_bytes, value_bytes, 30)
     digit_pass = replace(digit_pass, dims={**digit_pass.dims, "rows": rows, "cols": cols})
     return (digit_pass,) * -(-8 * key_bytes // _SEGMENT_BITS)
 
 
 def block_sort(rows: int, cols: int, key_bytes: int, value_bytes: int = 8) -> Work:
-    """One block a row, or 16 rows of up to 32: a bitonic network, and for longer rows a radix
-    sort by 4 bits at a time, of rows that are padded."""
+    """One block per row, or per 16 rows of up to 32: a bitonic network; for longer rows, which are
+    padded, a radix sort of 4 bits at a time."""
     n, pairs = rows * cols, rows * cols * (key_bytes + value_bytes)
     padded = next((size for size in BLOCK_SORTS if cols <= size), cols)
     rounds = 15 if padded == BLOCK_SORTS[0] else 2 * key_bytes  # 5·6 / 2 exchanges of 32

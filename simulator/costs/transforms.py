@@ -1,8 +1,8 @@
-"""Fourier transforms as PyTorch hands them to cuFFT (ATen/native/cuda/SpectralOps.cpp).
+"""Fourier transforms as PyTorch passes them to cuFFT (ATen/native/cuda/SpectralOps.cpp).
 
-A "fft" work is one call of cuFFT over `lengths`, `batch` times; which kernels that is, is the
-lowering's business. A transform of n complex numbers counts 5·n·log2 n FLOPs, as cuFFT's own
-benchmarks do; of real ones half.
+A work of family "fft" is one cuFFT call over `lengths`, `batch` times; the lowering turns it into
+kernels. A transform of n complex numbers counts 5·n·log2 n FLOPs, as in cuFFT's benchmarks; of real
+numbers half.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from simulator.records import Signature, Tensor, row_major
 
 _ITEM_BYTES = {"complex128": 16, "complex64": 8, "complex32": 4}
 _DIMS_AT_ONCE = 3
-"""Dimensions that one call of cuFFT transforms (`cufft_max_ndim`)."""
+"""Dimensions that one cuFFT call transforms (`cufft_max_ndim`)."""
 _AHEAD = (0, 1)
-"""Dimensions that come first in a transform which PyTorch takes dimension by dimension."""
+"""Leading dimensions of a transform that PyTorch splits by dimension."""
 
 
 @cost("aten._fft_r2c.default", "aten._fft_r2c.out")
 def real_to_complex(op: Signature) -> tuple[Work, ...]:
-    """Along the last of `dim` from real numbers, along the others from complex ones."""
+    """A real transform along the last of `dim`, then complex ones along the others."""
     x, out, dims = op["self"], op.out, _dims(op)
     onesided = bool(op.arg("onesided", True))
     half = list(x.shape)
@@ -43,7 +43,7 @@ def real_to_complex(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._fft_c2c.default", "aten._fft_c2c.out")
 def complex_to_complex(op: Signature) -> tuple[Work, ...]:
-    """At most three dimensions at once, the innermost first."""
+    """At most three dimensions per call, the innermost first."""
     x, out, dims = op["self"], op.out, _dims(op)
     if not dims:
         return move(x, out)
@@ -53,8 +53,8 @@ def complex_to_complex(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._fft_c2r.default", "aten._fft_c2r.out")
 def complex_to_real(op: Signature) -> tuple[Work, ...]:
-    """Along all but the last of `dim` to complex numbers, then to real ones. cuFFT may write into
-    its input: a copy is handed to it."""
+    """Complex transforms along all but the last of `dim`, then a real one. cuFFT may overwrite its
+    input and therefore gets a copy."""
     x, out, dims = op["self"], op.out, _dims(op)
     dense = Tensor(x.shape, x.dtype, row_major(x.shape))
     if _at_once(dims):
@@ -85,7 +85,7 @@ def _complex(shape: tuple[int, ...] | list[int], dims: list[int], itemsize: int)
 
 
 def _call(x: Tensor, dims: list[int], kind: str, read: int, write: int, itemsize: int) -> Work:
-    """One call of cuFFT: `x` has the lengths of what is real, `dims` those that it transforms."""
+    """One cuFFT call along `dims`; `x` is the real side of the transform."""
     lengths = tuple(x.shape[dim] for dim in dims)
     n = prod(lengths)
     batch = prod(x.shape) // max(n, 1)
@@ -110,7 +110,7 @@ def _call(x: Tensor, dims: list[int], kind: str, read: int, write: int, itemsize
 
 
 def _scaled(op: Signature, elements: int, out: Tensor) -> list[Work]:
-    """A pass that divides by the length, or its root, where a norm asks for it."""
+    """A pass that divides by the length or its root, if normalization is requested."""
     if not op.arg("normalization", op.arg("normalization_mode", 0)):
         return []
     size = elements * out.itemsize

@@ -1,4 +1,4 @@
-"""Ops that only make a new view, allocate, or answer a question: the host pays, no kernel runs."""
+"""Views, allocations and queries: they cost host time but launch no kernel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ALLOCATIONS = (
     "_resize_output_.default", "_efficientzerotensor.default",
 )  # fmt: skip
 
-_QUESTIONS = (
+_QUERIES = (
     "size.default", "size.int", "stride.default", "stride.int", "storage_offset.default",
     "numel.default", "dim.default", "is_contiguous.default", "is_pinned.default",
     "is_same_size.default", "record_stream.default", "_has_same_storage_numel.default",
@@ -51,7 +51,7 @@ def _aten(names: Iterable[str]) -> list[str]:
     return [f"aten.{name}" for name in names]
 
 
-@cost(*_aten((*_VIEWS, *_ALLOCATIONS, *_QUESTIONS)))
+@cost(*_aten((*_VIEWS, *_ALLOCATIONS, *_QUERIES)))
 def nothing(op: Signature) -> tuple[Work, ...]:
-    """No launch, no FLOP, no byte: a view shares its memory, and allocating is the host's."""
+    """No launch, FLOP or byte: a view shares its memory, and the host allocates."""
     return ()
