@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from simulator.costs.curves import curve_rule
 from simulator.costs.launches import copy, fill, pointwise, reduction
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
@@ -242,6 +243,12 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
         "dropout": float(op.arg("dropout_p", 0.0)),
         "fraction": _fraction(op, shape),
     }
+
+
+@curve_rule("attention")
+def attention_curve(work: Work) -> str:
+    """One curve per backend and direction."""
+    return f"attention_{work.dims['backend']}_{work.dims['direction']}"
 
 
 def band(op: Signature) -> Band:

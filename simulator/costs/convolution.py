@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from simulator.costs.curves import curve_rule
 from simulator.costs.launches import pointwise
 from simulator.costs.reductions import reduction
 from simulator.costs.registry import Engine, Work, cost
@@ -183,6 +184,12 @@ def _dims(op: Signature, direction: str) -> dict[str, Any]:
             or _is_cudnn_depthwise(op, x, weight)
         ),
     }
+
+
+@curve_rule("conv")
+def convolution_curve(work: Work) -> str:
+    """One curve per direction, except for depthwise convolutions."""
+    return "conv" if work.dims["depthwise"] else f"conv_{work.dims['direction']}"
 
 
 def _is_cudnn_depthwise(op: Signature, x: Tensor, weight: Tensor) -> bool:

@@ -13,6 +13,7 @@ from math import gcd, prod
 
 from msgspec.structs import replace
 
+from simulator.costs.curves import curve_rule
 from simulator.costs.elementwise import read_of
 from simulator.costs.iterator import aligned, converting_slots, lane_dtype
 from simulator.costs.launches import from_host, memcpy, strided_copy, to_host
@@ -207,3 +208,9 @@ def _vectorized(op: Signature, parts: list[Tensor]) -> bool:
     """Whether the run of each part in the output is a whole number of 16-byte words
     (ATen/native/cuda/Shape.cu, `CatArrayBatchedCopy_vectorized`)."""
     return all(t.contiguous for t in parts) and all(run % 16 == 0 for run in _runs(op, parts))
+
+
+@curve_rule("concat")
+def concat_curve(work: Work) -> str:
+    """The vectorized kernel has its own curve."""
+    return "concat_vectorized" if work.dims["vectorized"] else "concat"

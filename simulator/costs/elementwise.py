@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from simulator.costs.curves import curve_rule
 from simulator.costs.iterator import (
     aligned,
     converting_slots,
@@ -89,3 +90,11 @@ def converts(op: Signature) -> bool:
         if t.shape and t.device != "cpu" and name not in (*_UNREAD, *_FLAGS)
     }
     return len(read) > 1 or bool(read - {op.out.dtype} and op.out.dtype != "bool")
+
+
+@curve_rule("pointwise")
+def pointwise_curve(work: Work) -> str:
+    """Kernels that compute offsets, convert their operands, or load vectors."""
+    if not work.dims.get("contiguous", True):
+        return "pointwise_strided"
+    return "pointwise_widening" if work.dims.get("widens", False) else "pointwise"

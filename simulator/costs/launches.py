@@ -10,6 +10,7 @@ from math import prod
 
 from msgspec.structs import replace
 
+from simulator.costs.curves import curve_rule
 from simulator.costs.iterator import converting_slots, offset_slots, walk
 from simulator.costs.registry import Work
 from simulator.records import Tensor, row_major
@@ -123,6 +124,18 @@ def fastest_dim(tensor: Tensor) -> int:
     return -min(steps)[1] - len(tensor.shape) if steps else 0
 
 
+@curve_rule("copy")
+def copy_curve(work: Work) -> str:
+    """A transposition has its own curve."""
+    return "copy_transposed" if work.dims.get("transposed", False) else "copy"
+
+
+@curve_rule("memcpy")
+def memcpy_curve(work: Work) -> str:
+    """One curve per direction."""
+    return f"memcpy_{work.dims['direction']}"
+
+
 def to_host(nbytes: int) -> Work:
     """A memcpy that the host waits for."""
     return Work("memcpy", read_bytes=nbytes, dims={"direction": "d2h", "bytes": nbytes})
@@ -184,6 +197,12 @@ def reduction(
         instructions=(flops + 1) * n,
         dims={"rows": rows, "cols": cols, "inner": inner},
     )
+
+
+@curve_rule("reduction")
+def reduction_curve(work: Work) -> str:
+    """Reductions along memory and across it."""
+    return "reduction_across" if work.dims.get("inner", 1) > 1 else "reduction"
 
 
 def whole_reduction(elements: int, nbytes: int, itemsize: int) -> tuple[Work, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from simulator.costs.curves import curve_rule
 from simulator.costs.launches import copy, copy_onto, vector_dtype
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
@@ -58,6 +59,26 @@ def by_dot_products(work: Work) -> bool:
     if d["m"] > 1 and d["n"] > 1:
         return False
     return work.dtype in ("float32", "float64", "tf32") or d.get("align_bytes", 16) < 8
+
+
+@curve_rule("gemm")
+def product_curve(work: Work) -> str:
+    """cuBLAS has separate kernels for each width of numbers and, in 16 bits, for lines that bulk
+    loads (multiples of 16 bytes) or asynchronous copies (multiples of 4) cannot fetch."""
+    if by_dot_products(work):
+        return "gemv"
+    if work.engine == "vector":
+        return "gemm_vector"
+    if "item_bytes" in work.dims:  # separate kernels, with tiles of 8 and 16 rows
+        return "gemm_tensor_packed"
+    if work.dtype in ("float16", "bfloat16"):
+        align_bytes = work.dims.get("align_bytes", 16)
+        if align_bytes < 16:
+            return "gemm_tensor_half_4" if align_bytes >= 4 else "gemm_tensor_half_2"
+        return "gemm_tensor_half"
+    if work.dtype in ("int8", "uint8"):
+        return "gemm_tensor_int8"
+    return "gemm_tensor_tf32" if work.dtype == "tf32" else "gemm_tensor_float8"
 
 
 def as_matvec(product: Work) -> Work:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from simulator.costs.curves import curve_rule
 from simulator.costs.elementwise import Steps, elementwise
 from simulator.costs.iterator import lane_dtype
 from simulator.costs.reductions import loads, reduced_dims, shape_of
@@ -203,3 +204,9 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
         op, inputs=(kept, out), outputs=(out,), names=("condition", "other"), aliases=()
     )
     return (main, *elementwise(equal, (1, 1)), every, scalar, *elementwise(choose, (0, 1)))
+
+
+@curve_rule("softmax")
+def softmax_curve(work: Work) -> str:
+    """Rows up to 1,024 elements are those of the warp kernel."""
+    return "softmax_warp" if work.dims.get("cols", 0) <= 1024 else "softmax"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
-from simulator.costs.matmul import by_dot_products
+from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
 from simulator.timing.energies import chip_j, energies
 from simulator.timing.kernel_models import roofline_terms, slower_together, smooth
@@ -200,50 +200,3 @@ def _floor_s(work: Work, gpu: GPU) -> Any:
     if work.family == "conv" or not anywhere(work.flops) or work.engine != "tensor":
         return 0.0
     return work.computed_flops / roof_flops_per_s(gpu, work)
-
-
-def curve(work: Work) -> str:
-    """Which of a profile's curves rules a kernel: its family, and how it walks through memory."""
-    family, d = work.family, work.dims
-    if "variant" in d:
-        return f"{family}_{d['variant']}"
-    if family == "gemm":
-        return _product_curve(work)
-    if family == "attention":
-        return f"attention_{d['backend']}_{d['direction']}"
-    if family == "conv" and not d["depthwise"]:
-        return f"conv_{d['direction']}"
-    if family == "pointwise" and not d.get("contiguous", True):
-        return "pointwise_strided"
-    if family == "pointwise" and d.get("widens", False):
-        return "pointwise_widening"
-    if family == "copy" and d.get("transposed", False):
-        return "copy_transposed"
-    if family == "concat" and d["vectorized"]:
-        return "concat_vectorized"
-    if family == "reduction" and d.get("inner", 1) > 1:
-        return "reduction_across"
-    if family == "softmax" and d.get("cols", 0) <= 1024:
-        return "softmax_warp"
-    if family == "memcpy":
-        return f"memcpy_{d['direction']}"
-    return family
-
-
-def _product_curve(work: Work) -> str:
-    """cuBLAS has other kernels for each width of number, and of 16 bits for lines that bulk loads
-    (multiples of 16 bytes) and asynchronous copies (of 4) cannot fetch."""
-    if by_dot_products(work):
-        return "gemv"
-    if work.engine == "vector":
-        return "gemm_vector"
-    if "item_bytes" in work.dims:  # kernels of its own, with tiles of 8 and 16 rows
-        return "gemm_tensor_packed"
-    if work.dtype in ("float16", "bfloat16"):
-        align_bytes = work.dims.get("align_bytes", 16)
-        if align_bytes < 16:
-            return "gemm_tensor_half_4" if align_bytes >= 4 else "gemm_tensor_half_2"
-        return "gemm_tensor_half"
-    if work.dtype in ("int8", "uint8"):
-        return "gemm_tensor_int8"
-    return "gemm_tensor_tf32" if work.dtype == "tf32" else "gemm_tensor_float8"
