@@ -1,4 +1,4 @@
-"""From ops to the kernels that a given GPU launches for them: importing it registers the rules.
+"""Lowering of ops to the kernels that a GPU launches: importing this package registers its rules.
 
 May import costs, hardware, timing, caches and varying; no torch.
 """

@@ -1,7 +1,7 @@
-"""The blocks of fused attention kernels, and the kernels that add up where keys are split.
+"""Blocks of fused attention kernels, and the kernels that combine split keys.
 
-A block takes some queries of one head through the keys in tiles; backward, some keys through the
-queries. Which tile a library takes follows from the heads' width (flash: `run_mha_fwd_hdim*` of
+A block processes some queries of one head over all keys in tiles; in the backward, some keys over
+all queries. The width of the heads determines the tile (flash: `run_mha_fwd_hdim*` of
 flash_fwd_launch_template.h and flash_bwd_launch_template.h; efficient: `dispatch_cutlassF` and
 `dispatch_cutlassB`; cuDNN: the names of its kernels on an H200).
 """
@@ -29,7 +29,7 @@ _MOST_SPLITS = 128
 
 
 class _Tile(NamedTuple):
-    """Rows that a block keeps, columns that it takes at a time, and the width it computes."""
+    """Rows of a block, columns per iteration, and padded head width."""
 
     rows: int
     columns: int
@@ -38,19 +38,21 @@ class _Tile(NamedTuple):
 
 @lowering("attention")
 def attention(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The kernel with its blocks in `dims`, and the one that adds up its splits."""
+    """The kernel with its blocks in `dims`, and the one that combines its splits."""
     d, units = work.dims, units_of(gpu)
     if d["backend"] == "flash" and d["direction"] == "fwd":
         return _flash(op, work, units)
     if d["backend"] == "cudnn" and d["direction"] == "fwd" and d["sq"] == 1:
         return _cudnn_for_one(op, work, units)
     tile = _tile(work)
-    kernel = _with_blocks(work, tile, d["b"] * d["h"], _laid(d, band(op), tile), _variant(work))
+    kernel = _with_blocks(
+        work, tile, d["b"] * d["h"], _head_layout(d, band(op), tile), _variant(work)
+    )
     return (kernel,)
 
 
 def _variant(work: Work) -> str | None:
-    """Efficient attention has other kernels for float32, and backward for wide heads."""
+    """Efficient attention has separate kernels for float32, and in the backward for wide heads."""
     d = work.dims
     if d["backend"] != "efficient":
         return None
@@ -81,8 +83,8 @@ def _next(width: int, classes: tuple[int, ...]) -> int:
 
 
 class _Layout(NamedTuple):
-    """Blocks of one head, the tiles that they go through, those of the longest, and those that a
-    causal mask cuts, at most: where a block's band ends."""
+    """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound of those
+    that a causal mask cuts, at the end of the band of each block."""
 
     blocks: int
     tiles: int
@@ -90,16 +92,20 @@ class _Layout(NamedTuple):
     edges: int
 
 
-def _laid(d: dict[str, Any], kept: Band, tile: _Tile, splits: int = 1) -> _Layout:
+def _head_layout(d: dict[str, Any], attended: Band, tile: _Tile, splits: int = 1) -> _Layout:
     rows, columns = d["sq"], d["sk"]
     if d["direction"] != "fwd":  # from keys to queries
-        rows, columns, kept = columns, rows, Band(kept.right, kept.left, -kept.shift)
+        rows, columns, attended = (
+            columns,
+            rows,
+            Band(attended.right, attended.left, -attended.shift),
+        )
     high, wide = tile.rows, tile.columns
-    return _Layout(*_layout(rows, columns, high, wide, *kept, splits, d["causal"]))
+    return _Layout(*_layout_counts(rows, columns, high, wide, *attended, splits, d["causal"]))
 
 
 @at_each
-def _layout(
+def _layout_counts(
     rows: int,
     columns: int,
     high: int,
@@ -110,22 +116,24 @@ def _layout(
     splits: int,
     causal: bool,
 ) -> tuple[int, int, int, int]:
-    tiles = visited(rows, columns, high, wide, Band(left, right, shift))
+    tiles = visited_tiles(rows, columns, high, wide, Band(left, right, shift))
     if splits > 1:
         tiles = np.repeat(np.ceil(tiles / splits).astype(int), splits)
     edges = int(np.minimum(tiles, ceil(high / wide)).sum()) if causal else 0
     return len(tiles), int(tiles.sum()), int(tiles.max(initial=1)), edges
 
 
-def visited(rows: int, columns: int, high: int, wide: int, kept: Band) -> NDArray[np.int64]:
-    """Tiles of `high` × `wide` that hold any pair of the band, for each block of rows."""
+def visited_tiles(
+    rows: int, columns: int, high: int, wide: int, attended: Band
+) -> NDArray[np.int64]:
+    """Number of tiles of `high` × `wide` with any pair of the band, per block of rows."""
     first = np.arange(0, rows, high)
     last = np.minimum(first + high, rows) - 1
     low, top = np.zeros_like(first), np.full_like(first, columns - 1)
-    if kept.left >= 0:
-        low = np.maximum(low, first + kept.shift - kept.left)
-    if kept.right >= 0:
-        top = np.minimum(top, last + kept.shift + kept.right)
+    if attended.left >= 0:
+        low = np.maximum(low, first + attended.shift - attended.left)
+    if attended.right >= 0:
+        top = np.minimum(top, last + attended.shift + attended.right)
     return np.where(top >= low, top // wide - low // wide + 1, 0)
 
 
@@ -143,35 +151,41 @@ def _with_blocks(work: Work, tile: _Tile, heads: int, layout: _Layout, variant: 
 
 
 def _flash(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
-    """One query of grouped heads becomes the queries of one head; where there are fewer blocks
-    than units, the keys are split (flash_api.cpp, mha_fwd and set_params_splitkv)."""
-    d, kept = dict(work.dims), band(op)
+    """A single query of grouped heads becomes several queries of one head; if there are fewer
+    blocks than SMs, the keys are split (flash_api.cpp, mha_fwd and set_params_splitkv)."""
+    d, attended = dict(work.dims), band(op)
     heads = d["h"]
-    if d["sq"] == 1 and kept.left < 0:  # it sees all keys
-        kept = Band(-1, -1, 0)
-    if d["sq"] == 1 and d["hk"] < heads and kept.right < 0 and not d["dropout"] and d["d"] % 8 == 0:
+    if d["sq"] == 1 and attended.left < 0:  # it attends to all keys
+        attended = Band(-1, -1, 0)
+    if (
+        d["sq"] == 1
+        and d["hk"] < heads
+        and attended.right < 0
+        and not d["dropout"]
+        and d["d"] % 8 == 0
+    ):
         d["sq"], heads = heads // d["hk"], d["hk"]
     columns = 256 if d["d"] <= 64 else 128 if d["d"] <= 128 else 64
     blocks = d["b"] * heads * ceil(d["sq"] / 64)
     splits = 1 if d["dropout"] else flash_splits(blocks, 2 * units, ceil(d["sk"] / columns))
     if splits == 1:
         tile = _tile(work)
-        return (_with_blocks(work, tile, d["b"] * heads, _laid(d, kept, tile), None),)
+        return (_with_blocks(work, tile, d["b"] * heads, _head_layout(d, attended, tile), None),)
     tile = _Tile(64, columns, _next(d["d"], _FLASH_WIDTHS))
-    layout = _laid(d, kept, tile, splits)
+    layout = _head_layout(d, attended, tile, splits)
     return _split(op, work, _with_blocks(work, tile, d["b"] * heads, layout, "flash_split"), splits)
 
 
 @at_each
 def flash_splits(blocks: int, slots: int, key_blocks: int) -> int:
-    """The fewest splits whose waves are within 85% as full as the fullest
+    """The fewest splits whose occupancy is at least 85% of the best one
     (flash_api.cpp, num_splits_heuristic)."""
     if blocks >= 0.8 * slots:
         return 1
     fullness: dict[int, float] = {}
     for splits in range(1, min(_MOST_SPLITS, slots, key_blocks) + 1):
         if splits > 1 and ceil(key_blocks / splits) == ceil(key_blocks / (splits - 1)):
-            continue  # as many key blocks each as with one split fewer
+            continue  # same key blocks per split as with one split fewer
         waves = blocks * splits / slots
         fullness[splits] = waves / ceil(waves)
     most = max(fullness.values(), default=1.0)
@@ -179,19 +193,20 @@ def flash_splits(blocks: int, slots: int, key_blocks: int) -> int:
 
 
 def _cudnn_for_one(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
-    """For one query cuDNN takes Ampere's kernels, and splits over 1,024 keys where the heads leave
-    over half of the units without work (read off an H200, cuDNN 9.19)."""
+    """For one query cuDNN uses Ampere's kernels, and splits from 1,024 keys if the heads leave more
+    than half of the SMs idle (observed on an H200, cuDNN 9.19)."""
     d = work.dims
     width = _next(max(d["d"], d["dv"]), _CUDNN_WIDTHS)
     tile = _Tile(64, 64, width) if d["sk"] <= 256 else _Tile(16, 128, width)
     splits = units // (d["b"] * d["hk"]) if d["sk"] >= 1024 and not d["mask"] else 1
-    layout = _laid(d, band(op), tile, max(splits, 1))
+    layout = _head_layout(d, band(op), tile, max(splits, 1))
     kernel = _with_blocks(work, tile, d["b"] * d["h"], layout, "cudnn_one")
     return _split(op, work, kernel, splits) if splits > 1 else (kernel,)
 
 
 def _split(op: Signature, work: Work, main: Work, splits: int) -> tuple[Work, Work]:
-    """Each split writes its outputs and their log-sum-exp in float32; a second kernel adds up."""
+    """Each split writes its outputs and their log-sum-exp in float32; a second kernel combines
+    them."""
     d = main.dims
     rows = d["b"] * d["h"] * d["sq"]
     parts = 4 * splits * rows * (d["dv"] + 1)

@@ -1,8 +1,9 @@
 """Convolutions as cuDNN and PyTorch launch them: conversions, products, splits, reductions.
 
-Tensor cores want NHWC, so a network in NCHW pays for conversions around every convolution that is
-no plain matrix product. The rules were read off an H200 (cuDNN 9.19, torch 2.11), whole networks
-and 900 random shapes. cuDNN chooses by heuristics; the thresholds are where its choice turns.
+Tensor cores require NHWC, so a network in NCHW pays for conversions around every convolution that
+is not a plain matrix product. The rules were observed on an H200 (cuDNN 9.19, torch 2.11) with
+whole networks and 900 random shapes. cuDNN selects by heuristics; the thresholds are where its
+choice changes.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from simulator.hardware.gpu import GPU
 from simulator.lowering.convolution_depthwise import depthwise
 from simulator.lowering.implicit_gemm import Product, product
 from simulator.lowering.layouts import (
-    converted,
-    fill,
-    loaded,
-    made_dense,
-    padded,
-    spread,
-    summed,
-    zeros,
+    channels_per_load,
+    dense_copies,
+    memset,
+    needs_padding,
+    nhwc_conversion,
+    padded_zeros,
+    padding_copy,
+    sum_parts,
 )
 from simulator.lowering.registry import lowering
 from simulator.lowering.winograd import winograd
@@ -46,11 +47,11 @@ def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         kernels = iter((vector,)) if double else _on_lanes(product(op, vector, gpu), gpu)
     else:
         kernels = _on_tensor_cores(product(op, work, gpu))
-    return (*made_dense(op, work.dims), *kernels)
+    return (*dense_copies(op, work.dims), *kernels)
 
 
 def _on_lanes(c: Product, gpu: GPU) -> Iterator[Work]:
-    """In single precision on a card without tensor cores for it."""
+    """Single precision on a GPU without tensor cores for it."""
     yield from list(winograd(c, gpu)) or [replace(c.kernel(variant="vector"), dtype="float32")]
 
 
@@ -62,48 +63,48 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif d["channels_last"]:
         yield from _nhwc(c)
     elif c.unit and not c.strided and groups == 1:
-        yield from _unit(c)
+        yield from _pointwise_convolution(c)
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4:
-        yield from [_share(c.direct(), groups)] * groups  # too thin: group by group
+        yield from [_group_share(c.direct(), groups)] * groups  # too thin: group by group
     elif c.unit and tf32 and groups > 1:
         yield c.direct()
     elif c.few and forward and not _worth_padding(c):
         if prod(d["kernel"]) % 2 == 0 and c.half and c.adds > 1e8:
-            yield fill(4 * c.depth)  # the offsets of a patch's elements
+            yield memset(4 * c.depth)  # the offsets of a patch's elements
         yield c.direct()
     elif tf32 and not forward and groups == 1 and _small_gradient(c):
         if not (c.unit and c.direction == "dgrad"):
-            yield fill(c.target.numel * 4)  # parts are added to zeros
+            yield memset(c.target.numel * 4)  # partial sums are added to zeros
         yield c.direct()
     elif tf32 and forward and not c.few and groups == 1 and c.adds < _SMALL:
-        yield from _small(c)
+        yield from _small_tf32(c)
     else:
         yield from _implicit(c)
 
 
 def _group_by_group(c: Product) -> bool:
-    """Groups of more than 32 channels are convolutions of their own."""
+    """Whether each group is a separate convolution: groups of more than 32 channels."""
     d = c.work.dims
     return max(d["cin"], d["cout"]) // d["groups"] > 32
 
 
-def _unit(c: Product) -> Iterator[Work]:
-    """1×1 of stride 1: W [cout, cin] @ x [cin, h·w] for each image, as NCHW lies.
+def _pointwise_convolution(c: Product) -> Iterator[Work]:
+    """1×1 of stride 1: W [cout, cin] @ x [cin, h·w] for each image in NCHW.
 
-    An odd h·w defeats vector loads, so what is large is converted, if it is a picture. A weight's
-    gradient sums over the images (one more kernel), unless that sum has more elements than a
-    conversion would.
+    An odd h·w prevents vector loads, so large 2-d tensors are converted. The gradient of a weight
+    is summed over the images by one more kernel, unless that sum has more elements than a
+    conversion.
     """
     d = c.work.dims
     pixels, weights, channels = prod(d["spatial_out"]), d["cin"] * d["cout"], d["cin"] + d["cout"]
     if c.direction == "wgrad":
         if _converts_weights(c, weights, pixels * channels):
-            yield from map(converted, c.sources)
+            yield from map(nhwc_conversion, c.sources)
             if _split(c):
-                yield fill(4)
+                yield memset(4)
             yield c.kernel()
-        else:  # a part an image
-            yield from (c.plain(), summed(c.target, d["n"]))
+        else:  # one partial sum per image
+            yield from (c.plain(), sum_parts(c.target, d["n"]))
         return
     if c.half:
         least = 1e8 if c.direction == "fwd" else 1.5e9
@@ -113,18 +114,18 @@ def _unit(c: Product) -> Iterator[Work]:
     large = c.adds >= least and weights >= 2**16 and d["dims"] == 2
     odd = pixels % 2 or (c.half and pixels % 8 and c.adds >= 1e10)
     if odd and large and aligned:
-        yield from (converted(c.sources[0]), c.kernel(), converted(c.target, back=True))
+        yield from (nhwc_conversion(c.sources[0]), c.kernel(), nhwc_conversion(c.target, back=True))
         return
     deep = not c.half and c.direction == "fwd" and c.depth >= max(256, c.columns)
     if deep and c.counted:
-        yield fill(4)
+        yield memset(4)
     yield c.plain()
     if deep and d["n"] == 1 and c.depth >= 1024 and ceil(c.rows / 64) * ceil(c.columns / 64) <= 32:
-        yield summed(c.target, 2)  # batches of products are not split along their depth
+        yield sum_parts(c.target, 2)  # batches of products are not split along their depth
 
 
 def _converts_weights(c: Product, weights: int, activations: int) -> bool:
-    """Is a plain weight's gradient taken in NHWC, in one product over all images?"""
+    """Whether the gradient of a 1×1 weight is one NHWC product over all images."""
     d = c.work.dims
     if not c.half:
         thin = d["cin"] <= 32 and c.depth > 20_000
@@ -134,24 +135,28 @@ def _converts_weights(c: Product, weights: int, activations: int) -> bool:
     return much or (c.pixels % 2 == 1 and weights >= 2e5 and c.adds >= 5e9)
 
 
-def _small(c: Product) -> Iterator[Work]:
-    """Small TF32 convolutions run on kernels that read or at least write NCHW."""
+def _small_tf32(c: Product) -> Iterator[Work]:
+    """Small TF32 convolutions: kernels that read, or at least write, NCHW."""
     if c.unit:
         if (c.pixels >= 3000 or c.depth <= 64) and c.rows >= 128:
             yield c.direct()
         else:
-            yield from (converted(c.sources[0]), c.kernel(), converted(c.target, back=True))
+            yield from (
+                nhwc_conversion(c.sources[0]),
+                c.kernel(),
+                nhwc_conversion(c.target, back=True),
+            )
     elif c.adds < 2e6 or (c.depth <= 300 and c.adds < _DIRECT):
         yield c.direct()
     else:
-        yield from map(converted, c.sources)
-        if c.depth > 2000:  # split: parts are added to zeros
-            yield fill(c.target.numel * 4)
+        yield from map(nhwc_conversion, c.sources)
+        if c.depth > 2000:  # split: partial sums are added to zeros
+            yield memset(c.target.numel * 4)
         yield c.kernel(back=True)
 
 
 def _small_gradient(c: Product) -> bool:
-    """Is a TF32 gradient of tensors in NCHW too small for tensor cores?"""
+    """Whether a TF32 gradient of NCHW tensors is too small for tensor cores."""
     if c.direction == "wgrad":
         deep = c.depth <= 200 or (c.depth <= 800 and c.adds < 3e7)
         return (c.few and c.columns <= 128) or (c.adds < 9e7 and deep)
@@ -162,89 +167,97 @@ def _small_gradient(c: Product) -> bool:
 
 
 def _implicit(c: Product) -> Iterator[Work]:
-    """To NHWC, the product of patches that are never stored, and back to NCHW.
+    """Conversion to NHWC, the implicit product, and conversion back to NCHW.
 
-    A 1×1 weight lies alike in both. Channels that no load divides are padded with zeros. Volta's
-    and Turing's kernels of half precision (`h884cudnn_..._nhwc2nchw`) write NCHW, and take 1×1 of a
-    stride as it lies (16 images of 256 × 56² in 31 µs on a V100, DeepBench, Apache-2.0).
+    A 1×1 weight has the same layout in both. Channels that are not a multiple of a load are padded
+    with zeros. Half-precision kernels of Volta and Turing (`h884cudnn_..._nhwc2nchw`) write NCHW,
+    and read strided 1×1 convolutions without conversion (16 images of 256 × 56² in 31 µs on a V100,
+    DeepBench, Apache-2.0).
     """
     d = c.work.dims
     groups = d["groups"]
     planar = c.planar and c.half
-    if planar and c.unit and not any(padded(t, i == 1, groups) for i, t in enumerate(c.sources)):
-        yield from _main(c)
+    if (
+        planar
+        and c.unit
+        and not any(needs_padding(t, i == 1, groups) for i, t in enumerate(c.sources))
+    ):
+        yield from _main_kernel(c)
         return
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
-        pads = padded(tensor, is_weight, groups)
+        pads = needs_padding(tensor, is_weight, groups)
         if is_weight and c.unit and groups == 1 and not pads:
             continue
         if pads:
-            yield zeros(tensor)
-        outer = is_weight and (tensor.shape[0] // groups % loaded(tensor) or groups > 1)
-        yield spread(tensor, generic=True) if pads and outer else converted(tensor)
+            yield padded_zeros(tensor)
+        outer = is_weight and (tensor.shape[0] // groups % channels_per_load(tensor) or groups > 1)
+        yield padding_copy(tensor, generic=True) if pads and outer else nhwc_conversion(tensor)
     narrow = not (c.half or c.few) and c.depth <= 576 and c.columns <= 64
     if c.direction == "fwd" and (planar or narrow):
         yield c.kernel(back=True)  # narrow TF32 tiles are written to NCHW from registers
         return
-    yield from _main(c)
-    if c.direction == "wgrad" and groups > 1 and padded(c.target, True, groups):
-        yield spread(c.target, generic=True)
-    elif not (c.unit and c.direction == "wgrad") or padded(c.target, True, groups):
-        yield converted(c.target, back=True)
+    yield from _main_kernel(c)
+    if c.direction == "wgrad" and groups > 1 and needs_padding(c.target, True, groups):
+        yield padding_copy(c.target, generic=True)
+    elif not (c.unit and c.direction == "wgrad") or needs_padding(c.target, True, groups):
+        yield nhwc_conversion(c.target, back=True)
 
 
 def _nhwc(c: Product) -> Iterator[Work]:
-    """No conversions, but padding of channels that no load divides, and of thin groups.
+    """No conversions, but padding of thin groups and of channels that are not a multiple of a load.
 
-    A plain product needs none, nor do most kernels of a first layer's few channels.
+    A plain product needs no padding, nor do most kernels for the few channels of a first layer.
     """
     d = c.work.dims
     if c.unit and not c.strided and d["groups"] == 1:
         yield c.plain()
         if c.direction == "wgrad" and c.blocks < 7 and c.depth >= 5000:
-            yield summed(c.target, c.parts)
+            yield sum_parts(c.target, c.parts)
         return
     thin = d["groups"] > 1 and min(d["cin"], d["cout"]) // d["groups"] <= 16
     free = c.few and c.direction == "fwd" and not _pads_first(c)
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
-        if thin or (padded(tensor, is_weight, d["groups"]) and not free):
-            yield from (zeros(tensor), spread(tensor, generic=thin or (is_weight and c.unit)))
-    yield from _main(c)
-    if thin or padded(c.target, c.direction == "wgrad", d["groups"]):
-        yield spread(c.target, generic=thin)
+        if thin or (needs_padding(tensor, is_weight, d["groups"]) and not free):
+            yield from (
+                padded_zeros(tensor),
+                padding_copy(tensor, generic=thin or (is_weight and c.unit)),
+            )
+    yield from _main_kernel(c)
+    if thin or needs_padding(c.target, c.direction == "wgrad", d["groups"]):
+        yield padding_copy(c.target, generic=thin)
 
 
 def _pads_first(c: Product) -> bool:
-    """Is a first layer in NHWC padded? For tensor-core tiles of 64 channels in bfloat16, and for
-    the float16 kernel that is made for images."""
+    """Whether a first layer in NHWC is padded: for tensor-core tiles of 64 channels in bfloat16,
+    and for the float16 kernel for images."""
     whole = c.work.dims["cout"] % 64 == 0 and c.adds > 1e6
     return c.image or (c.work.dtype == "bfloat16" and whole)
 
 
-def _main(c: Product) -> Iterator[Work]:
-    """The kernel, with the zeros that it starts from and the sum of its splits."""
+def _main_kernel(c: Product) -> Iterator[Work]:
+    """The kernel, after the zeros that it adds to, and the sum of its splits."""
     split = _split(c)
     if c.direction == "dgrad" and c.strided and c.adds > 1e8:  # strides leave gaps
-        yield fill(c.target.numel * c.target.itemsize)
+        yield memset(c.target.numel * c.target.itemsize)
     elif c.counted or split:
-        yield fill(4)
+        yield memset(4)
     yield c.kernel()
     if split and c.direction == "wgrad" and (c.few or c.depth > 1300 * c.blocks):
-        yield summed(c.target, c.parts)
+        yield sum_parts(c.target, c.parts)
 
 
 def _split(c: Product) -> bool:
-    """Is the depth shared out? Where it is long for the number of tiles. A weight's gradient has
-    few tiles, and sums over all pixels."""
+    """Whether the depth is split: if it is long for the number of tiles. The gradient of a weight
+    has few tiles and sums over all pixels."""
     if c.direction == "wgrad":
         return c.depth >= 2048 if c.few else c.depth > (500 if c.half else 40) * c.blocks
     return c.direction == "fwd" and c.hopper and c.depth > 1000 * c.blocks
 
 
 def _worth_padding(c: Product) -> bool:
-    """Large first layers are, and wide ones of patches that don't overlap."""
+    """Whether few channels are padded: in large first layers, and wide ones without overlap."""
     d = c.work.dims
     if d["cin"] < 3:
         return False
@@ -252,7 +265,7 @@ def _worth_padding(c: Product) -> bool:
     return c.adds >= _LARGE or wide_patches
 
 
-def _share(work: Work, parts: int) -> Work:
+def _group_share(work: Work, parts: int) -> Work:
     return replace(
         work,
         flops=work.flops // parts,

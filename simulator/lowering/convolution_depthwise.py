@@ -1,7 +1,7 @@
-"""Depthwise convolutions: ATen's own kernels, and those that cuDNN chooses among.
+"""Depthwise convolutions: kernels of ATen and cuDNN.
 
-No matrix product to give to a tensor core: each output is a short sum over one channel. The rules
-were read off an H200 (cuDNN 9.19, torch 2.11), from the names of some 900 kernels.
+There is no matrix product for tensor cores: each output is a short sum over one channel. The rules
+were observed on an H200 (cuDNN 9.19, torch 2.11), from the names of some 900 kernels.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
-from simulator.lowering.layouts import fill, summed
+from simulator.lowering.layouts import memset, sum_parts
 from simulator.lowering.turns import threads_of_unit
 from simulator.records import Signature
 from simulator.timing.rates import units_of
 
 _WARP = 32
-_WARPS = 8  # of a block of ATen's weight gradient at most
-_MANY_IMAGES = 8  # from which cuDNN's forward has a kernel for halves
+_WARPS = 8  # per block of ATen's weight gradient, at most
+_MANY_IMAGES = 8  # from which cuDNN's forward has a half-precision kernel
 
 
 def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
-    """One kernel; where cuDNN's weight gradient in NHWC is shared among blocks, also the sum of
-    their parts (float32: onto zeros)."""
+    """One kernel; if blocks share cuDNN's weight gradient in NHWC, also the sum of their parts,
+    which float32 adds to zeros."""
     d, weight = work.dims, op["weight"]
     size = {"weights": weight.numel, "item_bytes": weight.itemsize}
     if d["native"]:
@@ -35,17 +35,17 @@ def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
     variant = "_".join(filter(None, ("depthwise", kind, d["direction"])))
     partial = d["direction"] == "wgrad" and d["channels_last"] and kind != "grouped"
     if partial and weight.itemsize >= 4:
-        yield fill(weight.numel * 4)
+        yield memset(weight.numel * 4)
     yield replace(work, dims=d | size | {"variant": variant})
     if partial:
-        yield summed(weight, d["n"])  # a part an image
+        yield sum_parts(weight, d["n"])  # a part an image
 
 
 def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
     """ATen compiles its kernels for square 1, 3 and 5 (DepthwiseConv2d.cu); `generic` ones loop.
 
-    The weight's gradient is a block a weight, whose warps take one image each and go through its
-    pixels 32 at a time; `steps` counts these, of as many blocks as one place for a block gets.
+    The gradient of the weight has one block per weight, whose warps each take one image, 32 pixels
+    at a time; `steps` counts these iterations over all rounds of blocks.
     """
     d = work.dims
     sides = set(d["kernel"])
@@ -62,8 +62,8 @@ def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
 
 
 def _kind(work: Work, *, single: bool) -> str:
-    """Which of cuDNN's kernels: those for any groups; of forward ones those of float32, in NHWC
-    those of halves for many images; and the rest."""
+    """Kind of cuDNN kernel: for any groups; in the forward for float32, or in NHWC half precision
+    for many images; otherwise empty."""
     d = work.dims
     if _grouped(work, single):
         return "grouped"
@@ -74,8 +74,8 @@ def _kind(work: Work, *, single: bool) -> str:
 
 
 def _grouped(work: Work, single: bool) -> bool:
-    """Is it left to the direct kernels for any groups, which are slow? Those for one channel a
-    group are for odd square kernels up to 7, of strides 1 and 2, and 1×1 of stride 1."""
+    """Whether the slow direct kernels for any groups run. Kernels for one channel per group cover
+    odd square sizes up to 7 with strides 1 and 2, and 1×1 with stride 1."""
     d = work.dims
     sides, strides = set(d["kernel"]), set(d["stride"])
     if d["dims"] == 1 or d["cin"] != d["cout"]:

@@ -1,4 +1,4 @@
-"""A list op as the launches that carry it: each takes as many chunks as its arguments can name."""
+"""Launches of a list op: each takes as many chunks as its arguments can name."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from simulator.records import Signature
 
 @lowering("foreach")
 def foreach(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """Each launch has the part of the work that its elements are of all. The longest chunk is the
-    last to be done: `rows` such chunks would be the launch. Equal launches are one object."""
+    """Each launch has the share of the work that its elements are of the total.
+
+    The longest chunk finishes last; `rows` is the launch in units of that chunk. Equal launches are
+    the same object.
+    """
     d = work.dims
-    found = multi_tensor_launches(d["numels"], d["lists"], scalar_list=bool(d["scalars"]))
+    launches = multi_tensor_launches(d["numels"], d["lists"], scalar_list=bool(d["scalars"]))
     total = max(1, d["elements"])
     works: list[Work] = []
-    made: dict[tuple[object, ...], Work] = {}
-    done = 0
-    for launch in found:
-        before, done = done, done + launch.elements
+    distinct: dict[tuple[object, ...], Work] = {}
+    end = 0
+    for launch in launches:
+        start, end = end, end + launch.elements
         parts = {
-            name: amount * done // total - amount * before // total
+            name: amount * end // total - amount * start // total
             for name in ("flops", "read_bytes", "write_bytes", "instructions")
             if (amount := getattr(work, name))
         }
@@ -39,5 +42,5 @@ def foreach(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         if "variant" in d:
             dims["variant"] = d["variant"]
         key = *parts.values(), *dims.values()
-        works.append(made.setdefault(key, replace(work, **parts, dims=dims)))
+        works.append(distinct.setdefault(key, replace(work, **parts, dims=dims)))
     return tuple(works)

@@ -1,4 +1,4 @@
-"""A convolution as the matrix product that it is, of patches that are never stored."""
+"""A convolution as an implicit matrix product of patches that are never stored."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from simulator.timing.rates import UNITS_SEEN
 _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
-"""A kernel's taps that Hopper's bulk loads of patches mask with one word; beyond, forwards and
-weight gradients are left to older kernels."""
+"""Taps of a kernel that one mask word of Hopper's bulk loads covers; above, older kernels run the
+forward and the gradient of the weight."""
 _AMPERE = (8, 0)
-_CHANNELS = 64  # of a tile's depth: no wider multiple loads better
+_CHANNELS = 64  # depth of a tile: wider alignment does not load faster
 
 
 @dataclass(frozen=True)
 class Product:
     """One direction: `rows` × `depth` with `depth` × `columns`, for each group.
 
-    `blocks` counts tiles of 128 × 128, in units of the GPU that the rules were read off: a GPU
-    with half the units fills up with half the tiles. `planar` kernels, Volta's and Turing's, write
-    NCHW themselves.
+    `blocks` counts tiles of 128 × 128, scaled to the SMs of the GPU on which the rules were
+    observed. `planar` kernels, of Volta and Turing, write NCHW directly.
     """
 
     work: Work
@@ -59,26 +58,26 @@ class Product:
 
     @property
     def image(self) -> bool:
-        """Is it the first layer that cuDNN has a kernel of its own for? Its name says for which:
+        """Whether it is the first layer for which cuDNN has a special kernel:
         `sm90_xmma_fprop_image_first_layer_f16f16_…_k64c4r7s7_stride2x2`."""
         d, few = self.work.dims, self.few and self.work.dims["cin"] in (3, 4)
-        made_for = (d["cout"], d["kernel"], d["stride"]) == (64, (7, 7), (2, 2))
+        is_first_layer = (d["cout"], d["kernel"], d["stride"]) == (64, (7, 7), (2, 2))
         half = self.work.dtype == "float16"
-        return self.hopper and half and few and made_for and self.direction == "fwd"
+        return self.hopper and half and few and is_first_layer and self.direction == "fwd"
 
     @property
     def pixels(self) -> int:
-        """Of the larger image."""
+        """Pixels of the larger image."""
         return prod(self.work.dims["spatial_in"])
 
-    def kernel(self, **more: Any) -> Work:
-        """The main kernel: an implicit product of tensors in NHWC, whose few channels are padded
-        to what one load takes."""
+    def kernel(self, **extra_dims: Any) -> Work:
+        """The main kernel: an implicit product of NHWC tensors; few channels are padded to the
+        width of one load."""
         d = self.work.dims
         columns, depth, taps = self.columns, self.depth, prod(d["kernel"])
         if self.direction == "dgrad":  # strides leave gaps that are not multiplied
             depth = max(1, self.adds // (d["groups"] * self.rows * columns))
-        if self.few and "variant" not in more:
+        if self.few and "variant" not in extra_dims:
             load = 4 if self.image else self.load
             wide = -(-d["cin"] // load) * load
             columns, depth = (
@@ -86,9 +85,9 @@ class Product:
                 if self.direction == "fwd"
                 else (columns // d["cin"] * wide, depth)
             )
-            more["variant"] = f"{self.direction}_{'image' if self.image else 'first'}"
-        elif taps > _TAPS and self.direction != "dgrad" and "variant" not in more:
-            more["variant"] = f"{self.direction}_wide"
+            extra_dims["variant"] = f"{self.direction}_{'image' if self.image else 'first'}"
+        elif taps > _TAPS and self.direction != "dgrad" and "variant" not in extra_dims:
+            extra_dims["variant"] = f"{self.direction}_wide"
         size = {
             "positions": self.rows,
             "columns": columns,
@@ -96,17 +95,17 @@ class Product:
             "blocks": max(1, round(self.blocks)),
             "channel_align": gcd(_CHANNELS, d["cin"] // d["groups"], d["cout"] // d["groups"]),
         }
-        return msgspec.structs.replace(self.work, dims=d | size | more)
+        return msgspec.structs.replace(self.work, dims=d | size | extra_dims)
 
     def plain(self) -> Work:
-        """A 1×1 of stride 1 as the plain product that it is: a batch of them in NCHW. Where rows
-        do not allow loads of 16 bytes, other kernels take it."""
+        """A 1×1 of stride 1 as a plain product, in NCHW as a batch of them. Rows that do not allow
+        16-byte loads use other kernels."""
         d, last = self.work.dims, self.work.dims["channels_last"]
         inner = (d["cin"], d["cout"]) if last else (self.pixels, d["cin"])
         align = gcd(_LOAD_BYTES, *(size * self.target.itemsize for size in inner))
         kind = "plain" if align == _LOAD_BYTES else "narrow"
         sizes = {"variant": f"{self.direction}_{kind}", "align_bytes": align}
-        if not last:  # a product for each image
+        if not last:  # one product per image
             n = d["n"]
             sizes |= {"batch": n} | (
                 {"depth": self.depth // n}
@@ -116,14 +115,14 @@ class Product:
         return self.kernel(**sizes)
 
     def direct(self) -> Work:
-        """Kernels for NCHW that multiply on vector lanes."""
+        """The NCHW kernel that multiplies on vector lanes."""
         kernel = self.kernel(variant=f"{self.direction}_direct", item_bytes=self.target.itemsize)
         return msgspec.structs.replace(
             kernel, engine="vector", dtype="float32", instructions=self.adds
         )
 
     def of_one_group(self) -> Product:
-        """The same for one group of channels, as a convolution of its own."""
+        """One group of channels as a separate convolution."""
         groups = self.work.dims["groups"]
         d = self.work.dims
         parts = {"cin": d["cin"] // groups, "cout": d["cout"] // groups, "groups": 1}
@@ -146,20 +145,21 @@ class Product:
 
     @property
     def parts(self) -> int:
-        """Into which a long depth is split: as many as keep all units busy."""
+        """Number of splits of a long depth: as many as keep all SMs busy."""
         return max(2, round(UNITS_SEEN / self.blocks))
 
     @property
     def counted(self) -> bool:
-        """Do tiles come from a counter? Hopper's kernels stay, and take tile after tile, where
-        there are many waves of them, or a second one that is nearly empty."""
+        """Whether tiles come from a counter: Hopper's kernels are persistent if there are many
+        waves of tiles, or a second one that is nearly empty."""
         waves = self.blocks / UNITS_SEEN
         uneven = self.direction == "wgrad" and 1 < waves < 1.25
         return self.hopper and not self.few and (waves > 2.25 or uneven)
 
 
 def product(op: Signature, work: Work, gpu: GPU) -> Product:
-    """One direction of a convolution, its dims being those of the one that isn't transposed."""
+    """One direction of a convolution, with the dims of the equivalent one that is not
+    transposed."""
     d: dict[str, Any] = work.dims
     direction, groups, taps = d["direction"], d["groups"], prod(d["kernel"])
     cin, cout = d["cin"] // groups, d["cout"] // groups
@@ -194,7 +194,7 @@ def product(op: Signature, work: Work, gpu: GPU) -> Product:
 
 
 def _result(op: Signature) -> Tensor:
-    """What a convolution makes; of one with an epilogue, what it makes before."""
+    """The output of a convolution before any fused epilogue."""
     if op.name != "fused.product.default":
         return op.out
     shape, dtype, stride = op.arg("out")
@@ -202,7 +202,7 @@ def _result(op: Signature) -> Tensor:
 
 
 def _part(tensor: Tensor, groups: int, *, outer: bool) -> Tensor:
-    """The channels of one group: a weight's are its outer dimension."""
+    """One group of channels, along the outer dimension for weights."""
     n, c, *rest = tensor.shape
     shape = (n // groups, c, *rest) if outer else (n, c // groups, *rest)
     return Tensor(shape, tensor.dtype, row_major(shape))

@@ -1,4 +1,4 @@
-"""All kernels of a trace, in launch order."""
+"""Lowering of a whole trace."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from simulator.records import Signature, Trace
 
 @dataclass(frozen=True)
 class Lowered:
-    """The kernels of a trace. `works` are distinct; `work_of[k]` and `op_of[k]` index kernel k's
-    work and op. `unmodelled` lists ops without a cost function, by index."""
+    """The kernels of a trace in launch order.
+
+    `works` are distinct; `work_of[k]` and `op_of[k]` are the indices of the work and op of kernel
+    k. `unmodelled` lists the indices of ops without a cost function.
+    """
 
     works: list[Work]
     work_of: NDArray[np.int64]
@@ -27,21 +30,21 @@ class Lowered:
 
 
 def lower(trace: Trace, gpu: GPU) -> Lowered:
-    """Every kernel of a trace in launch order."""
+    """All kernels of a trace in launch order."""
     signatures, rows = trace.signatures
     distinct: list[Work] = []
-    span: list[NDArray[np.int64]] = []
+    kernel_rows: list[NDArray[np.int64]] = []
     missing: set[int] = set()
-    for number, (signature, known) in enumerate(zip(signatures, _works(trace), strict=True)):
-        found = () if known is None else _launches(signature, known, gpu)
-        if known is None:
-            missing.add(number)
+    for row, (signature, op_works) in enumerate(zip(signatures, _works(trace), strict=True)):
+        kernels_of_op = () if op_works is None else _launches(signature, op_works, gpu)
+        if op_works is None:
+            missing.add(row)
         places: dict[int, int] = {}
-        for work in found:  # equal launches of one op are one object
+        for work in kernels_of_op:  # equal launches of one op are one object
             if places.setdefault(id(work), len(distinct)) == len(distinct):
                 distinct.append(work)
-        span.append(np.array([places[id(work)] for work in found], np.int64))
-    kernels = [span[row] for row in rows]
+        kernel_rows.append(np.array([places[id(work)] for work in kernels_of_op], np.int64))
+    kernels = [kernel_rows[row] for row in rows]
     counts = np.array([k.size for k in kernels], np.int64)
     return Lowered(
         distinct,
@@ -51,37 +54,39 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     )
 
 
-_MANY = 32  # tensors, as an optimizer's ops have: what is made of those is worth keeping
+_MANY_TENSORS = 32  # inputs from which the works and launches of an op (optimizers) are cached
 _WORKS: ByIdentity[tuple[Work, ...] | None] = ByIdentity(512)
 _LAUNCHES: ByIdentity[list[Work]] = ByIdentity(2048)
 
 
 def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
-    """The work of each distinct signature, which no GPU changes: kept with the trace."""
+    """The work of each distinct signature, cached with the trace: it is the same on every GPU."""
     if "works" not in trace.kept:
         trace.kept["works"] = [
-            _WORKS.get(op, None, partial(_costed, op)) if len(op.inputs) > _MANY else _costed(op)
+            _WORKS.get(op, None, partial(_op_works, op))
+            if len(op.inputs) > _MANY_TENSORS
+            else _op_works(op)
             for op in trace.signatures[0]
         ]
     return trace.kept["works"]
 
 
-def _costed(op: Signature) -> tuple[Work, ...] | None:
+def _op_works(op: Signature) -> tuple[Work, ...] | None:
     on_cpu = all(t.device == "cpu" for t in (*op.inputs, *op.outputs))
     return () if on_cpu else works(op)
 
 
-def _launches(op: Signature, found: tuple[Work, ...], gpu: GPU) -> list[Work]:
-    """As `simulator.lowering.launches`, for an op whose work is known."""
-    if len(op.inputs) > _MANY:
+def _launches(op: Signature, works: tuple[Work, ...], gpu: GPU) -> list[Work]:
+    """`simulator.lowering.launches` for an op whose work is already computed."""
+    if len(op.inputs) > _MANY_TENSORS:
         kind = (gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s))
-        return _LAUNCHES.get(op, kind, lambda: _ruled(op, found, gpu))
-    return _ruled(op, found, gpu)
+        return _LAUNCHES.get(op, kind, lambda: _apply_rules(op, works, gpu))
+    return _apply_rules(op, works, gpu)
 
 
-def _ruled(op: Signature, found: tuple[Work, ...], gpu: GPU) -> list[Work]:
+def _apply_rules(op: Signature, works: tuple[Work, ...], gpu: GPU) -> list[Work]:
     kernels: list[Work] = []
-    for work in found:
+    for work in works:
         rule = RULES.get(work.family)
         kernels += (work,) if rule is None else rule(op, work, gpu)
     return kernels

@@ -1,8 +1,8 @@
 """Matrix products as cuBLAS launches them: split-K with its reduction, and tile counters.
 
-The rules were read off 3,391 distinct products on an H200 (cuBLAS 13.0). On those very products
-they are right about the split of 96%, and about the counter of 96% of those that bulk loads serve.
-A tenth of the others clear a counter too, which no rule tells yet.
+The rules were observed on 3,391 distinct products on an H200 (cuBLAS 13.0). On these products they
+predict the split correctly in 96%, and the counter in 96% of those that use bulk loads. A tenth of
+the others also clear a counter, which no rule predicts yet.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _FEW_ROWS, _MANY_OUTPUTS, _SHALLOW = 16, 768, 128
 
 
 class _Splitting(NamedTuple):
-    """A product of depth `least` or more is split where its depth passes `a_block` for each block
-    of 64 × 64 of its result; one with a bias only where `biased`."""
+    """A product of depth `least` or more is split if its depth exceeds `a_block` per 64 × 64 block
+    of the result; one with a bias only if `biased`."""
 
     least: int
     a_block: float
     biased: bool
 
 
-_BULK = _Splitting(2560, 64, biased=True)  # whose operands bulk loads fetch, of 16 bits
+_BULK = _Splitting(2560, 64, biased=True)  # 16-bit products with bulk loads
 _EIGHTHS = _Splitting(2560, 160, biased=True)
 _NARROW = _Splitting(512, 4.8, biased=False)
 _ROUNDED = _Splitting(64, 16, biased=False)
@@ -50,10 +50,10 @@ _VECTOR = _Splitting(256, 3.0, biased=False)
 def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The product's kernels in order: counter reset, product, reduction of its splits."""
     d = work.dims
-    if by_dot_products(work) or "template" in d:  # a generated one is a kernel as it is
+    if by_dot_products(work) or "template" in d:  # a generated product is one kernel
         return (work,)
     units = gpu.units or UNITS_SEEN
-    if _of_few_rows(work):
+    if _has_few_rows(work):
         return (replace(work, dims=d | {"variant": "few"}),)
     if _splits(work, units):
         partial_bytes = 2 * 4 * d["b"] * d["m"] * d["n"]  # two single-precision partial sums
@@ -68,18 +68,18 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
                 dims={"outer": out_bytes, "inner": 2},
             ),
         )
-    if _is_by_depth(work):
-        return _by_depth(work)
+    if _shares_depth(work):
+        return _depth_kernels(work)
     hopper = (gpu.compute_capability or (0, 0)) >= (9, 0)
-    if hopper and _by_bulk_loads(work) and _blocks(work, units) > _WAVES_BY_COUNTER * units:
-        return Work("fill", write_bytes=4, dtype="int32"), work  # tiles are handed out by a counter
+    if hopper and _uses_bulk_loads(work) and _blocks(work, units) > _WAVES_BY_COUNTER * units:
+        return Work("fill", write_bytes=4, dtype="int32"), work  # a counter distributes the tiles
     return (work,)
 
 
-def _of_few_rows(work: Work) -> bool:
-    """Is it a linear layer of few rows in single precision, whose weights pass once through vector
-    lanes (`gemmSN_TN_kernel`)? One without a bias is split instead where it has few outputs and is
-    deep."""
+def _has_few_rows(work: Work) -> bool:
+    """Whether it is a single-precision linear layer of few rows, whose weights pass once through
+    vector lanes (`gemmSN_TN_kernel`). Without a bias, a deep one with few outputs is split
+    instead."""
     d = work.dims
     layer = d["b"] == 1 and not d.get("transa") and d.get("transb") and work.engine == "vector"
     if work.dtype != "float32" or not layer or not 2 <= d["m"] <= _FEW_ROWS:
@@ -87,8 +87,8 @@ def _of_few_rows(work: Work) -> bool:
     return bool(d.get("epilogue")) or d["n"] >= _MANY_OUTPUTS or d["k"] <= _SHALLOW
 
 
-def _by_bulk_loads(work: Work) -> bool:
-    """Is there a kernel that fetches tiles through the tensor memory accelerator? int8 has none."""
+def _uses_bulk_loads(work: Work) -> bool:
+    """Whether a kernel with tensor memory accelerator loads exists; int8 has none."""
     aligned = work.dims.get("align_bytes", 16) == 16
     return work.engine == "tensor" and aligned and not work.dtype.endswith("int8")
 
@@ -99,15 +99,15 @@ def _splitting(work: Work) -> _Splitting | None:
     if work.dtype == "tf32":
         return _ROUNDED
     if work.dtype in ("float16", "bfloat16"):
-        return _BULK if _by_bulk_loads(work) else _NARROW
+        return _BULK if _uses_bulk_loads(work) else _NARROW
     return None if work.dtype.endswith("int8") else _EIGHTHS
 
 
 def _splits(work: Work, units: int) -> bool:
-    """Is the reduced dimension shared out among blocks?
+    """Whether blocks share the reduced dimension.
 
-    It is where a block's loop is long and there are few blocks: the threshold scales with the
-    units that would else stand idle. A batch never is.
+    They do if the loop of a block is long and there are few blocks; the threshold scales with the
+    number of SMs. A batch is never split.
     """
     d, rule = work.dims, _splitting(work)
     if rule is None or d["b"] > 1 or (d.get("epilogue") and not rule.biased):
@@ -118,15 +118,15 @@ def _splits(work: Work, units: int) -> bool:
 
 
 def _blocks(work: Work, units: int) -> float:
-    """Blocks of the tile that takes the least time: waves · (its area + its operands' feed)."""
+    """Number of blocks with the fastest tile: waves · (its area + the load of its operands)."""
     d = work.dims
     if work.dtype == "tf32":
         return d["b"] * ceil(d["m"] / 128) * ceil(d["n"] / 128)
-    return _fewest(d["b"], d["m"], d["n"], units)
+    return _fastest_tile_blocks(d["b"], d["m"], d["n"], units)
 
 
 @in_arrays
-def _fewest(b: Any, m: Any, n: Any, units: int) -> Any:
+def _fastest_tile_blocks(b: Any, m: Any, n: Any, units: int) -> Any:
     high, wide = _tiles()
     b, m, n = (np.asarray(size)[..., None] for size in (b, m, n))
     blocks = b * np.ceil(m / high) * np.ceil(n / wide)
@@ -137,16 +137,17 @@ def _fewest(b: Any, m: Any, n: Any, units: int) -> Any:
 
 @lru_cache
 def _tiles() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Heights and widths: one side a multiple of 64, as the instruction asks, the other of 8."""
+    """Heights and widths: one side a multiple of 64, as the instruction requires, the other of
+    8."""
     sides = [64 * i for i in range(1, 5)]
     pairs = {(a, b) for a in sides for b in range(8, 257, 8) if a * b <= 256 * 144}
     tiles = np.array(sorted(pairs | {(b, a) for a, b in pairs}), float)
     return tiles[:, 0], tiles[:, 1]
 
 
-def _is_by_depth(work: Work) -> bool:
-    """A biased single-precision product whose depth cuBLAS shares in a kernel of its own: the
-    smallest, but for thin ones, and deep ones with few blocks of 128 × 128."""
+def _shares_depth(work: Work) -> bool:
+    """Whether cuBLAS splits the depth of a biased single-precision product in a special kernel: for
+    the smallest except thin ones, and deep ones with few blocks of 128 × 128."""
     d = work.dims
     if work.engine != "vector" or not d.get("epilogue") or d["b"] > 1:
         return False
@@ -157,8 +158,8 @@ def _is_by_depth(work: Work) -> bool:
     return results >= 40_000 and d["k"] > 80 * blocks
 
 
-def _by_depth(work: Work) -> tuple[Work, ...]:
-    """Clear a counter, scale the result, add up the parts, add the bias (`sgemm_largek`)."""
+def _depth_kernels(work: Work) -> tuple[Work, ...]:
+    """Clear a counter, scale the result, sum the parts, add the bias (`sgemm_largek`)."""
     out = work.write_bytes
     elements = work.dims["b"] * work.dims["m"] * work.dims["n"]
     dims = {"elements": elements, "inputs": 1, "contiguous": True}

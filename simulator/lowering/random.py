@@ -1,4 +1,4 @@
-"""Random numbers on a GPU that only so many threads draw at once."""
+"""Random number generation by as many threads as the GPU keeps resident."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from simulator.records import Signature
 from simulator.timing.rates import units_of
 
 _DRAWN = 4
-"""Numbers that Philox draws at once, for elements a whole grid apart."""
+"""Numbers per Philox draw, used for elements one grid apart."""
 
 
 @lowering("random")
 def random(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """A thread draws four numbers at a time and throws away those it has no element for: up to a
-    grid that fills the GPU each number costs as much as four (DistributionTemplates.h,
-    `calc_execution_policy`). A thread that loads vectors has elements for all."""
+    """A thread draws four numbers at a time and discards those without an element: up to a grid
+    that fills the GPU each number costs as much as four (DistributionTemplates.h,
+    `calc_execution_policy`). A thread that loads vectors uses all four."""
     d = work.dims
     if "vector" not in d:
         return (work,)

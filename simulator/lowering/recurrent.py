@@ -1,7 +1,7 @@
-"""Recurrent layers as cuDNN launches them: one kernel for all steps, or two or three for each.
+"""Recurrent layers as cuDNN launches them: one kernel for all steps, or two or three per step.
 
-Read off an H200 (cuDNN 9.19): nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to 1024 wide, over 1 to
-250 steps, in float32 and float16, one way and both ways.
+Observed on an H200 (cuDNN 9.19): nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to 1024 wide, over 1 to
+250 steps, in float32 and float16, uni- and bidirectional.
 """
 
 from __future__ import annotations
@@ -13,59 +13,59 @@ from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
-from simulator.lowering.layouts import fill
+from simulator.lowering.layouts import memset
 from simulator.lowering.product import product
 from simulator.lowering.registry import lowering
 from simulator.records import Signature
 from simulator.timing.rates import UNITS_SEEN
 
 _WIDEST, _WIDEST_BACK = 192, 128
-"""Hidden states of the widest gated recurrence that is one kernel, forward and backward."""
+"""Largest hidden size of a gated recurrence that is one kernel, forward and backward."""
 _REGISTERS = 256 * 1024
-"""Bytes of a streaming multiprocessor's register file, on every GPU since Kepler."""
+"""Bytes of the register file of an SM, on every GPU since Kepler."""
 
 
 @lowering("rnn")
 def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The recurrence of one layer and direction.
 
-    A narrow layer is one kernel, whose blocks share the batch and hold W_hh, or as much of it as
-    their registers have room for. A wide one was seen to be spread over the units for a single
-    float16 LSTM layer in training. Else every step launches its product and its cell.
+    A narrow layer is one kernel, whose blocks share the batch and keep W_hh, or part of it, in
+    registers. A wide single float16 LSTM layer in training was observed to be spread over the SMs.
+    Otherwise every step launches its product and its cell.
     """
     d = work.dims
     itemsize = op["input"].itemsize
     forward = d["direction"] == "fwd"
     gates = d["b"] * d["gates"] * d["hidden"]
-    if _in_one(work, itemsize):
-        held = replace(work, dims=_held(work, itemsize))
+    if _is_persistent(work, itemsize):
+        persistent = replace(work, dims=_persistent_dims(work, itemsize))
         if not forward:
-            return _elementwise(gates, itemsize), held  # the last step's, before the loop
-        biased = d["kind"] == "gru"  # its new gate has two biases, one of which is added ahead
-        return (_elementwise(gates * d["steps"], itemsize), held) if biased else (held,)
+            return _elementwise(gates, itemsize), persistent  # of the last step, before the loop
+        biased = d["kind"] == "gru"  # one of the two biases of its new gate is added first
+        return (_elementwise(gates * d["steps"], itemsize), persistent) if biased else (persistent,)
     alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
     lstm = d["kind"] == "lstm" and d["train"]
     if alone and lstm and itemsize == 2 and d["b"] % 8 == 0:
-        spread = replace(work, dims=_held(work, itemsize) | {"variant": "spread"})
+        padding_copy = replace(work, dims=_persistent_dims(work, itemsize) | {"variant": "spread"})
         state = _elementwise(d["b"] * d["hidden"], itemsize)
-        flags = fill(4 * (gpu.units or UNITS_SEEN))  # by which the units wait for each other
-        return (flags, spread) if forward else (state, flags, state, spread, state)
-    each = _step(work, itemsize, last=False)
-    return each * (d["steps"] - 1) + _step(work, itemsize, last=True)
+        flags = memset(4 * (gpu.units or UNITS_SEEN))  # for synchronization between the SMs
+        return (flags, padding_copy) if forward else (state, flags, state, padding_copy, state)
+    step = _step(work, itemsize, last=False)
+    return step * (d["steps"] - 1) + _step(work, itemsize, last=True)
 
 
-def _in_one(work: Work, itemsize: int) -> bool:
-    """Is the recurrence a single kernel? cuDNN has them for up to 192 hidden states, and 128
-    backward; for a plain recurrence where a unit's registers hold W_hh."""
+def _is_persistent(work: Work, itemsize: int) -> bool:
+    """Whether the recurrence is a single kernel: up to 192 hidden states, and 128 in the backward;
+    a recurrence without gates if the registers of an SM hold W_hh."""
     d = work.dims
     if d["gates"] == 1 or d["projection"] != d["hidden"]:
         return _weight_bytes(work, itemsize) <= _REGISTERS
     return d["hidden"] <= (_WIDEST if d["direction"] == "fwd" else _WIDEST_BACK)
 
 
-def _held(work: Work, itemsize: int) -> dict[str, Any]:
-    """What the time of a recurrence in one kernel depends on: it is made for a multiple of 32
-    hidden states, and fetches what no register holds again at each step."""
+def _persistent_dims(work: Work, itemsize: int) -> dict[str, Any]:
+    """Coordinates of a single-kernel recurrence: its hidden size is a multiple of 32, and it
+    reloads at each step the weights that do not fit in registers."""
     d = work.dims
     wide = -(-d["hidden"] // 32) * 32
     spilled = 4 * d["gates"] * wide**2 > _REGISTERS
@@ -78,20 +78,20 @@ def _held(work: Work, itemsize: int) -> dict[str, Any]:
 def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The product of a layer's inputs of all steps, or its gradient; dims as of a "gemm".
 
-    Stacked layers that go one way share the GPU: the next starts once the first has done some
-    steps, so the product comes in chunks of them. One layer, both directions, or a recurrence in
-    one kernel take it whole.
+    Stacked unidirectional layers overlap: the next starts after some steps of the previous, so the
+    product is split into chunks of steps. It is whole for one layer, for both directions, and for a
+    single-kernel recurrence.
     """
     whole, forward = replace(work, family="gemm"), "backward" not in op.name
     itemsize, hidden = op["input"].itemsize, op.args["hidden_size"]
-    in_one = hidden <= (_WIDEST if forward else _WIDEST_BACK)
-    if op.arg("num_layers", 1) == 1 or op.arg("bidirectional", False) or in_one:
+    is_persistent = hidden <= (_WIDEST if forward else _WIDEST_BACK)
+    if op.arg("num_layers", 1) == 1 or op.arg("bidirectional", False) or is_persistent:
         return product(op, whole, gpu)
     sizes, x = op.arg("batch_sizes", []), op["input"].shape
     b, steps = (sizes[0], len(sizes)) if sizes else x[:2] if op.arg("batch_first") else x[1::-1]
-    together = _forward_chunk(b, steps) if forward else _backward_chunk(b, steps)
-    full, rest = divmod(steps, together)
-    rows = [work.dims["m"] * together // steps] * full + [0] * (rest > 0)
+    chunk_steps = _forward_chunk(b, steps) if forward else _backward_chunk(b, steps)
+    full, rest = divmod(steps, chunk_steps)
+    rows = [work.dims["m"] * chunk_steps // steps] * full + [0] * (rest > 0)
     rows[-1] += work.dims["m"] - sum(rows)
     weights = work.dims["n"] * work.dims["k"] * itemsize
     chunks = {
@@ -108,7 +108,7 @@ def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _forward_chunk(b: int, steps: int) -> int:
-    """A quarter of the steps, or an eighth and so on where these are over 24; at most 512 rows."""
+    """A quarter of the steps, halved until at most 24, and at most 512 rows."""
     parts = 4
     while steps // parts > 24:
         parts *= 2
@@ -116,20 +116,20 @@ def _forward_chunk(b: int, steps: int) -> int:
 
 
 def _backward_chunk(b: int, steps: int) -> int:
-    """A power of two of the steps, about 128 rows, in at most 32 chunks."""
+    """A power of two of steps: about 128 rows, in at most 32 chunks."""
     limits = ((1, 32), (8, 16), (16, 8), (63, 4))
-    together = next((many for most, many in limits if b <= most), 2)
-    while steps / together > 32:
-        together *= 2
-    return together
+    chunk_steps = next((many for most, many in limits if b <= most), 2)
+    while steps / chunk_steps > 32:
+        chunk_steps *= 2
+    return chunk_steps
 
 
 def _step(work: Work, itemsize: int, *, last: bool) -> tuple[Work, ...]:
-    """One step's product with W_hh and its cell; backward the cell comes first.
+    """The product of one step with W_hh, and its cell; in the backward the cell comes first.
 
-    Over the steps the FLOPs, instructions and writes of what the work holds add up to it, and so
-    do the reads, with W_hh counted once: the last has what does not divide. But each step reads
-    W_hh again, and its product's result goes through memory on its way between the two kernels.
+    Over all steps FLOPs, instructions and writes sum to those of the work, and so do the reads
+    with W_hh counted once; the last step has the remainder. In addition each step reads W_hh again,
+    and the result of its product passes through memory between the two kernels.
     """
     d = work.dims
     forward = d["direction"] == "fwd"
@@ -181,10 +181,10 @@ def _step(work: Work, itemsize: int, *, last: bool) -> tuple[Work, ...]:
 
 
 def _split(product: Work, itemsize: int, forward: bool) -> tuple[Work, ...]:
-    """A step has few rows, and so few tiles: a deep product is shared out along its depth.
+    """Split a deep product along its depth, since a step has few rows and so few tiles.
 
-    float16 adds the parts up in a further kernel, and so it does where rows are not aligned;
-    backward in float32 they are added onto zeros. A batch of one is a matrix times a vector.
+    Another kernel sums the parts in float16, or if rows are not aligned; in a float32 backward they
+    are added to zeros. A batch of one is a matrix-vector product.
     """
     d = product.dims
     total = Work(
@@ -203,18 +203,18 @@ def _split(product: Work, itemsize: int, forward: bool) -> tuple[Work, ...]:
     if forward:
         deep = 8 <= d["m"] <= 64 and d["k"] >= 32 * ceil(d["n"] / 64)
         return (product, total) if deep else (product,)
-    return (fill(product.write_bytes), product) if d["k"] >= 1024 else (product,)
+    return (memset(product.write_bytes), product) if d["k"] >= 1024 else (product,)
 
 
 def _weight_bytes(work: Work, itemsize: int) -> int:
-    """W_hh [gates·hidden, out], and the projection hidden -> out where there is one."""
+    """W_hh [gates·hidden, out], and the projection hidden -> out if any."""
     d = work.dims
     projection = d["hidden"] * d["projection"] if d["projection"] != d["hidden"] else 0
     return (d["gates"] * d["hidden"] * d["projection"] + projection) * itemsize
 
 
 def _elementwise(elements: int, itemsize: int) -> Work:
-    """A pass over elements, each read and written once."""
+    """A pass that reads and writes each element once."""
     size = elements * itemsize
     dims = {"elements": elements, "inputs": 1, "contiguous": True}
     return Work("pointwise", 0, size, size, instructions=2 * elements, dims=dims)

@@ -1,7 +1,7 @@
-"""The blocks of ATen's reductions, and the semaphores at which those that share an output meet.
+"""Blocks of ATen's reductions, and the semaphores of blocks that share an output.
 
-`setReduceConfig` of ATen/native/cuda/Reduce.cuh for works that say how they are loaded (`vector`);
-others, of libraries' own kernels, are as they are.
+`setReduceConfig` of ATen/native/cuda/Reduce.cuh, for works with a load width (`vector`). Works of
+library kernels are unchanged.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from simulator.timing.rates import units_of
 
 _THREADS = 512
 _WARP = 32
-_KEPT = ("cols", "inner", "itemsize", "vector", "kind", "again")
+_COPIED_DIMS = ("cols", "inner", "itemsize", "vector", "kind", "again")
 _ADDS = {"sum", "norm", "truth"}
-"""Reductions by additions, or by ANDs and ORs; comparisons with NaNs and Welford's steps are longer
-chains."""
+"""Reductions by additions or logical operations; NaN comparisons and Welford steps are longer
+dependency chains."""
 _CHAIN = 4
-"""Values that count as a step in such a chain."""
-_LEAST, _MOST = 16, 256  # values a thread: what blocks are shared down to, and split above
+"""Values per step of such a chain."""
+_LEAST, _MOST = 16, 256  # values per thread: lower limit of splitting, and upper limit without
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Blocks by outputs and by parts of one output, threads in each, values a thread, and how
-    many parts' results each thread of the last block gathers."""
+    """Blocks over the outputs, parts of one output, threads per block, values per thread, and
+    partial results that each thread of the last block gathers."""
 
     blocks: int
     parts: int
@@ -43,30 +43,30 @@ class Grid:
 
 @lowering("reduction")
 def reduction(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The reduction, after a memset where blocks must meet."""
+    """The reduction, after a memset if blocks share outputs."""
     d = work.dims
     if "vector" not in d:
         return (work,)
     across = d["across"]
-    found = grid(d["rows"], d["cols"], across, d["vector"], gpu)
+    layout = grid(d["rows"], d["cols"], across, d["vector"], gpu)
     adds = d["kind"] in _ADDS
-    each = d["unroll"] if across or d["vector"] == 1 else d["vector"]
-    if across and not adds:  # a thread's outputs are compared one after another
-        each = max(_CHAIN // d["vector"], 1)
+    values_per_step = d["unroll"] if across or d["vector"] == 1 else d["vector"]
+    if across and not adds:  # a thread compares its outputs serially
+        values_per_step = max(_CHAIN // d["vector"], 1)
     dims = {
-        **{name: d[name] for name in _KEPT},
+        **{name: d[name] for name in _COPIED_DIMS},
         "outputs": d["rows"],
-        "variant": _variant(d, across, found.parts > 1),
-        "runs": -(-found.blocks * found.parts * found.threads // _THREADS),
-        "blocks": found.blocks,
-        "parts": found.parts,
-        "threads": found.threads,
-        "steps": -(-found.values // each) + found.gathers,
+        "variant": _variant(d, across, layout.parts > 1),
+        "runs": -(-layout.blocks * layout.parts * layout.threads // _THREADS),
+        "blocks": layout.blocks,
+        "parts": layout.parts,
+        "threads": layout.threads,
+        "steps": -(-layout.values // values_per_step) + layout.gathers,
     }
     kernel = replace(work, dims=dims)
-    if found.parts == 1:
+    if layout.parts == 1:
         return (kernel,)
-    return Work("fill", write_bytes=4 * found.blocks, dtype="int32"), kernel
+    return Work("fill", write_bytes=4 * layout.blocks, dtype="int32"), kernel
 
 
 def _variant(d: dict[str, Any], across: bool, shared: bool) -> str:
@@ -79,26 +79,26 @@ def _variant(d: dict[str, Any], across: bool, shared: bool) -> str:
 
 
 def grid(outputs: int, inputs: int, across: bool, vector: int, gpu: GPU) -> Grid:
-    """How `outputs` sums of `inputs` each are laid out, `vector` inputs a load along rows or
-    outputs a load across them."""
-    each = vector if across else 1  # outputs a thread
-    first, second = (outputs // each, inputs) if across else (inputs // vector, outputs)
-    wide, high = _block(first, second, _THREADS // each)
-    together = 1 if across else wide  # threads that share an output
-    values = -(-inputs // together)
+    """Grid of `outputs` sums of `inputs` each; a load takes `vector` inputs along rows or outputs
+    across them."""
+    values_per_step = vector if across else 1  # outputs per thread
+    first, second = (outputs // values_per_step, inputs) if across else (inputs // vector, outputs)
+    wide, high = _block(first, second, _THREADS // values_per_step)
+    threads_per_output = 1 if across else wide  # threads that share an output
+    values = -(-inputs // threads_per_output)
     shares = values >= min(high * 16, _MOST)
     side = wide if across else 1
     if shares:
-        together *= high
-        values = -(-inputs // together)
+        threads_per_output *= high
+        values = -(-inputs // threads_per_output)
     else:
         side *= high
-    blocks = -(-(outputs // each) // side)
+    blocks = -(-(outputs // values_per_step) // side)
     parts = 1
     wanted = units_of(gpu) * (threads_of_unit(gpu) // (wide * high))
     if shares and values >= _MOST and blocks <= wanted:
         parts = max(min(-(-wanted // blocks), -(-values // _LEAST)), -(-values // _MOST))
-        values = -(-inputs // (together * parts))
+        values = -(-inputs // (threads_per_output * parts))
     gathering = high if across else wide * high
     gathers = -(-parts // gathering) if parts > 1 else 0
     return Grid(blocks, parts, wide * high, values, gathers)

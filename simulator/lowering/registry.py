@@ -1,7 +1,8 @@
-"""From ops to the kernels that a given GPU launches for them.
+"""Rules that turn the work of an op into the kernels that a GPU launches.
 
-Cost functions know no GPU. What depends on one (split-K and its reduction, layout conversions
-around a convolution, the chunks of a foreach optimizer) is a rule here by family of work.
+Cost functions are independent of the GPU. Launches that depend on it (split-K and its reduction,
+layout conversions around a convolution, the chunks of a foreach optimizer) follow one rule per
+family of work. A rule selects the calibration curve of a kernel by `dims["variant"]`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ RULES: dict[str, Rule] = {}
 
 
 def lowering(family: str) -> Callable[[Rule], Rule]:
-    """Register how work of a family becomes launches; a second rule for it raises."""
+    """Register how work of a family becomes launches.
+
+    Raises ValueError if the family already has a rule.
+    """
 
     def decorate(rule: Rule) -> Rule:
         if family in RULES:
-            raise ValueError(f"{family!r} has a lowering rule already")
+            raise ValueError(f"{family!r} already has a lowering rule")
         RULES[family] = rule
         return rule
 
@@ -29,14 +33,14 @@ def lowering(family: str) -> Callable[[Rule], Rule]:
 
 
 def launches(op: Signature, gpu: GPU) -> tuple[Work, ...] | None:
-    """The kernels of one op: () for a view, None where the op has no cost function."""
+    """The kernels of one op: () for a view, None if the op has no cost function."""
     if all(t.device == "cpu" for t in (*op.inputs, *op.outputs)):
         return ()
-    found = works(op)
-    if found is None:
+    op_works = works(op)
+    if op_works is None:
         return None
     return tuple(
         kernel
-        for work in found
+        for work in op_works
         for kernel in (RULES[work.family](op, work, gpu) if work.family in RULES else (work,))
     )

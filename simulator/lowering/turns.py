@@ -1,7 +1,6 @@
-"""Kernels of few loads in flight: blocks that a GPU cannot hold at once take turns.
+"""Latency-bound kernels: blocks that are not resident at once run in several rounds.
 
-A work of `blocks` of `threads` each, whose threads wait for `steps` loads one after another, has
-as many steps again for each turn.
+Each round of a work with `blocks` of `threads` takes the `steps` serial loads of one thread.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ def threads_of_unit(gpu: GPU) -> int:
 
 
 def turns(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The work, its steps those of all turns."""
+    """The work with the steps of all rounds."""
     d = work.dims
     if "blocks" not in d or "steps" not in d:
         return (work,)
-    held = units_of(gpu) * max(threads_of_unit(gpu) // d["threads"], 1)
-    times = -(-d["blocks"] // held)
-    return (replace(work, dims={**d, "steps": d["steps"] * times}),)
+    resident = units_of(gpu) * max(threads_of_unit(gpu) // d["threads"], 1)
+    rounds = -(-d["blocks"] // resident)
+    return (replace(work, dims={**d, "steps": d["steps"] * rounds}),)
 
 
 for _family in (

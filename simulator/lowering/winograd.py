@@ -1,6 +1,6 @@
-"""Winograd's algorithm for 3×3 convolutions in single precision, on cards whose tensor cores have
-none: 4 × 4 results from 6 × 6 inputs with 36 multiplications instead of 144 (Lavin and Gray,
-"Fast Algorithms for Convolutional Neural Networks", 2016). cuDNN's kernels
+"""Winograd's algorithm for 3×3 convolutions in single precision, on GPUs without single-precision
+tensor cores: 4 × 4 results from 6 × 6 inputs with 36 multiplications instead of 144 (Lavin and
+Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). cuDNN's kernels
 (`winograd_nonfused`) transform the image and the weights, multiply 36 matrices in one batch, and
 transform the result back."""
 
@@ -18,13 +18,13 @@ _KERNEL = (3, 3)
 _TAPS = 9
 _RESULTS = 4  # along a side of a patch
 _PRODUCTS = 36
-_TILE, _COLUMNS = 128, 32  # rows and columns of a product's tile: of few they are made up
+_TILE, _COLUMNS = 128, 32  # rows and columns of a tile, to which sizes are padded
 _ITEM_BYTES = 4
-_SLOTS = 6  # instructions an element of a transformation, about: the bandwidth decides
+_SLOTS = 6  # instructions (approximately) per transformed element, which is memory-bound
 
 
 def winograd(c: Product, gpu: GPU) -> Iterator[Work]:
-    """Its kernels, or none where it does not apply or the direct product is faster."""
+    """Kernels of the algorithm; none if it does not apply or the direct product is faster."""
     d = c.work.dims
     plain = tuple(d["kernel"]) == _KERNEL and max(*d["stride"], *d["dilation"]) == 1
     if not plain or d["groups"] > 1 or c.direction == "wgrad":
@@ -35,12 +35,12 @@ def winograd(c: Product, gpu: GPU) -> Iterator[Work]:
     image = _PRODUCTS * tiles * channels
     weights = _PRODUCTS * channels * c.columns
     result = _PRODUCTS * tiles * c.columns
-    small = sum(_ITEM_BYTES * t.numel for t in (*c.sources, c.target))
-    moved = small + 2 * _ITEM_BYTES * (image + weights + result)
-    wide = -(-c.columns // _COLUMNS) * _COLUMNS
-    fewer = wide * (c.rows * c.depth - _PRODUCTS * rows * channels)
+    tensor_bytes = sum(_ITEM_BYTES * t.numel for t in (*c.sources, c.target))
+    moved_bytes = tensor_bytes + 2 * _ITEM_BYTES * (image + weights + result)
+    padded_columns = -(-c.columns // _COLUMNS) * _COLUMNS
+    saved_products = padded_columns * (c.rows * c.depth - _PRODUCTS * rows * channels)
     rate = (gpu.peak("vector", "fp32") or 1.0) * (gpu.sustained_vector or 1.0)
-    if 2 * fewer / rate < moved / gpu.bandwidth_bytes_per_s:
+    if 2 * saved_products / rate < moved_bytes / gpu.bandwidth_bytes_per_s:
         return
     first, second = (_ITEM_BYTES * t.numel for t in c.sources)
     yield _transformed(image, first, _ITEM_BYTES * image)
@@ -58,7 +58,7 @@ def winograd(c: Product, gpu: GPU) -> Iterator[Work]:
 
 
 def _transformed(elements: int, read_bytes: int, write_bytes: int) -> Work:
-    """Into so many elements of 6 × 6 patches, or out of them."""
+    """Transformation into or out of `elements` of 6 × 6 patches."""
     dims = {"elements": elements, "contiguous": True}
     return Work(
         "pointwise",

@@ -11,7 +11,7 @@ from simulator.costs import Work
 from simulator.costs.attention import Band
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
-from simulator.lowering.attention import flash_splits, visited
+from simulator.lowering.attention import flash_splits, visited_tiles
 from simulator.timing.kernel_models import roofline_terms
 from simulator.timing.profile import profile
 from simulator.timing.work_columns import group
@@ -71,7 +71,7 @@ def test_visited_tiles_hold_a_pair(left: int, right: int, shift: int) -> None:
         sum(seen[r : r + high, c : c + wide].any() for c in range(0, columns, wide))
         for r in range(0, rows, high)
     ]
-    assert visited(rows, columns, high, wide, Band(left, right, shift)).tolist() == counts
+    assert visited_tiles(rows, columns, high, wide, Band(left, right, shift)).tolist() == counts
 
 
 def test_few_blocks_of_flash_split_the_keys() -> None:
