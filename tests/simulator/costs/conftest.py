@@ -61,3 +61,7 @@ def _several(outputs: Spec | Sequence[Spec]) -> tuple[Tensor, ...]:
     if len(outputs) == 2 and isinstance(outputs[1], str):
         return (tensor(outputs),)  # pyright: ignore[reportArgumentType]
     return tuple(tensor(one) for one in outputs)  # pyright: ignore[reportArgumentType]
+
+
+def families(works: tuple[Work, ...]) -> list[str]:
+    return [w.family for w in works]

@@ -1,14 +1,11 @@
 """The catalogue: right sizes, runs anywhere, and a mistyped name gets a useful answer."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, build, network
 from simulator.networks.mamba2 import scan
 from simulator.networks.output import Output
@@ -104,12 +101,6 @@ def tiny(name: str) -> nn.Module:
 
 def inputs(module: nn.Module, seq: int | None, training: bool = False) -> tuple[Tensor, ...]:
     return module.example_inputs(2, seq, training=training)  # pyright: ignore
-
-
-def test_catalogue_is_complete() -> None:
-    assert len(CATALOGUE) >= 26
-    assert set(PARAMETERS) == set(TINY) == set(CATALOGUE)
-    assert all((entry.seq is None) == (entry.seq_unit is None) for entry in CATALOGUE.values())
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -266,43 +257,7 @@ def test_the_mask_parts_what_the_roll_joined() -> None:
     assert (module.mask[-1, 0] == torch.where(torch.eye(4) == 1, 0.0, -100.0)).all()
 
 
-def test_catalogue_does_not_import_torch() -> None:
-    code = "import sys, simulator.networks.catalogue; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (
-            "bert",
-            "unknown network 'bert': did you mean 'bert-base' or 'bert-large'? "
-            "`ridgepoint networks` lists all",
-        ),
-        (
-            "resnet5O",
-            "unknown network 'resnet5O': did you mean 'resnet50' or 'resnet18'? "
-            "`ridgepoint networks` lists all",
-        ),
-        ("zzz", "unknown network 'zzz'; `ridgepoint networks` lists all"),
-    ],
-)
-def test_unknown_network(name: str, text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        network(name)
-    assert str(caught.value) == text
-
-
-def test_unknown_size() -> None:
-    with pytest.raises(InputError) as caught:
-        build("gpt2", widht=3)
-    assert str(caught.value) == (
-        "network 'gpt2' has no size 'widht': did you mean 'width'? "
-        "its sizes are width, layers, heads, vocab, positions, dropout"
-    )
-
-
-def test_sizes_are_taken() -> None:
-    with torch.device("meta"):
-        module = build("gpt2", layers=3)
-    assert len(module.blocks) == 3  # pyright: ignore
+def test_catalogue_is_complete() -> None:
+    assert len(CATALOGUE) >= 26
+    assert set(PARAMETERS) == set(TINY) == set(CATALOGUE)
+    assert all((entry.seq is None) == (entry.seq_unit is None) for entry in CATALOGUE.values())

@@ -1,0 +1,115 @@
+"""Gradients of embedding tables, and embedding bags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs import Work
+from tests.simulator.costs.conftest import families, launched, sig
+
+F32, I64 = "float32", "int64"
+
+
+def embedding_backward(n: int, **args: Any) -> tuple[Work, ...]:
+    return launched(
+        sig(
+            "aten.embedding_dense_backward.default",
+            ((1000, 8), F32),
+            None,
+            args,
+            grad_output=((n, 8), F32),
+            indices=((n,), I64),
+        )
+    )
+
+
+def test_few_gradients_are_added_by_one_kernel() -> None:
+    clear, add = embedding_backward(20)
+    # 1000·8·4
+    assert (clear.family, clear.write_bytes) == ("fill", 32000)
+    # 20·8 of indices, 640 of gradients, 640 to add to
+    assert (add.family, add.read_bytes, add.write_bytes) == ("embedding_backward", 1440, 640)
+    assert len(embedding_backward(3072)) == 2
+
+
+def test_many_gradients_are_sorted_first() -> None:
+    works = embedding_backward(3073)
+    # keys of 64 bits, 8 passes
+    passes = [w for w in works if w.dims.get("variant") == "pass"]
+    assert len(passes) == 8
+    # number, 20 in the one kernel of a small sort, zeros, select, count, scan, two, two
+    assert families(embedding_backward(20, scale_grad_by_freq=True)) == [
+        "arange",
+        "sort_tile",
+        "fill",
+        "fill",
+        "scan",
+        "pointwise",
+        "fill",
+        "scan",
+        *["pointwise"] * 2,
+        *["embedding_backward"] * 2,
+    ]
+
+
+def test_gradients_of_few_rows_are_added_by_atomics_in_float32() -> None:
+    def after_sorting(dtype: str) -> list[str]:
+        name, grad = "aten.embedding_dense_backward.default", ((5000, 8), dtype)
+        op = sig(name, ((100, 8), dtype), grad_output=grad, indices=((5000,), I64))
+        found = launched(op)
+        return [w.dims.get("variant", w.family) for w in found[-5:]]
+
+    # 5000 = 50·100: where each part lies, zeros in float32, the sums, the cast
+    assert after_sorting("bfloat16") == ["step", "step", "fill", "atomic", "pointwise"]
+    assert after_sorting(F32)[-2:] == ["step", "atomic"]
+
+
+def test_a_gradient_is_summed_in_parts_of_ten() -> None:
+    partial, summed = embedding_backward(20, scale_grad_by_freq=True)[-2:]
+    # 20 / 10 and at most one more for each of 20 rows, but no more than 20 parts of 8 floats
+    assert partial.dims["parts"] == 20
+    assert (partial.read_bytes, partial.write_bytes) == (20 * 8 + 640, 640)
+    assert (summed.read_bytes, summed.write_bytes) == (640, 640)
+
+
+def test_embedding_bag_reads_each_row_and_writes_each_bag() -> None:
+    out = ((4, 16), F32)
+    (work,) = launched(
+        sig(
+            "aten._embedding_bag.default",
+            [out],
+            None,
+            {"mode": 0},
+            weight=((1000, 16), F32),
+            indices=((20,), I64),
+            offsets=((4,), I64),
+        )
+    )
+    # 20·16·4 + 20·8 + 4·8 = 1,472 and 4·16·4 = 256; 320 additions
+    assert (work.read_bytes, work.write_bytes, work.flops) == (1472, 256, 320)
+    # 5 rows a bag, one after another; 4 bags are far from 8192
+    assert work.dims["steps"] == 5
+
+
+@pytest.mark.parametrize(("mode", "sorts"), [(0, True), (1, True), (2, False)])
+def test_embedding_bag_backward_sorts_unless_it_is_a_maximum(mode: int, sorts: bool) -> None:
+    works = launched(
+        sig(
+            "aten._embedding_bag_dense_backward.default",
+            ((1000, 16), F32),
+            None,
+            {"mode": mode},
+            grad=((4, 16), F32),
+            indices=((20,), I64),
+        )
+    )
+    assert ("sort_tile" in families(works)) is sorts
+
+
+def test_parts_of_a_row_are_listed_one_after_another() -> None:
+    works = embedding_backward(40000)
+    # 40,000 of 1000 rows are 40 each, and 4 parts of 10
+    listed = [w.dims["steps"] for w in works if w.dims.get("variant") == "step"]
+    assert listed == [0, 0, 4]

@@ -1,0 +1,16 @@
+"""What tests of GPUs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, empty: a developer's own GPUs must not change what is tested."""
+    folder = tmp_path / "gpus"
+    folder.mkdir()
+    monkeypatch.setenv("RIDGEPOINT_GPUS", str(folder))
+    return folder

@@ -1,0 +1,14 @@
+"""What tests of networks share."""
+
+from typing import Any
+
+import pytest
+
+from simulator import InputError
+from simulator.networks.loading import load
+
+
+def refused(spec: str, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        load(spec, **options)
+    return str(caught.value)
