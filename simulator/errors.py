@@ -1,4 +1,4 @@
-"""The errors that Ridgepoint raises on purpose."""
+"""Exceptions of Ridgepoint."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Any
 
 
 class RidgepointError(Exception):
-    """The root of Ridgepoint's own errors; anything else that escapes is a bug."""
+    """Base class of all errors of Ridgepoint; any other escaping exception is a bug."""
 
 
 class InputError(RidgepointError):
-    """What came from outside cannot be used.
+    """Input that cannot be used.
 
     The message says what came, what was expected and what to do.
     """
 
 
 class UntracedError(RidgepointError):
-    """A trace, or a family of traces, that this process leaves to another one to make.
+    """A trace, or a family of traces, that another process has to make.
 
-    `ask` is what is to be traced, on `gpu`; `line` the family that is wanted, None for one trace.
+    `ask` is the request to trace on `gpu`; `line` is the requested family, None for one trace.
     """
 
     def __init__(self, ask: Any, gpu: Any, line: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""What was made of an object, for as long as it is the same object."""
+"""A cache keyed by the identity of an object."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ T = TypeVar("T")
 
 
 class ByIdentity(Generic[T]):
-    """Values by an object, told by identity, and a key; the `size` last made are kept, and with
-    each its object, so that no other can take its identity."""
+    """Values by object identity and a key. Keeps the `size` newest values together with their
+    objects, so that no other object can reuse an identity."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._held: OrderedDict[tuple[int, Hashable], tuple[Any, T]] = OrderedDict()
+        self._entries: OrderedDict[tuple[int, Hashable], tuple[Any, T]] = OrderedDict()
 
-    def get(self, of: Any, key: Hashable, make: Callable[[], T]) -> T:
-        """The value, made where it is not held."""
-        place = id(of), key
-        held = self._held.get(place)
-        if held is None:
-            held = self._held[place] = of, make()
-            while len(self._held) > self._size:
-                self._held.popitem(last=False)
-        return held[1]
+    def get(self, owner: Any, key: Hashable, make: Callable[[], T]) -> T:
+        """The cached value, or the result of `make`, which is then cached."""
+        place = id(owner), key
+        entry = self._entries.get(place)
+        if entry is None:
+            entry = self._entries[place] = owner, make()
+            while len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        return entry[1]

@@ -1,4 +1,4 @@
-"""The values last asked for, by key."""
+"""A cache of the most recently used values."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ T = TypeVar("T")
 
 
 class LRUCache(Generic[T]):
-    """At most `size` values; the one not asked for the longest goes first. Errors aren't kept."""
+    """At most `size` values; evicts the least recently used. Exceptions are not cached."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._held: OrderedDict[Hashable, T] = OrderedDict()
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = RLock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of a key, made where it is not held."""
+        """The cached value of a key, or the result of `make`, which is then cached."""
         with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
         value = make()
         with self._lock:
-            self._held[key] = value
-            while len(self._held) > self._size:
-                self._held.popitem(last=False)
+            self._values[key] = value
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)
         return value
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Remove all values."""
         with self._lock:
-            self._held.clear()
+            self._values.clear()

@@ -1,4 +1,4 @@
-"""Files that people write: a few kilobytes of text, read whole, and refused where they are more."""
+"""Size-limited reading of files that people write: a few kilobytes of text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LONGEST_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 chara
 
 
 def absence(path: Path) -> str:
-    """Why no file can be read here: "no such file", or what stands in its place."""
+    """Why a path is not a readable file: "no such file", or the kind of the object there."""
     try:
         mode = path.stat().st_mode
-    except OSError as error:  # links that lead in a circle, a locked folder
+    except OSError as error:  # circular links, a locked folder
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
             return "no such file"
         return (error.strerror or str(error)).lower()
@@ -26,12 +26,14 @@ def absence(path: Path) -> str:
         stat.S_ISBLK: "is a device",
         stat.S_ISSOCK: "is a socket",
     }
-    return next((text for test, text in kinds.items() if test(mode)), "is no regular file")
+    return next((text for test, text in kinds.items() if test(mode)), "is not a regular file")
 
 
 def contents(path: Path, what: str, most_bytes: int, longest_line: int | None = None) -> bytes:
-    """What a file holds. `what` says with its article what it should be: "a scenario". InputError
-    where it cannot be read, or holds more."""
+    """The bytes of a file. `what` names its expected content with an article, such as "a scenario".
+
+    Raises InputError if the file cannot be read or is too large.
+    """
     try:
         with path.open("rb") as file:
             raw = file.read(most_bytes + 1)

@@ -1,4 +1,4 @@
-"""Values as TOML writes them."""
+"""TOML text of values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simulator.errors import InputError
 
 
 def table(name: str, values: Mapping[str, Any]) -> list[str]:
-    """The lines of a table, those of the tables in it last."""
+    """Lines of a table; those of nested tables come last."""
     plain = [(k, v) for k, v in values.items() if not isinstance(v, Mapping)]
     deeper = [(k, v) for k, v in values.items() if isinstance(v, Mapping)]
     lines = ["", f"[{name}]", *(f"{key(k)} = {literal(v)}" for k, v in plain)]
@@ -22,15 +22,15 @@ def table(name: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def key(name: str) -> str:
-    """A key, in quotes where it must be."""
+    """A key, quoted if necessary."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else literal(name)
 
 
 def literal(value: Any) -> str:
-    """One value. InputError for what a scenario or a GPU cannot hold."""
+    """TOML text of one value. Raises InputError if a scenario or GPU file cannot hold it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str):  # JSON's strings are TOML's, but for DEL
+    if isinstance(value, str):  # JSON strings are TOML strings except for DEL
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, int):
         return str(value)

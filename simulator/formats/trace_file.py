@@ -34,7 +34,7 @@ _Born = Annotated[int, msgspec.Meta(ge=-1)]
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Rows instead of objects, and every distinct tensor, signature and path once.
+    """Rows instead of objects; every distinct tensor, signature and module path is stored once.
 
     op row:       [signature, module, phase, counts as in COUNTED…, storages…]
     storage row:  [bytes, born, freed or null, role, device]
@@ -58,7 +58,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     tail_python_calls: int
     tail_module_calls: int
-    tail_instructions: int = 0  # older versions have none of these four
+    tail_instructions: int = 0  # older versions do not have these four
     tail_cold_instructions: int = 0
     tail_attributes: int = 0
     tail_c_calls: int = 0
@@ -69,10 +69,10 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def save(trace: Trace, path: Path | str) -> None:
-    """Write a trace; `.json` is JSON, anything else msgpack. The file appears whole or not."""
+    """Write a trace atomically, as JSON if the suffix is `.json`, else as msgpack."""
     if any(op.collective is not None or op.stream for op in trace.ops):
         raise InputError(
-            "a trace with collectives or several streams is not saved: expected one of one GPU; "
+            "cannot save a trace with collectives or several streams: expected a trace of one GPU; "
             "keep the program and predict it again"
         )
     path = Path(path)
@@ -87,11 +87,12 @@ def save(trace: Trace, path: Path | str) -> None:
 
 
 def load(path: Path | str) -> Trace:
-    """Read a trace. InputError for a file that is none, is torn, or is of another version."""
+    """Read a trace. Raises InputError if the file is not a trace, is damaged, or has another
+    version."""
     path = Path(path)
     try:
         size = path.stat().st_size
-        if not (path.is_file() or path.is_dir()):  # reading a pipe would wait for its writer
+        if not (path.is_file() or path.is_dir()):  # reading a pipe would block
             raise InputError(f"cannot read the trace {path}: {absence(path)}")
         data = path.read_bytes() if size <= _MAX_BYTES else b""
     except OSError as error:
@@ -103,7 +104,7 @@ def load(path: Path | str) -> Trace:
         rows = decode(data, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is no trace of Ridgepoint: {error}; expected a file written by "
+            f"{path} is not a trace of Ridgepoint: {error}; expected a file written by "
             "`ridgepoint predict … --save-trace FILE`"
         ) from error
     if rows.version != VERSION:
@@ -121,11 +122,18 @@ def _rows(trace: Trace) -> _File:
     tensors: dict[Tensor, int] = {}
     modules: dict[str, int] = {}
 
-    def numbers(found: tuple[Tensor, ...]) -> list[int]:
-        return [tensors.setdefault(t, len(tensors)) for t in found]
+    def tensor_rows(operands: tuple[Tensor, ...]) -> list[int]:
+        return [tensors.setdefault(t, len(tensors)) for t in operands]
 
     packed = [
-        (s.name, numbers(s.inputs), numbers(s.outputs), list(s.names), s.args, list(s.aliases))
+        (
+            s.name,
+            tensor_rows(s.inputs),
+            tensor_rows(s.outputs),
+            list(s.names),
+            s.args,
+            list(s.aliases),
+        )
         for s in signatures
     ]
     ops = [
@@ -190,7 +198,7 @@ def _trace(rows: _File) -> Trace:
     ]
     for s in signatures:
         if len(s.names) != len(s.inputs) or len(s.aliases) != len(s.inputs) + len(s.outputs):
-            raise ValueError(f"{s.name} has names or aliases that do not fit its tensors")
+            raise ValueError(f"{s.name} has names or aliases that do not match its tensors")
     ops: list[Op] = []
     for signature, module, phase, *numbers in rows.ops:
         counts, storages = numbers[: len(COUNTED)], numbers[len(COUNTED) :]
@@ -198,7 +206,7 @@ def _trace(rows: _File) -> Trace:
         if min(counts) < 0:
             raise ValueError("an op has negative counts")
         if any(not 0 <= s < len(rows.storages) for s in storages):
-            raise ValueError("an op names a storage that is not there")
+            raise ValueError("an op refers to a missing storage")
         kind = signatures[_at(signature)]
         if len(storages) != len(kind.inputs) + len(kind.outputs):
             raise ValueError(f"{kind.name} has {len(storages)} storages")

@@ -1,4 +1,4 @@
-"""The networks that Ridgepoint knows by name. Looking one up does not import torch."""
+"""The catalogue of example networks. Looking one up does not import torch."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Network:
-    """One entry: where its class is, its constructor's sizes, and the inputs it starts with.
+    """An entry: class, constructor sizes, and default batch and sequence length.
 
-    `factory` is "module:class". `seq` and `seq_unit` are None where there is no sequence.
-    `trains` is False where there is no loss: `example_inputs(training=True)` raises ValueError.
+    `factory` is "module:class". `seq` and `seq_unit` are None for networks without a sequence.
+    `trains` is False for networks without a loss: `example_inputs(training=True)` raises
+    ValueError.
     """
 
     name: str
@@ -118,14 +119,14 @@ CATALOGUE: dict[str, Network] = {entry.name: entry for entry in _ENTRIES}
 
 
 def _did_you_mean(name: str, known: list[str]) -> str:
-    """ ": did you mean 'a' or 'b'?", or "" when nothing is near."""
+    """ ": did you mean 'a' or 'b'?", or ";" if no name is close."""
     near = [other for other in known if other.startswith(name)] if name else []
     near += [other for other in difflib.get_close_matches(name, known) if other not in near]
     return f": did you mean {' or '.join(repr(other) for other in near[:3])}?" if near else ";"
 
 
 def network(name: str) -> Network:
-    """The entry of that name; InputError with the nearest names when there is none."""
+    """The entry `name`. Raises InputError with the closest names if there is none."""
     if name not in CATALOGUE:
         near = _did_you_mean(name, list(CATALOGUE))
         raise InputError(f"unknown network {name!r}{near} `ridgepoint networks` lists all")
@@ -134,26 +135,27 @@ def network(name: str) -> Network:
 
 @cache
 def constructor_sizes(name: str) -> Mapping[str, Any]:
-    """The defaults of a network's constructor, read from its source: importing it takes torch."""
+    """Default arguments of a network's constructor, read from its source to avoid importing
+    torch."""
     module, _, factory = network(name).factory.partition(":")
-    made = _constructor(module.rpartition(".")[2], factory)
-    named = [*made.args.posonlyargs, *made.args.args]
-    first = len(named) - len(made.args.defaults)
+    constructor = _constructor(module.rpartition(".")[2], factory)
+    named = [*constructor.args.posonlyargs, *constructor.args.args]
+    first = len(named) - len(constructor.args.defaults)
     pairs = [
-        *zip(named[first:], made.args.defaults, strict=True),
-        *zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True),
+        *zip(named[first:], constructor.args.defaults, strict=True),
+        *zip(constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True),
     ]
     return {word.arg: ast.literal_eval(value) for word, value in pairs if value is not None}
 
 
 def _constructor(module: str, name: str) -> ast.FunctionDef:
-    """A class's `__init__`, its own or that of the class that it extends."""
+    """The `__init__` of a class or of its base class."""
     body = ast.parse(Path(__file__).with_name(f"{module}.py").read_text("utf-8")).body
-    found = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == name)
-    for node in found.body:
+    definition = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == name)
+    for node in definition.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
             return node
-    base = next(b.id for b in found.bases if isinstance(b, ast.Name))
+    base = next(b.id for b in definition.bases if isinstance(b, ast.Name))
     for node in body:
         if isinstance(node, ast.ImportFrom) and base in [alias.name for alias in node.names]:
             return _constructor((node.module or "").rpartition(".")[2], base)
@@ -161,10 +163,10 @@ def _constructor(module: str, name: str) -> ast.FunctionDef:
 
 
 def build(name: str, **sizes: Any) -> nn.Module:
-    """The network as a module on the current default device, with sizes of your own in place.
+    """Build a network on the current default device; `sizes` override those of the entry.
 
-    Build under `torch.device("meta")` for a network without memory. InputError when the network,
-    or one of the sizes, is unknown.
+    Under `torch.device("meta")` it takes no memory. Raises InputError if the network or a size is
+    unknown.
     """
     entry = network(name)
     module, _, factory_name = entry.factory.partition(":")

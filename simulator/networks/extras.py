@@ -1,4 +1,4 @@
-"""Networks of the libraries that are extras: Hugging Face's configurations and timm's names."""
+"""Networks of optional libraries: Hugging Face configurations and timm models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simulator.networks.loaded import (
 
 
 def _extra(kind: str, package: str) -> Any:
-    """An optional package; `kind` is the extra that installs it."""
+    """Import an optional package; `kind` is the extra that installs it."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
@@ -38,19 +38,19 @@ def _extra(kind: str, package: str) -> Any:
 
 
 def unusable(kind: str, package: str, error: BaseException) -> str:
-    """What to say of an installed package whose import fails; of torchvision's, which fails inside
-    torch where the two were built for different versions, by its own name."""
+    """Error message for an installed package whose import fails. It names torchvision if that is
+    the cause, which fails inside torch if the two were built for different versions."""
     broken = "torchvision" if "torchvision" in f"{error}" + _files(error) else package
     return (
         f"{kind}: networks need {package}, whose import fails: {type(error).__name__}: {error}; "
-        f"the {broken} that is installed does not fit torch {_version('torch')}: "
+        f"the installed {broken} does not fit torch {_version('torch')}: "
         f"install the release of {broken} that was built for it"
     )
 
 
 def _check_torchvision(kind: str, package: str) -> None:
-    """transformers imports torchvision, where it is installed, only with some of its networks:
-    InputError with the cause, before a configuration is blamed."""
+    """Raises InputError if torchvision is installed but broken: transformers imports it only with
+    some networks, and the error would blame the configuration."""
     if find_spec("torchvision") is not None:
         try:
             import_module("torchvision")
@@ -70,15 +70,15 @@ def _version(package: str) -> str:
 
 
 def from_timm(wanted: Wanted) -> Loaded:
-    import torch
+    import torch  # here and below: only when a network is loaded
 
     timm = _extra("timm", "timm")
     name = wanted.spec.removeprefix("timm:")
     if wanted.seq is not None:
         raise InputError(f"network {wanted.spec!r} has no sequence: leave seq out")
-    known: list[str] = timm.list_models()
-    if name.partition(".")[0] not in known:
-        near = get_close_matches(name, known, 3)
+    models: list[str] = timm.list_models()
+    if name.partition(".")[0] not in models:
+        near = get_close_matches(name, models, 3)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "timm.list_models()"
         raise InputError(f"timm has no network {name!r}: {hint}{'' if near else ' lists all'}")
     with blaming(wanted.spec, "correct its sizes"):
@@ -117,13 +117,14 @@ def from_transformers(wanted: Wanted) -> Loaded:
     seq = wanted.seq or min(DEFAULT_SEQ, limit or DEFAULT_SEQ)
     check_positions(str(file), seq, limit, f"give the size max_position_embeddings={seq}")
     kwargs = _inputs(module, config, batch, seq, wanted.training)
-    spoken = any(key.endswith("input_ids") for key in kwargs)
-    facts = Facts(file.resolve().parent.name, batch, seq if spoken else None)
+    has_tokens = any(key.endswith("input_ids") for key in kwargs)
+    facts = Facts(file.resolve().parent.name, batch, seq if has_tokens else None)
     return Loaded(module, (), kwargs, facts)
 
 
 def _inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> dict[str, Any]:
-    """Inputs by what `forward` takes; labels in training where the head makes a loss of them."""
+    """Inputs by the parameters of `forward`; in training also labels if the head computes a
+    loss."""
     import torch
 
     def ids(*shape: int) -> Any:
@@ -131,30 +132,30 @@ def _inputs(module: Any, config: Any, batch: int, seq: int, training: bool) -> d
 
     accepted = inspect.signature(module.forward).parameters
     kind, main = type(module).__name__, module.main_input_name
-    given: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
     if main == "input_ids":
-        given["input_ids"] = ids(batch, seq)
+        inputs["input_ids"] = ids(batch, seq)
     if "pixel_values" in accepted:
         vision = getattr(config, "vision_config", config)
         size = getattr(vision, "image_size", 224)
         height, width = size if isinstance(size, list | tuple) else (size, size)
         channels = getattr(vision, "num_channels", 3)
-        given["pixel_values"] = torch.empty(batch, channels, height, width)
+        inputs["pixel_values"] = torch.empty(batch, channels, height, width)
     if main == "input_features":
         frames = 2 * config.max_source_positions
-        given["input_features"] = torch.empty(batch, config.num_mel_bins, frames)
-    if main not in given:
+        inputs["input_features"] = torch.empty(batch, config.num_mel_bins, frames)
+    if main not in inputs:
         raise InputError(
             f"{kind} takes {main}, which cannot be made from its configuration: give a file, "
             "FILE.py:FACTORY, whose factory returns (module, args, kwargs)"
         )
     if getattr(config, "is_encoder_decoder", False):
-        given["decoder_input_ids"] = ids(batch, seq)
+        inputs["decoder_input_ids"] = ids(batch, seq)
     if "use_cache" in accepted:
-        given["use_cache"] = False
+        inputs["use_cache"] = False
     if training and "labels" in accepted:
-        whole = any(word in kind for word in ("SequenceClass", "ImageClass", "MultipleChoice"))
-        given["labels"] = ids(batch) if whole else ids(batch, seq)
+        per_sample = any(word in kind for word in ("SequenceClass", "ImageClass", "MultipleChoice"))
+        inputs["labels"] = ids(batch) if per_sample else ids(batch, seq)
     if training and "next_sentence_label" in accepted:
-        given["next_sentence_label"] = ids(batch)
-    return given
+        inputs["next_sentence_label"] = ids(batch)
+    return inputs

@@ -1,4 +1,4 @@
-"""The networks that a user's file offers: functions and module classes that make one."""
+"""Factories in a user's file: functions and classes that make a network."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from simulator.networks.user_file import imported, own_callables
 
 
 class Factory(NamedTuple):
-    """What `FILE.py:NAME` may name. `required` are arguments without a default: a factory that has
-    some is named with sizes."""
+    """A factory that `FILE.py:NAME` can name. `required` are its arguments without a default, for
+    which sizes must be given."""
 
     name: str
     signature: str
@@ -21,28 +21,30 @@ class Factory(NamedTuple):
 
 
 def factories(path: Path) -> tuple[Factory, ...]:
-    """The factories of a file in its order; runs the file. A function that says that it returns
-    None is none, nor is a class that is no module. InputError where the file cannot be run, or has
-    no factory."""
+    """The factories of a file in file order; runs the file. Functions annotated to return None and
+    classes that are not modules are skipped.
+
+    Raises InputError if the file cannot be run or has no factory.
+    """
     from torch import nn
 
     own = own_callables(imported(path))
-    found = tuple(
+    offered = tuple(
         _factory(name, value)
         for name, value in own.items()
         if (issubclass(value, nn.Module) if isinstance(value, type) else _may_return(value))
     )
-    if not found:
+    if not offered:
         raise InputError(
             f"{path.name} has no network: expected a function or a class that makes an nn.Module; "
             f"those there: {', '.join(own) or 'none'}"
         )
-    return found
+    return offered
 
 
 def _may_return(function: Callable[..., Any]) -> bool:
-    said = getattr(function, "__annotations__", {}).get("return", "")
-    return said not in (None, "None")
+    annotation = getattr(function, "__annotations__", {}).get("return", "")
+    return annotation not in (None, "None")
 
 
 def _factory(name: str, value: Callable[..., Any]) -> Factory:

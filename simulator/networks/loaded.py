@@ -1,4 +1,4 @@
-"""What loading a network takes and gives, whoever reads it."""
+"""Requests and results of loading a network, common to all sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_BATCH, DEFAULT_SEQ = 1, 128
 
 
 class Facts(NamedTuple):
-    """What was loaded: a name to show; batch and seq as taken, None where there is none to name."""
+    """Display name, batch and sequence length of a loaded network; None if not applicable."""
 
     name: str
     batch: int | None = None
@@ -34,7 +34,7 @@ class Loaded(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What was asked for; None leaves it to the network."""
+    """A request to load a network; None uses the default of the network."""
 
     spec: str
     batch: int | None
@@ -45,7 +45,7 @@ class Wanted(NamedTuple):
 
 @contextmanager
 def blaming(what: str, remedy: str, path: Path | None = None) -> Generator[None]:
-    """Turn what escapes from code that is not ours into an InputError, with the line in `path`."""
+    """Convert exceptions of user code into an InputError with the line in `path`."""
     try:
         yield
     except (InputError, KeyboardInterrupt):

@@ -1,12 +1,12 @@
-"""A network from what a user can name: a catalogue entry, a file of their own, a configuration.
+"""Load a network by name: a catalogue entry, a user's file, or a configuration.
 
     load("bert-base", batch=16, seq=128)
     load("nets.py:make", sizes={"width": 512})
     load("hf:folder/config.json")
     load("timm:resnet50")
 
-Nothing is downloaded and no weight is read: modules and inputs are made on `meta`. Torch is
-imported when the first network is loaded.
+Nothing is downloaded and no weights are read: modules and inputs are on `meta`. Torch is imported
+when the first network is loaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.networks.user_file import from_file
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _LARGEST = 2**31 - 1
-"""Of a batch or a sequence: what an index of 32 bits can name."""
+"""Largest batch or sequence length: the range of a 32-bit index."""
 
 
 def load(
@@ -34,10 +34,10 @@ def load(
     training: bool = False,
     sizes: Mapping[str, Any] | None = None,
 ) -> Loaded:
-    """The network that `spec` names, in `dtype` ("fp32", "bf16", "fp16"), with its inputs.
+    """Load the network `spec` in `dtype` ("fp32", "bf16", "fp16") with its inputs.
 
-    `sizes` are keywords for the network's constructor. Raises InputError, with what came, what
-    was expected and what to do.
+    `sizes` are keyword arguments of its constructor. Raises InputError if the network, its batch,
+    sequence length or sizes are invalid.
     """
     for name, value in (("batch", batch), ("seq", seq)):
         if value is not None and value < 1:
@@ -51,8 +51,8 @@ def load(
     kind = "file" if spec.endswith(".py") or ".py:" in spec else spec.partition(":")[0]
     reader = from_file if kind == "file" else kinds.get(kind, _catalogue)
     if reader is _catalogue:
-        network(spec)  # a mistyped name is answered before torch is imported
-    import torch
+        network(spec)  # report a mistyped name before torch is imported
+    import torch  # only when a network is loaded: it takes seconds
 
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, DTYPES[dtype]))
@@ -73,7 +73,7 @@ def _catalogue(wanted: Wanted) -> Loaded:
     batch, seq = wanted.batch or entry.batch, wanted.seq or entry.seq
     with blaming(what, "correct its sizes"):
         module: Any = build(entry.name, **wanted.sizes)
-        # A lookup past a table's end fails on a GPU; without data nothing would notice.
+        # A lookup past the end of a table fails on a GPU, but not without data.
         rows = getattr(getattr(module, "positions", None), "num_embeddings", None)
         check_positions(what, seq, rows, f"give the size positions={seq}")
         args = module.example_inputs(batch, seq, wanted.training)

@@ -1,4 +1,4 @@
-"""What a network returns when it is given labels."""
+"""The output of a network in training."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""How the diffusion networks are told the noise level."""
+"""Timestep embedding of diffusion networks."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A network from a file of the user's own: `nets.py:make`."""
+"""Networks from a user's file: `nets.py:make`."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def from_file(wanted: Wanted) -> Loaded:
     _check_sizes(label, factory, wanted.sizes)
     correct = "correct the file"
     with blaming(label, correct, path):
-        made = factory(**wanted.sizes)
-    module, args, kwargs = _parts(label, made)
+        result = factory(**wanted.sizes)
+    module, args, kwargs = _parts(label, result)
     if args is not None:
         if wanted.batch or wanted.seq:
-            raise InputError(f"{label} returns inputs of its own: leave batch and seq out")
+            raise InputError(f"{label} returns its own inputs: leave batch and seq out")
         return Loaded(module, args, kwargs, Facts(label))
     make: Any = getattr(module, "example_inputs", None)
-    beside: Any = getattr(code, "example_inputs", None)
-    if make is None and beside is None:
+    function: Any = getattr(code, "example_inputs", None)
+    if make is None and function is None:
         raise InputError(
             f"{label} has no inputs: give the module a method example_inputs(batch, seq, "
             "training=False), or the file a function example_inputs(module, batch, seq), or "
             "return (module, args)"
         )
-    accepted = inspect.signature(make or beside).parameters
+    accepted = inspect.signature(make or function).parameters
     if make is None and next(iter(accepted), "") in ("batch", "seq", "training"):
         raise InputError(
             f"example_inputs of {path.name} takes no module: expected "
@@ -53,44 +53,44 @@ def from_file(wanted: Wanted) -> Loaded:
         )
     batch = wanted.batch or _own(accepted, "batch") or DEFAULT_BATCH
     seq = wanted.seq or _own(accepted, "seq") or DEFAULT_SEQ
-    given: dict[str, Any] = dict(batch=batch, seq=seq, training=wanted.training)
+    arguments: dict[str, Any] = dict(batch=batch, seq=seq, training=wanted.training)
     if all(p.kind is not p.VAR_KEYWORD for p in accepted.values()):
-        given = {key: value for key, value in given.items() if key in accepted}
+        arguments = {key: value for key, value in arguments.items() if key in accepted}
     for key, value in (("batch", wanted.batch), ("seq", wanted.seq)):
-        if value is not None and key not in given:
+        if value is not None and key not in arguments:
             raise InputError(f"example_inputs of {label} takes no {key}: leave {key} out")
     with blaming(f"example_inputs of {label}", correct, path):
-        inputs = make(**given) if make else beside(module, **given)
+        inputs = make(**arguments) if make else function(module, **arguments)
     args, kwargs = ((), dict(inputs)) if isinstance(inputs, Mapping) else (_tuple(inputs), {})
-    return Loaded(module, args, kwargs, Facts(label, given.get("batch"), given.get("seq")))
+    return Loaded(module, args, kwargs, Facts(label, arguments.get("batch"), arguments.get("seq")))
 
 
 def _own(accepted: Mapping[str, inspect.Parameter], name: str) -> int | None:
-    """The size that `example_inputs` takes of itself; None where it has none."""
+    """The default of an argument of `example_inputs`; None if it is not a positive integer."""
     default = accepted[name].default if name in accepted else None
     return default if type(default) is int and default > 0 else None
 
 
 def imported(path: Path) -> ModuleType:
-    """The user's file as a module; files beside it can be imported, as when Python runs it."""
-    found = spec_from_file_location(f"user_{path.stem}", path)
-    assert found is not None and found.loader is not None
-    found.loader.path = str(path)  # pyright: ignore[reportAttributeAccessIssue]
-    _forget(sys.modules.pop(found.name, None))
-    code = module_from_spec(found)
-    sys.modules[found.name] = code  # dataclasses look their module up
+    """Import a user's file as a module; like a script it can import files in its folder."""
+    spec = spec_from_file_location(f"user_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    spec.loader.path = str(path)  # pyright: ignore[reportAttributeAccessIssue]
+    _forget(sys.modules.pop(spec.name, None))
+    code = module_from_spec(spec)
+    sys.modules[spec.name] = code  # dataclasses look up their module
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
         with blaming(path.name, "correct the file", path):
-            found.loader.exec_module(code)
+            spec.loader.exec_module(code)
     finally:
         sys.path.remove(folder)
     return code
 
 
 def _forget(code: ModuleType | None) -> None:
-    """Ops that the file defined when it was read before: torch lets none be defined twice."""
+    """Remove ops that an earlier import of the file defined: torch rejects a second definition."""
     if code is None or "torch" not in sys.modules:
         return
     from torch.library import Library
@@ -101,7 +101,7 @@ def _forget(code: ModuleType | None) -> None:
 
 
 def own_callables(code: ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions and classes that a file defines, by name, without its `example_inputs`."""
+    """Public functions and classes that a file defines, by name, except `example_inputs`."""
     return {
         key: value
         for key, value in vars(code).items()
@@ -127,7 +127,7 @@ def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:
 
 
 def _check_sizes(label: str, factory: Callable[..., Any], sizes: Mapping[str, Any]) -> None:
-    """Do the sizes fit the factory's arguments, and are all that it needs given?"""
+    """Raises InputError unless the sizes match the arguments of the factory."""
     try:
         signature = inspect.signature(factory)
     except ValueError:  # written in C
@@ -141,25 +141,25 @@ def _check_sizes(label: str, factory: Callable[..., Any], sizes: Mapping[str, An
         ) from None
 
 
-def _parts(label: str, made: Any) -> tuple[nn.Module, tuple[Any, ...] | None, dict[str, Any]]:
-    """A factory's answer: the module, and the inputs if it brings its own."""
+def _parts(label: str, result: Any) -> tuple[nn.Module, tuple[Any, ...] | None, dict[str, Any]]:
+    """Split the result of a factory: the module, and its inputs if the factory returns them."""
     from torch import nn
 
-    parts: Any = made if isinstance(made, tuple) else (made,)
+    parts: Any = result if isinstance(result, tuple) else (result,)
     module, args, kwargs = (*parts, None, None)[:3]
     fits = len(parts) <= 3 and isinstance(kwargs, Mapping | None)
     if not (isinstance(module, nn.Module) and fits):
         raise InputError(
-            f"{label} returned {_kind(made)}: expected an nn.Module, (module, args) or "
+            f"{label} returned {_kind(result)}: expected an nn.Module, (module, args) or "
             "(module, args, kwargs)"
         )
     return module, None if len(parts) == 1 else _tuple(args), dict(kwargs or {})
 
 
-def _kind(made: Any) -> str:
-    if isinstance(made, tuple):
-        return f"({', '.join(type(part).__name__ for part in made)})"
-    return "None" if made is None else f"a value of type {type(made).__name__}"
+def _kind(result: Any) -> str:
+    if isinstance(result, tuple):
+        return f"({', '.join(type(part).__name__ for part in result)})"
+    return "None" if result is None else f"a value of type {type(result).__name__}"
 
 
 def _tuple(args: Any) -> tuple[Any, ...]:

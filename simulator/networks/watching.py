@@ -1,5 +1,4 @@
-"""A watch over code that is not ours: where it is, how long it may take, and that it cannot end the
-process in silence."""
+"""Supervision of user code: progress, a time limit, and protection against silent exits."""
 
 from __future__ import annotations
 
@@ -23,24 +22,27 @@ Told = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Watch:
-    """Seconds that one trace may take, and who is told each second where it is."""
+    """Time limit of one trace in seconds, and a callback that gets its progress every second."""
 
     limit_s: float = DEFAULT_LIMIT_S
     told: Told = lambda _: None
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
-"""Set by a command; None where nobody waits, as in a program of the user's own."""
+"""Set by a command; None if there is no limit, as in a user's program."""
 
 
 class _TimeUpError(KeyboardInterrupt):
-    """Passes every handler of errors, as Ctrl-C does."""
+    """A time limit; like Ctrl-C it passes through `except Exception`."""
 
 
 @contextmanager
 def watched(what: str, place_of: Callable[[FrameType | None], str]) -> Generator[None]:
-    """Run `what` ("tracing nets.py:make") under the watch that is set. `place_of` names the line
-    that a frame is at ("nets.py:31"). InputError with that line once the limit is over."""
+    """Run `what` ("tracing nets.py:make") under the current watch. `place_of` names the line of a
+    frame ("nets.py:31").
+
+    Raises InputError with that line if the time limit is exceeded.
+    """
     watch = WATCH.get()
     with _no_silent_end():
         if watch is None or threading.current_thread() is not threading.main_thread():
@@ -79,7 +81,7 @@ def watched(what: str, place_of: Callable[[FrameType | None], str]) -> Generator
 
 def _interrupt(thread: int) -> None:
     if hasattr(signal, "SIGALRM"):
-        signal.pthread_kill(thread, signal.SIGALRM)  # ends a sleep too
+        signal.pthread_kill(thread, signal.SIGALRM)  # also interrupts a sleep
     else:
         import _thread
 

@@ -1,10 +1,10 @@
-"""Code for one number, run for many at once.
+"""Vectorized execution of code that is written for one number.
 
-Costs and lowerings are written for the sizes of one op. `walked` runs them with a `Varying` in
-place of each size: one number at every point, an array inside. Where a question (`if n > 1`) has
-one answer at all points the code goes on; where it has two, one part of the points goes on and the
-others come again later. So the code is run once for each path through it, not once for each point,
-and there is no second copy of any formula. Imports nothing of Ridgepoint.
+Costs and lowerings are written for the sizes of one op. `walked` runs them with a `Varying`, an
+array with one number per point, in place of each size. If a condition (`if n > 1`) has the same
+result at all points, the code continues; otherwise it continues for some of the points, and runs
+again for the others. So the code runs once per path through it instead of once per point, and no
+formula exists twice. Imports nothing of Ridgepoint.
 """
 
 from simulator.varying.columns import anywhere, in_column, stacked

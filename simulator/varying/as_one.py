@@ -1,4 +1,4 @@
-"""A number at many points where Python insists on one plain number."""
+"""Conversions of a number at many points to one plain number."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from simulator.varying.path import Path
 
 
 class AsOne:
-    """`values` at the points of a path [points]. What insists on a plain number (`range`, a key, an
-    index) gets that of the first point, and the points with another number leave the path."""
+    """`values` [points] on a path. Where Python requires a plain number (`range`, a key, an index)
+    it gets that of the first point, and points with another number leave the path."""
 
     __slots__ = ("path", "values")
 
@@ -23,11 +23,11 @@ class AsOne:
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
-        """What asks whether this is an int or a float is told so."""
+        """int or float, for `isinstance`."""
         return float if self.values.dtype == np.float64 else int
 
     def one(self) -> Any:
-        """The number of the first point; points with another leave the path."""
+        """The number at the first point; points with another one leave the path."""
         return self.path.one(self.values)
 
     def __bool__(self) -> bool:
@@ -67,5 +67,5 @@ class AsOne:
         return np.array(self.one(), dtype)
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else plain numbers have, such as `is_integer`."""
+        """Other attributes of plain numbers, such as `is_integer`."""
         return getattr(self.one(), name)

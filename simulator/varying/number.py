@@ -1,8 +1,8 @@
-"""One number at many points, which counts as plain Python numbers do.
+"""One number at many points, with the arithmetic of plain Python numbers.
 
-Integers are 64 bits wide as long as they fit and Python's own beyond: `most` bounds each from what
-it was made of. Divisions of integers above 2^53 are Python's too, so that every result is the one
-that Python has at each point, to the last bit.
+Integers have 64 bits as long as they fit and are Python integers otherwise; `most` is an upper
+bound derived from the operands. Divisions of integers above 2^53 are Python's too, so that every
+result equals Python's at each point, to the last bit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
 class Varying(AsOne):
-    """A number at every point of a path. Comparisons answer for the points on it."""
+    """A number at every point of a path. Comparisons return one result for the points on it."""
 
     __slots__ = ("most",)
     __hash__ = AsOne.__hash__  # which `__eq__` would take away
@@ -34,14 +34,15 @@ class Varying(AsOne):
         self.most = _most(values) if most is None else most
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        """numpy's functions of numbers go point by point; beside an array it is one number."""
+        """Apply numpy functions of numbers point by point; together with an array it is one
+        number."""
         if method != "__call__" or more or not all(isinstance(i, _NUMBERS) for i in inputs):
             plain = [i.one() if type(i) is Varying else i for i in inputs]
             return getattr(ufunc, method)(*plain, **more)
-        found = ufunc(*(i.values if type(i) is Varying else i for i in inputs))
-        if found.dtype == np.bool_:
-            return self.path.truth(found)
-        return Varying(found if found.dtype == np.int64 else found.astype(float), self.path)
+        result = ufunc(*(i.values if type(i) is Varying else i for i in inputs))
+        if result.dtype == np.bool_:
+            return self.path.truth(result)
+        return Varying(result if result.dtype == np.int64 else result.astype(float), self.path)
 
     # Arithmetic.
 
@@ -138,12 +139,12 @@ class Varying(AsOne):
         return self._rounded(np.rint, round)
 
     def bit_length(self) -> Varying:
-        """As that of an int."""
+        """`int.bit_length` at each point."""
         if self.most > _EXACT:
             return self._each(int.bit_length)
         return Varying(np.frexp(abs(self.values))[1].astype(np.int64), self.path, 64)
 
-    # Questions.
+    # Comparisons.
 
     def __eq__(self, other: object) -> bool:
         return self._is(operator.eq, other)
@@ -163,7 +164,7 @@ class Varying(AsOne):
     def __ge__(self, other: Any) -> bool:
         return self._is(operator.ge, other)
 
-    # How.
+    # Implementation.
 
     def _is(self, compare: Callable[[Any, Any], Any], other: Any) -> bool:
         if type(other) is Varying:
@@ -184,7 +185,7 @@ class Varying(AsOne):
         bound: Callable[[int, int], int],
         turned: bool = False,
     ) -> Any:
-        """One numpy operation, in Python's integers where those of 64 bits might not do."""
+        """One numpy operation, with Python integers if 64 bits may overflow."""
         if type(other) is Varying:
             values, most = other.values, other.most
         elif isinstance(other, _NUMBERS):
@@ -201,8 +202,8 @@ class Varying(AsOne):
         if most >= _LONG and not (_real(mine) or _real(values)):
             mine, values = mine.astype(object), _as_objects(values)
             return _shrunk(operation(values, mine) if turned else operation(mine, values), self)
-        found = operation(values, mine) if turned else operation(mine, values)
-        return Varying(found, self.path, 0 if found.dtype == np.float64 else most)
+        result = operation(values, mine) if turned else operation(mine, values)
+        return Varying(result, self.path, 0 if result.dtype == np.float64 else most)
 
     def _over(
         self,
@@ -211,53 +212,53 @@ class Varying(AsOne):
         bound: Callable[[int, int], int],
         turned: bool = False,
     ) -> Any:
-        """A division: Python's error where a point on the path divides by 0."""
-        below = self if turned else other
-        if type(below) is Varying:
-            nothing = below.values == 0
-            if nothing.any():
-                if self.path.any(nothing):
+        """A division; raises ZeroDivisionError if a point on the path divides by 0."""
+        divisor = self if turned else other
+        if type(divisor) is Varying:
+            zero = divisor.values == 0
+            if zero.any():
+                if self.path.any(zero):
                     raise ZeroDivisionError("division by zero")
-                below = Varying(np.where(nothing, 1, below.values), self.path, below.most)
+                divisor = Varying(np.where(zero, 1, divisor.values), self.path, divisor.most)
             if turned:
-                return below._with(operation, other, bound, True)
-        elif isinstance(below, _NUMBERS) and not below:
+                return divisor._with(operation, other, bound, True)
+        elif isinstance(divisor, _NUMBERS) and not divisor:
             raise ZeroDivisionError("division by zero")
-        return self._with(operation, below, bound)
+        return self._with(operation, divisor, bound)
 
     def _rounded(self, whole: Callable[[Any], Any], python: Callable[[Any], int]) -> Varying:
         if not _real(self.values):
             return self
-        found = whole(self.values)
-        if not (np.abs(found) < _EXACT).all():
+        rounded = whole(self.values)
+        if not (np.abs(rounded) < _EXACT).all():
             return self._each(python)
-        return Varying(found.astype(np.int64), self.path)
+        return Varying(rounded.astype(np.int64), self.path)
 
     def _python(
         self, operation: Callable[[Any, Any], Any], other: Any, turned: bool = False
     ) -> Any:
-        """Point by point, as Python does it."""
+        """Evaluate in Python point by point."""
         if type(other) is Varying:
             pairs = zip(self.values.tolist(), other.values.tolist(), strict=True)
-            return made([operation(a, b) for a, b in pairs], self.path)
+            return from_python([operation(a, b) for a, b in pairs], self.path)
         if not isinstance(other, _NUMBERS):
             return NotImplemented
         return self._each(lambda a: operation(other, a) if turned else operation(a, other))
 
     def _each(self, function: Callable[[Any], Any]) -> Varying:
-        return made([function(value) for value in self.values.tolist()], self.path)
+        return from_python([function(value) for value in self.values.tolist()], self.path)
 
 
-def made(values: list[Any], path: Path) -> Varying:
-    """Python's numbers, one a point."""
+def from_python(values: list[Any], path: Path) -> Varying:
+    """A varying number of one Python number per point."""
     if any(isinstance(value, float) for value in values):
         return Varying(np.array(values, np.float64), path, 0)
     return _shrunk(np.array(values, object), path)
 
 
-def _shrunk(values: NDArray[Any], of: Varying | Path) -> Varying:
-    """Python's numbers as 64 bits, where they fit."""
-    path = of.path if type(of) is Varying else of
+def _shrunk(values: NDArray[Any], on: Varying | Path) -> Varying:
+    """Python numbers as 64 bits if they fit."""
+    path = on.path if type(on) is Varying else on
     assert isinstance(path, Path)
     if isinstance(values.flat[0], float):
         return Varying(values.astype(np.float64), path, 0)
@@ -284,5 +285,5 @@ def _bits(a: int, b: int) -> int:
 
 
 def _exact_quotient(a: int, b: int) -> int:
-    """Above 2^53 the operands are no floats: divided as Python does."""
+    """Bound that makes operands above 2^53, which floats cannot represent, divide in Python."""
     return _LONG if max(a, b) > _EXACT else 0

@@ -1,4 +1,4 @@
-"""The points that gave the same answer to every question so far."""
+"""Points at which all conditions so far had the same result."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Truths = NDArray[np.bool_]
 
 
 class Path:
-    """One run of some code for `count` points. `on` are the points still on it, `left` those that
-    left it, by where they did: each goes its own way from there."""
+    """One run of code for `count` points. `on` masks the points that are still on the path; `left`
+    has one mask per condition at which points left it."""
 
     def __init__(self, count: int) -> None:
         self.on: Truths = np.ones(count, np.bool_)
@@ -23,9 +23,9 @@ class Path:
         self._ended = False
 
     def truth(self, truths: Truths) -> bool:
-        """The answer to a question [points]; that of the first point, whose side goes on."""
+        """Result of a condition [points] at the first point; points with another result leave."""
         if self._ended:
-            raise RuntimeError("a number of many points was compared after its path had ended")
+            raise RuntimeError("a varying number was compared after its path had ended")
         count = int(np.count_nonzero(truths if self._whole else truths & self.on))
         if count == self._size:
             return True
@@ -36,9 +36,9 @@ class Path:
         return answer
 
     def one(self, values: NDArray[Any]) -> Any:
-        """The first point's value as a plain number; points with another one leave the path."""
+        """Value at the first point as a plain number; points with another value leave the path."""
         if self._ended:
-            raise RuntimeError("a number of many points was taken for one after its path had ended")
+            raise RuntimeError("a varying number was used as a plain one after its path had ended")
         value = values[self._first]
         same = np.asarray(values == value, np.bool_)
         count = int(np.count_nonzero(same if self._whole else same & self.on))
@@ -47,11 +47,11 @@ class Path:
         return value.item() if isinstance(value, np.generic) else value
 
     def any(self, truths: Truths) -> bool:
-        """Is it so at any point of the path?"""
+        """Whether a condition holds at any point of the path."""
         return bool((truths & self.on).any())
 
     def end(self) -> None:
-        """No more questions."""
+        """Forbid further conditions."""
         self._ended = True
 
     def _keep(self, agreeing: Truths, count: int) -> None:

@@ -299,7 +299,7 @@ def test_a_file_that_is_no_trace(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     result = run("predict", tmp_path / "x.json")
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"error: {tmp_path / 'x.json'} is no trace of Ridgepoint: ")
+    assert result.stderr.startswith(f"error: {tmp_path / 'x.json'} is not a trace of Ridgepoint: ")
 
 
 def test_a_failure_writes_nothing(run: Run, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_a_torn_file(tmp_path: Path, file: str) -> None:
     for cut in (len(whole) // 3, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
         assert refused(path).startswith(
-            f"{path} is no trace of Ridgepoint: Input data was truncated; expected"
+            f"{path} is not a trace of Ridgepoint: Input data was truncated; expected"
         )
 
 
@@ -49,14 +49,14 @@ def test_a_version_without_pythons_instructions(saved: Path) -> None:
 def test_an_unknown_key(saved: Path) -> None:
     changed(saved, lambda rows: rows.update(surplus=1))
     assert refused(saved).startswith(
-        f"{saved} is no trace of Ridgepoint: Object contains unknown field `surplus`"
+        f"{saved} is not a trace of Ridgepoint: Object contains unknown field `surplus`"
     )
 
 
 def test_a_missing_key(saved: Path) -> None:
     changed(saved, lambda rows: rows.pop("samples"))
     assert refused(saved).startswith(
-        f"{saved} is no trace of Ridgepoint: Object missing required field `samples`"
+        f"{saved} is not a trace of Ridgepoint: Object missing required field `samples`"
     )
 
 
@@ -90,8 +90,8 @@ def resize(key: str, value: int) -> Change:
         (put("ops", 0, 2, 7), "tuple index out of range"),
         (put("ops", 0, 2, -1), "a negative index -1"),
         (put("ops", 0, 3, -7), "an op has negative counts"),
-        (put("ops", 0, 10, 9999), "an op names a storage that is not there"),
-        (put("ops", 0, 10, -1), "an op names a storage that is not there"),
+        (put("ops", 0, 10, 9999), "an op refers to a missing storage"),
+        (put("ops", 0, 10, -1), "an op refers to a missing storage"),
         (lambda rows: rows["ops"][0].pop(), "aten.t.default has 1 storages"),
         (lambda rows: rows["ops"][0].clear(), "not enough values to unpack (expected at least 3, "
          "got 0)"),
@@ -99,9 +99,9 @@ def resize(key: str, value: int) -> Change:
         (put("signatures", 0, 1, [-1]), "a negative index -1"),
         (put("signatures", 0, 2, [9999]), "list index out of range"),
         (put("signatures", 0, 3, []),
-         "aten.t.default has names or aliases that do not fit its tensors"),
+         "aten.t.default has names or aliases that do not match its tensors"),
         (put("signatures", 0, 5, [0]),
-         "aten.t.default has names or aliases that do not fit its tensors"),
+         "aten.t.default has names or aliases that do not match its tensors"),
         # a storage: [bytes, born, freed, role, device]
         (put("storages", 0, 3, 99), "tuple index out of range"),
         (put("storages", 0, 3, -1), "a negative index -1"),
@@ -129,6 +129,6 @@ def test_a_damaged_file(saved: Path, change: Change, reason: str) -> None:
 def test_a_number_that_cannot_be(saved: Path, change: Change, reason: str) -> None:
     changed(saved, change)
     assert refused(saved) == (
-        f"{saved} is no trace of Ridgepoint: {reason}; expected a file written by "
+        f"{saved} is not a trace of Ridgepoint: {reason}; expected a file written by "
         "`ridgepoint predict … --save-trace FILE`"
     )
