@@ -22,7 +22,7 @@ from simulator.inductor.pieces import Piece
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.tracing.masks import Masks
-from simulator.tracing.sizes import DATA_DEPENDENT, Known
+from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WORDS = ("Encountered graph break", "Failed to handle graph break")
@@ -80,7 +80,7 @@ class _Running(FakeTensorMode):
         self, sizes: Mapping[str, int], training: bool, progress: Callable[[str], None]
     ) -> None:
         super().__init__(allow_non_fake_inputs=True)
-        self.known = Known(sizes, Masks())
+        self.known = DataSizes(sizes, Masks())
         self.training, self.progress = training, progress
         self.pieces = [_Ran(False)]
         self.schedules: list[Schedule | str] = []
