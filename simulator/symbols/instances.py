@@ -101,15 +101,15 @@ def kind_of(gpu: GPU) -> tuple[object, ...]:
 def grid(family: Family, sizes: Ints) -> Grid:
     """The grid of the points with these sizes [slots, points]."""
     grids: dict[bytes, Grid] = family.kept.setdefault("grids", {})
-    key = sizes.tobytes()
-    if key not in grids:
+    asked = sizes.tobytes()
+    if asked not in grids:
         while grids and (
             len(grids) >= _GRIDS
             or sum(cached.sizes.shape[1] for cached in grids.values()) + sizes.shape[1] > _POINTS
         ):
             grids.pop(next(iter(grids)))
-        grids[key] = Grid(family, sizes)
-    return grids[key]
+        grids[asked] = Grid(family, sizes)
+    return grids[asked]
 
 
 def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
@@ -153,11 +153,11 @@ def _launches_by_path(
 
     if slots:
         return walked(launched, sizes[list(slots)])
-    fixed = family.kept.setdefault("fixed launches", {})
+    held = family.kept.setdefault("fixed launches", {})
     key = number, kind_of(gpu)
-    if key not in fixed:
-        fixed[key] = launched([])
-    return [Walked(fixed[key], np.zeros(1, np.int64))]
+    if key not in held:
+        held[key] = launched([])
+    return [Walked(held[key], np.zeros(1, np.int64))]
 
 
 def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launched:
@@ -180,10 +180,10 @@ def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launch
 
 def _slot_kind(family: Family, slot: int) -> tuple[str, int]:
     """A name that slots with proportional sizes share, and the first such slot."""
-    first_slots = family.kept.setdefault("kinds of slots", {})
+    named = family.kept.setdefault("kinds of slots", {})
     terms = family.expressions[slot].terms
     name = repr(terms[0][1]) if len(terms) == 1 else repr(terms)
-    return first_slots.setdefault(name, (name, slot))
+    return named.setdefault(name, (name, slot))
 
 
 def _distinct_choices(sizes: Ints, slots: list[int]) -> tuple[Ints, Ints]:

@@ -81,7 +81,7 @@ def tensor_bytes(family: Family, sizes: Ints) -> Floats:
 
 
 def reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
-    """The reuse of the ops that launch kernels [ops], cached with the family."""
+    """Of the ops that launch kernels [ops]; kept with the family."""
     key = "reuse", np.packbits(launching).tobytes()
     if key not in family.kept:
         family.kept[key] = _reuse(family, launching)
