@@ -33,7 +33,7 @@ def test_random_numbers_have_no_reference() -> None:
         "the seeds of all random numbers are drawn at once, outside the generated kernels"
     )
     assert (
-        why == "aten.native_dropout.default draws random numbers, and no reference draws the same"
+        why == "aten.native_dropout.default draws random numbers, which no reference can reproduce"
     )
 
 
