@@ -31,11 +31,11 @@ def predict_parallel(asked: Scenario, cluster: str, parallel: str) -> ParallelPr
     machine = find_cluster(cluster)
     spread = layout(parallel, machine)  # a mistyped word is answered before torch is imported
     from simulator.parallel.predict_step import predict_step
-    from simulator.tracing.parallel.networks import Question, program
+    from simulator.tracing.parallel.networks import NetworkStep, program
 
     training = bool(asked.training)
     optimizer = asked.optimizer or "adamw"
-    question = Question(
+    step = NetworkStep(
         asked.network,
         asked.batch,
         asked.seq,
@@ -44,7 +44,7 @@ def predict_parallel(asked: Scenario, cluster: str, parallel: str) -> ParallelPr
         None if optimizer == "none" else optimizer,
         asked.sizes,
     )
-    return predict_step(program(question, spread), machine, asked.host, asked.mode)
+    return predict_step(program(step, spread), machine, asked.host, asked.mode)
 
 
 def show(p: ParallelPrediction, heading: str) -> None:

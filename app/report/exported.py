@@ -14,7 +14,7 @@ from app.quantities import cut, seconds
 from app.report.tables import numbers, table
 from simulator.errors import InputError
 from simulator.fusion import Fused
-from simulator.kernel_source import Candidate, Told, candidates, fused_group, kernel, source
+from simulator.kernel_source import Candidate, KernelInfo, candidates, fused_group, kernel, source
 from simulator.kernel_source.exportable import alone_s, compiled
 from simulator.prediction import Prediction
 
@@ -63,8 +63,8 @@ def text(of: Step, chosen: Candidate, progress: Progress) -> str:
     )
     eager = alone_s(p, fused.computed, list(fused.members(number)))
     alone = alone_s(p, p.trace, [number])
-    told = Told(title, about, p.gpu.name, alone, eager, float(took.sum()), read + made)
-    return source(written, told)
+    info = KernelInfo(title, about, p.gpu.name, alone, eager, float(took.sum()), read + made)
+    return source(written, info)
 
 
 def _others(of: Step, progress: Progress) -> Iterator[tuple[str, Fused]]:

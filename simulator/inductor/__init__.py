@@ -1,6 +1,6 @@
-"""Fusion as the real Inductor decides it: its scheduler, run for a CUDA card without one.
+"""Fusion as decided by Inductor's own scheduler, run for a CUDA GPU without one.
 
-It runs in a process of its own (`child`), which alone imports torch. `exact` asks it.
+It runs in a child process (`child`), the only one that imports torch; `exact` starts it.
 May import scenario, fusion and what they stand on.
 """
 

@@ -1,5 +1,5 @@
-"""The child process: `python -m simulator.inductor FILE` reads a question from its standard input,
-tells what it does on its standard output, and writes the answer to FILE."""
+"""The child process: `python -m simulator.inductor FILE` reads a question from standard input,
+reports its progress on standard output, and writes the answer to FILE."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ import msgspec
 
 from simulator.inductor.child import Message
 from simulator.inductor.forked import end_with_input
-from simulator.inductor.graph_breaks import otherwise
+from simulator.inductor.graph_breaks import version_mismatch
 from simulator.inductor.question import Question, decoded
 from simulator.inductor.refusal import RefusalError
 
 
 def main() -> None:
     """Answer one question."""
-    told = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # what libraries print is no message
+    messages = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # libraries print to standard error
 
-    def tell(message: Message) -> None:
-        told.write(msgspec.json.encode(message) + b"\n")
+    def send(message: Message) -> None:
+        messages.write(msgspec.json.encode(message) + b"\n")
 
     question = decoded(sys.stdin.buffer.readline())
     threading.Thread(target=end_with_input, daemon=True).start()
     try:
-        found = _answer(question, lambda step: tell(Message(step=step)))
+        answer = _answer(question, lambda step: send(Message(step=step)))
     except RefusalError as refusal:
-        tell(Message(refused=str(refusal)))
+        send(Message(refused=str(refusal)))
     except Exception as error:
-        tell(Message(refused=otherwise(error)))
+        send(Message(refused=version_mismatch(error)))
     else:
-        Path(sys.argv[1]).write_bytes(msgspec.msgpack.encode(found))
-        tell(Message(done=True))
-    os._exit(0)  # nothing is to be put back, and torch takes its time to go
+        Path(sys.argv[1]).write_bytes(msgspec.msgpack.encode(answer))
+        send(Message(done=True))
+    os._exit(0)  # skips torch's slow shutdown
 
 
 def _answer(question: Question, progress: Any) -> Any:
+    # torch is imported late, after the device is loaded and the environment is set
     from simulator.inductor.cuda_guard import install
 
     progress("preparing a device")
@@ -48,9 +49,9 @@ def _answer(question: Question, progress: Any) -> Any:
     progress("importing torch and Triton")
     os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    from simulator.inductor.answering import answered
+    from simulator.inductor.answering import answer
 
-    return answered(question, progress)
+    return answer(question, progress)
 
 
 if __name__ == "__main__":

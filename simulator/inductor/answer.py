@@ -1,4 +1,4 @@
-"""What the real compiler answered: a schedule, or several where it leaves its graph."""
+"""The compiler's answer: a schedule, or several if its graph breaks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from simulator.inductor.schedule import Schedule
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The schedule of a step that is one graph. Of another step its `pieces`, whose graphs name
-    their schedules by number: one of `schedules`, or why there is none; and `refused`, why it is
-    no single graph."""
+    """The `schedule` of a step that is one graph.
+
+    For another step: its `pieces`, whose graphs refer by number to `schedules` (a schedule, or why
+    there is none), and in `refused` why it is not a single graph.
+    """
 
     schedule: Schedule | None = None
     pieces: list[Piece] = []

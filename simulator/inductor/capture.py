@@ -1,5 +1,5 @@
-"""One step of a network through Dynamo, AOTAutograd and Inductor's scheduler, on tensors that say
-that they lie on a GPU. What the scheduler decided is read; no kernel is compiled or run."""
+"""One step of a network through Dynamo, AOTAutograd and Inductor's scheduler, on fake tensors on a
+GPU. The scheduler's decisions are read; no kernel is compiled or run."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CUDA = torch.device("cuda", 0)
 
 
 class _Done(BaseException):
-    """Both graphs are scheduled: the step need not go on. Not an Exception, which the compiler
+    """All graphs are scheduled, so that the step can end. Not an Exception, which the compiler
     would catch."""
 
 
-def captured(
+def schedule_module(
     module: nn.Module,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -38,8 +38,10 @@ def captured(
     autocast: str | None,
     progress: Progress,
 ) -> Schedule:
-    """The launches of one compiled step of a module that lives on `meta`. RefusalError where the
-    compiler cannot take it as one graph."""
+    """The launches of one compiled step of a module on `meta`.
+
+    Raises RefusalError if the compiler cannot compile it as one graph.
+    """
     compiling = _Compiling(progress, training)
     began = time.perf_counter()
     mode = FakeTensorMode(allow_non_fake_inputs=True)
@@ -63,17 +65,14 @@ def captured(
                 raise compiling.refusal from error
     compiling.seconds["in all"] = time.perf_counter() - began
     if not compiling.graphs:
-        raise RefusalError("the compiler found nothing to compile")
+        raise RefusalError("the step has nothing to compile")
     if training and "backward" not in compiling.graphs:
-        raise RefusalError("the compiler made no graph of the backward pass")
+        raise RefusalError("the compiler created no graph for the backward pass")
     return compiling.schedule()
 
 
-def scheduled_piece(
-    graph: Any, examples: list[Any], training: bool, progress: Progress
-) -> Schedule:
-    """The launches of one of the graphs that Dynamo makes of a step, while it makes it. The graph
-    is used up."""
+def schedule_piece(graph: Any, examples: list[Any], training: bool, progress: Progress) -> Schedule:
+    """The launches of one of the graphs into which Dynamo cuts a step. The graph is consumed."""
     compiling = _Compiling(progress, training)
     with suppress(_Done):
         compiling.backend(graph, examples)
@@ -81,11 +80,11 @@ def scheduled_piece(
 
 
 class _Compiling:
-    """The backend that torch.compile is given: it schedules a graph, and ends the step there."""
+    """A backend of torch.compile that schedules a graph and ends the step."""
 
     def __init__(self, progress: Progress, training: bool) -> None:
         settings: Any = import_module("torch._functorch.config")
-        settings.force_non_lazy_backward_lowering = True  # else the backward pass waits to be run
+        settings.force_non_lazy_backward_lowering = True  # otherwise it is lowered when it runs
         self.progress, self.training = progress, training
         self.reading = Reading()
         self.graphs: list[str] = []
@@ -95,9 +94,9 @@ class _Compiling:
 
     def backend(self, graph: Any, examples: list[Any]) -> Any:
         self.seconds["tracing"] = time.perf_counter() - self.entered
-        self.progress(f"taking {len(graph.graph.nodes):,} calls apart")
+        self.progress(f"decomposing {len(graph.graph.nodes):,} calls")
         unknown = next(filter(_unknown_size, graph.graph.nodes), None)
-        if unknown is not None:  # unless told otherwise, torch.compile breaks its graph there
+        if unknown is not None:  # torch.compile breaks its graph there by default
             self.refusal = RefusalError(
                 f"the graph breaks at {line_of(unknown.stack_trace)}: the size of {unknown.name} "
                 "depends on data"
@@ -108,7 +107,7 @@ class _Compiling:
         return compile_fx.compile_fx(graph, examples, inner_compile=self.inner)
 
     def schedule(self) -> Schedule:
-        """What was scheduled."""
+        """The schedule of all graphs so far."""
         return self.reading.schedule(
             torch_version=str(torch.__version__),
             triton_version=version("triton"),
@@ -116,12 +115,12 @@ class _Compiling:
         )
 
     def inner(self, graph: Any, examples: list[Any], **how: Any) -> Any:
-        """Takes the place of `compile_fx_inner`: its steps up to the schedule."""
+        """Replaces `compile_fx_inner`: its steps up to the schedule."""
         backward = bool(how.get("is_backward"))
         phase = "backward" if backward else "forward"
         self.progress(f"scheduling the {phase} pass, {len(graph.graph.nodes):,} nodes")
         began = time.perf_counter()
-        lowered = _scheduled(graph, examples, how)
+        lowered = _lower(graph, examples, how)
         scheduled = time.perf_counter()
         self.reading.read(lowered, phase)
         self.graphs.append(phase)
@@ -129,7 +128,7 @@ class _Compiling:
         self.seconds[f"reading {phase}"] = time.perf_counter() - scheduled
         if backward or not self.training:
             raise _Done
-        return _unrun
+        return _end_step
 
 
 def _unknown_size(node: Any) -> bool:
@@ -139,11 +138,11 @@ def _unknown_size(node: Any) -> bool:
     return isinstance(value, torch.Tensor) and any(isinstance(s, torch.SymInt) for s in value.shape)
 
 
-def _unrun(*args: Any) -> Any:
+def _end_step(*args: Any) -> Any:
     raise _Done
 
 
-def _scheduled(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
+def _lower(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
     compile_fx: Any = import_module("torch._inductor.compile_fx")
     lowering: Any = import_module("torch._inductor.graph")
     debug: Any = import_module("torch._inductor.debug")
@@ -157,7 +156,7 @@ def _scheduled(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
     compile_fx._recursive_record_original_output_strides(graph)
     with virtual.set_fake_mode(mode):
         compile_fx._recursive_post_grad_passes(graph, is_inference=inference)
-        found = lowering.GraphLowering(
+        lowered = lowering.GraphLowering(
             graph,
             example_inputs=examples,
             shape_env=mode.shape_env if mode else None,
@@ -165,53 +164,53 @@ def _scheduled(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
             is_inference=inference,
             is_backward=backward,
         )
-        found.asked_outputs = names
-        found.freeze_runtime_asserts()
+        lowered.output_names = names
+        lowered.freeze_runtime_asserts()
         with (
             compile_fx.maybe_disable_comprehensive_padding(examples),
-            virtual.set_graph_handler(found),
+            virtual.set_graph_handler(lowered),
             virtual.set_extern_kernel_nodes([]),
             debug.DebugContext(),
             virtual.set_debug_handler(debug.DebugContext()),
         ):
-            found.run(*examples)
-            found.init_wrapper_code()
-            found._update_scheduler()
-    _tell_strides(found)
-    return found
+            lowered.run(*examples)
+            lowered.init_wrapper_code()
+            lowered._update_scheduler()
+    _record_output_strides(lowered)
+    return lowered
 
 
-def _tell_strides(found: Any) -> None:
-    """The backward graph reads what the forward graph saved as that laid it out."""
+def _record_output_strides(lowered: Any) -> None:
+    """The backward graph reads saved tensors with the strides that the forward graph gave them."""
     context: Any = import_module("torch._guards").TracingContext.try_get()
     if context is None or context.output_strides is None or context.output_strides:
         return
-    for out in found.graph_outputs:
+    for out in lowered.graph_outputs:
         strided = hasattr(out, "get_stride") and out.has_tensor_output()
         context.output_strides.append(tuple(map(int, out.get_stride())) if strided else None)
 
 
 def to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
-    """Parameters and buffers in place, tied ones staying so."""
-    known: dict[int, Any] = {}
+    """Move parameters and buffers to the GPU in place; tied ones remain tied."""
+    moved: dict[int, Any] = {}
 
-    def moved(x: torch.Tensor) -> Any:
-        if id(x) not in known:
+    def move(x: torch.Tensor) -> Any:
+        if id(x) not in moved:
             fake = on_gpu(mode, x)
-            known[id(x)] = (
+            moved[id(x)] = (
                 nn.Parameter(fake, x.requires_grad) if isinstance(x, nn.Parameter) else fake
             )
-        return known[id(x)]
+        return moved[id(x)]
 
     for child in module.modules():
         for table in (child._parameters, child._buffers):
             for name, x in list(table.items()):
                 if x is not None:
-                    table[name] = moved(x)
+                    table[name] = move(x)
 
 
 def on_gpu(mode: FakeTensorMode, x: Any) -> Any:
-    """A tensor without data that says that it lies on the GPU; what is no tensor as it is."""
+    """A tensor as a fake one on the GPU; other values unchanged."""
     if not isinstance(x, torch.Tensor):
         return x
     with torch.no_grad():

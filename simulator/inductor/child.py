@@ -1,5 +1,5 @@
-"""The process in which the real scheduler runs: started, listened to, and ended at once when its
-answer is no longer wanted. It ends itself when the process that started it is gone."""
+"""The process in which Inductor's scheduler runs: it is started, read from, and killed when it is
+cancelled. It ends by itself when the process that started it ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Progress = Callable[[str], None]
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line that the child writes: what it does, why it cannot, or that its file is there."""
+    """A line that the child writes: its progress, why it refuses, or that its file is complete."""
 
     step: str = ""
     refused: str = ""
@@ -37,11 +37,14 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Child:
-    """Running from the moment it is made; `cancel` ends it from any thread, `result` waits."""
+    """A process that starts at once; `cancel` ends it from any thread, `result` waits for it.
+
+    Raises RefusalError on systems other than POSIX.
+    """
 
     def __init__(self, question: Question, limit_s: float = LIMIT_S) -> None:
         if os.name != "posix":
-            raise RefusalError(f"it runs on Linux, and this is {sys.platform}")
+            raise RefusalError(f"it needs Linux, got {sys.platform}")
         self._began, self._limit_s = time.monotonic(), limit_s
         self._cancelled = False
         self._folder = tempfile.TemporaryDirectory(prefix="ridgepoint-")
@@ -66,31 +69,31 @@ class Child:
             self._process.stdin.write(encoded(question))
             self._process.stdin.flush()  # it stays open: the child ends when it is closed
         except BrokenPipeError:
-            pass  # its end tells more than this
+            pass  # `result` reports how it ended
 
     def cancel(self) -> None:
-        """End it, and whatever it started, now."""
+        """End the process, and those that it started, at once."""
         self._cancelled = True
         self._kill()
 
     def result(self, progress: Progress = lambda _: None) -> Answer:
-        """Its answer. RefusalError, with the reason, where it has none."""
+        """The answer. Raises RefusalError, with the reason, if there is none."""
         try:
-            return self._listened(progress)
+            return self._read_answer(progress)
         finally:
             self._kill()
-            away = threading.Thread(target=self._put_away, daemon=True)
-            away.start()
-            away.join(_WAIT_S)  # a system that is busy takes its time to take its memory back
+            cleaning = threading.Thread(target=self._clean_up, daemon=True)
+            cleaning.start()
+            cleaning.join(_WAIT_S)  # a busy system takes long to free its memory
 
-    def _put_away(self) -> None:
+    def _clean_up(self) -> None:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._errors):
             if pipe is not None:
                 pipe.close()
         self._folder.cleanup()
 
-    def _listened(self, progress: Progress) -> Answer:
+    def _read_answer(self, progress: Progress) -> Answer:
         assert self._process.stdout is not None
         pipe, rest = self._process.stdout.fileno(), b""
         os.set_blocking(pipe, False)
@@ -103,17 +106,17 @@ class Child:
                     raise RefusalError(f"it took over {self._limit_s:.0f} s; try fewer layers")
                 ended = self._process.poll() is not None
                 if not waiting.select(_WAIT_S):
-                    if ended:  # and said no more, though copies of it may hold the pipe
-                        raise RefusalError(self._ended())
+                    if ended:  # although copies of it may keep the pipe open
+                        raise RefusalError(self._how_it_ended())
                     continue
                 chunk = os.read(pipe, 1 << 16)
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
-                    found = self._answer(line, progress)
-                    if found is not None:
-                        return found
+                    answer = self._answer(line, progress)
+                    if answer is not None:
+                        return answer
                 if not chunk:
-                    raise RefusalError(self._ended())
+                    raise RefusalError(self._how_it_ended())
 
     def _answer(self, line: bytes, progress: Progress) -> Answer | None:
         message = msgspec.json.decode(line, type=Message)
@@ -124,14 +127,14 @@ class Child:
         progress(message.step)
         return None
 
-    def _ended(self) -> str:
+    def _how_it_ended(self) -> str:
         if self._cancelled:
             return "it was cancelled"
         code = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         if code == -signal.SIGKILL:
-            return "its process was killed, as when memory runs out; free some and ask again"
+            return "its process was killed, possibly out of memory; free some memory and try again"
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         last = f": {lines[-1].strip()[-_TAIL:]}" if lines else ""
         return f"its process ended with {how}{last}"

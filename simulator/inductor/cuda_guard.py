@@ -1,5 +1,5 @@
-"""A CUDA device that does nothing, for a build of torch that has none: compiled once a version of
-torch from `cuda_guard.cpp`, against the headers in torch's own wheel."""
+"""A CUDA device that does nothing, for a build of torch without CUDA: compiled from
+`cuda_guard.cpp` against the headers of torch's wheel, once for each version of torch."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ _LIMIT_S = 120
 
 
 def install() -> None:
-    """Load the device into this process, before torch is imported. One that does not load (a file
-    that is torn, or of a torch that is gone) is compiled again. RefusalError where it cannot be
-    compiled, or does not load then either."""
+    """Load the device into this process, before torch is imported. A library that does not load
+    (truncated, or of another torch) is compiled again.
+
+    Raises RefusalError if it cannot be compiled, or still does not load.
+    """
     library = _library()
     if library.is_file():
         try:
@@ -44,28 +46,27 @@ def _load(library: Path) -> None:
 
 
 def _torch_folder() -> Path:
-    found = find_spec("torch")
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
         raise RefusalError("torch is not installed")
-    return Path(found.submodule_search_locations[0])
+    return Path(spec.submodule_search_locations[0])
 
 
 def _library() -> Path:
-    """Where the device of our source for this very torch is: its version, its place, and when its
-    library was written."""
+    """The file of the device, named by its source and by torch's version, folder and build time."""
     torch = _torch_folder()
     core = torch / "lib" / "libc10.so"
     built = core.stat().st_mtime_ns if core.is_file() else 0
-    of = hashlib.sha256(_SOURCE.read_bytes() + f"{torch} {built}".encode()).hexdigest()[:12]
+    digest = hashlib.sha256(_SOURCE.read_bytes() + f"{torch} {built}".encode()).hexdigest()[:12]
     folder = Path(user_cache_dir("ridgepoint", appauthor=False)) / "inductor"
-    return folder / f"cuda_guard-{version('torch')}-{of}.so"
+    return folder / f"cuda_guard-{version('torch')}-{digest}.so"
 
 
 def _compile(target: Path) -> None:
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         raise RefusalError(
-            f"no C++ compiler ({', '.join(_COMPILERS)}) was found on the PATH; install one"
+            f"no C++ compiler ({', '.join(_COMPILERS)}) found on the PATH; install one"
         )
     torch = _torch_folder()
     target.parent.mkdir(parents=True, exist_ok=True)

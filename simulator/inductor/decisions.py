@@ -1,4 +1,4 @@
-"""Decisions that Inductor takes by running something on the GPU, taken without one."""
+"""Decisions that Inductor makes by running code on the GPU, made without one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ aten = torch.ops.aten
 
 
 def decide(gpu: GPU, profile: Profile, sdpa: str | None = None) -> None:
-    """Constants are folded on the CPU, products are padded where their predicted times say so, and
-    attention takes the backend that it takes on this card, or the one that is asked for."""
+    """Patch Inductor for this process: fold constants on the CPU, pad matrix products by their
+    predicted times, and choose the attention backend of this GPU, or `sdpa` if it is set."""
     _fold_on_cpu()
-    _lay_convolutions()
+    _set_convolution_layouts()
     _pad_by_prediction(gpu, profile)
     if sdpa is not None:
         FOREVER.enter_context(forced_attention(sdpa))
-    _attend(gpu)
+    _choose_attention(gpu)
 
 
-def _attend(gpu: GPU) -> None:
-    """A build for the CPU knows no backend but plain products."""
-    situation = Situation(gpu, None)  # pyright: ignore[reportArgumentType]  # no rule here records
+def _choose_attention(gpu: GPU) -> None:
+    """Choose as on the GPU; a CPU build has plain products only."""
+    situation = Situation(gpu, None)  # pyright: ignore[reportArgumentType]  # this rule records nothing
 
     def chosen(*args: Any, **kwargs: Any) -> Any:
         return attention(situation, *args, **kwargs)
@@ -41,23 +41,23 @@ def _attend(gpu: GPU) -> None:
         aten.scaled_dot_product_attention.default.py_impl(key)(chosen)
 
 
-def _lay_convolutions() -> None:
-    """A build without cuDNN lays what a convolution makes, gradients too, row-major; cuDNN keeps
-    the layout of the image or of the weight (`cudnn_conv_suggest_memory_format` of ATen/native/
-    ConvUtils.h)."""
+def _set_convolution_layouts() -> None:
+    """Choose memory formats as cuDNN does: the one of the image or of the weight
+    (`cudnn_conv_suggest_memory_format` of ATen/native/ConvUtils.h). A build without cuDNN returns
+    contiguous outputs and gradients."""
 
-    def last(x: torch.Tensor) -> bool:
+    def is_channels_last(x: torch.Tensor) -> bool:
         return x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
 
     def layout(x: torch.Tensor, weight: torch.Tensor, backend: Any) -> torch.memory_format:
-        turned = x.dim() == 4 and (last(x) or last(weight))
-        return torch.channels_last if turned else torch.contiguous_format
+        channels_last = x.dim() == 4 and (is_channels_last(x) or is_channels_last(weight))
+        return torch.channels_last if channels_last else torch.contiguous_format
 
     torch._C._conv_determine_backend_memory_format = layout
 
 
 def _fold_on_cpu() -> None:
-    """`constant_fold_uniform_value` makes one-element tensors and runs ops on them."""
+    """Fold on the CPU: `constant_fold_uniform_value` runs ops on tensors of one element."""
     folder: Any = import_module("torch._inductor.fx_passes.joint_graph").UniformValueConstantFolder
     deduce = folder._deduce_value
 
@@ -90,7 +90,7 @@ def _fold_on_cpu() -> None:
 
 
 def _pad_by_prediction(gpu: GPU, profile: Profile) -> None:
-    """`pad_mm` times a product as it is and padded; here both are predicted."""
+    """Predict the two times that `pad_mm` measures, of a product as it is and padded."""
     rules: Any = import_module("torch._inductor.fx_passes.pad_mm")
     seconds = timer(gpu, profile)
 
@@ -102,13 +102,13 @@ def _pad_by_prediction(gpu: GPU, profile: Profile) -> None:
         free = [rules.should_exclude_padding_time(match, name) for name in ("mat1", "mat2")]
         out = mat1.new_empty((*mat1.shape[:-1], n))
         names = ("self", "mat1", "mat2") if input is not None else ("self", "mat2")
-        found = signature(
+        product = signature(
             f"{op}.default".replace("aten::", "aten."),
             names,
             [tensor(t) for t in operands],
             [tensor(out)],
             {},
         )
-        return padded(found, [False, *free][-len(operands) :], seconds) is not None
+        return padded(product, [False, *free][-len(operands) :], seconds) is not None
 
     rules._should_pad = should_pad

@@ -1,5 +1,5 @@
-"""A network of many equal blocks is scheduled with a few of them, at two depths, and the schedule
-is extended to all: the time that this takes does not grow with the depth."""
+"""Schedule a network of many equal blocks with a few of them, at two depths, and extend the
+schedule to all, so that the time does not grow with the depth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from torch import nn
 
-from simulator.inductor.extension import extended
+from simulator.inductor.extension import extend
 from simulator.inductor.forked import Forked
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
@@ -18,13 +18,13 @@ Progress = Callable[[str], None]
 
 
 def depths(blocks: int, training: bool) -> Iterator[tuple[int, int]]:
-    """Pairs of depths to try: a period of blocks apart, as `blocks` is some periods more, and both
-    together no deeper than all.
+    """Pairs of depths to try. They differ by one period, `blocks` is a whole number of periods
+    more, and their sum is at most `blocks`.
 
-    What a compiler fuses repeats with every block where each saves what it made, as in training;
-    where residual sums are made again until four are read (`realize_reads_threshold` of
-    torch/_inductor/config.py), it does with every second block of two sums, or fourth of one. Two
-    periods are to lie between a first and a last block that may differ.
+    The compiler's fusion repeats with every block if each block saves its result, as in training.
+    If residual sums are recomputed until four are read (`realize_reads_threshold` of
+    torch/_inductor/config.py), it repeats with every second block of two sums, or every fourth
+    block of one. There are two periods between a first and a last block, which may differ.
     """
     for period, more in ((1, 0), (1, 1), (2, 0)) if training else ((2, 0), (4, 0)):
         least = 2 * period + 2 + more
@@ -33,47 +33,51 @@ def depths(blocks: int, training: bool) -> Iterator[tuple[int, int]]:
             yield short, short + period
 
 
-def deepened(
+def schedule_by_extension(
     schedule: Callable[[Callable[[nn.Module], None], Progress], Schedule],
     path: str,
     blocks: int,
     training: bool,
     progress: Progress,
 ) -> Schedule | None:
-    """The schedule of a network whose module at `path` holds `blocks` equal blocks; None where it
-    cannot be had from fewer. `schedule` makes one of the network as a function leaves it."""
+    """The schedule of a network whose module at `path` holds `blocks` equal blocks; None if it
+    cannot be extended from fewer. `schedule(change, progress)` schedules the network after
+    `change`."""
 
-    def few(depth: int) -> Forked:
-        def tell(step: str) -> None:
+    def fork(depth: int) -> Forked:
+        def report(step: str) -> None:
             progress(f"{depth} of {blocks} blocks: {step}")
 
-        return Forked(lambda: schedule(lambda module: shorten(module, path, depth), tell))
+        return Forked(lambda: schedule(lambda module: shorten(module, path, depth), report))
 
-    known: dict[int, Schedule] = {}
+    schedules: dict[int, Schedule] = {}
     for short, deep in depths(blocks, training):
-        running = {depth: few(depth) for depth in (deep, short) if depth not in known}
+        running = {depth: fork(depth) for depth in (deep, short) if depth not in schedules}
         try:
-            known |= {depth: each.result() for depth, each in running.items()}
+            schedules |= {depth: fork.result() for depth, fork in running.items()}
         except RefusalError:
-            for each in running.values():
-                each.end()
-            return None  # with all blocks it is said why
-        shallower, deeper = known[short], known[deep]
-        made = extended(shallower, deeper, (blocks - deep) // (deep - short))
-        if made is not None:
+            for forked in running.values():
+                forked.end()
+            return None  # scheduling all blocks reports why
+        shallower, deeper = schedules[short], schedules[deep]
+        extended = extend(shallower, deeper, (blocks - deep) // (deep - short))
+        if extended is not None:
             more, period = len(deeper.launches) - len(shallower.launches), deep - short
             every = "block" if period == 1 else f"{period} blocks"
             note = (
                 f"scheduled with {short} and with {deep} of the {blocks} equal blocks of "
                 f"{path}, and extended by {more} launches with every {every}"
             )
-            return replace(made, notes=(*made.notes, note))
+            return replace(extended, notes=(*extended.notes, note))
     return None
 
 
 def shorten(module: nn.Module, path: str, depth: int) -> None:
-    """Leave `depth` blocks: the first ones, and the last."""
-    found: Any = module.get_submodule(path)
-    if not isinstance(found, nn.ModuleList | nn.Sequential):
-        raise RefusalError(f"{path} is a {type(found).__name__}, of which no block can be left out")
-    del found[depth - 1 : len(found) - 1]
+    """Remove all blocks but the first `depth` − 1 and the last. Raises RefusalError if the module
+    is not a list of blocks."""
+    stack: Any = module.get_submodule(path)
+    if not isinstance(stack, nn.ModuleList | nn.Sequential):
+        raise RefusalError(
+            f"{path} is a {type(stack).__name__}: expected a ModuleList or Sequential"
+        )
+    del stack[depth - 1 : len(stack) - 1]

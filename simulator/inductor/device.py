@@ -1,6 +1,6 @@
-"""The GPU that Inductor believes it compiles for: everything up to source code, no kernel run.
+"""A fake GPU for Inductor, which compiles for it up to source code and runs no kernel.
 
-For a process of its own: nothing is put back.
+For a separate process: the patches are not undone.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from simulator.hardware.gpu import GPU
 from simulator.inductor.refusal import RefusalError
 
 FOREVER = ExitStack()
-"""What is entered for the rest of the process."""
-_CUDA = "12.8"  # what a build for GPUs calls its toolkit; nothing is decided by it
+"""Contexts that stay entered for the rest of the process."""
+_CUDA = "12.8"  # the toolkit version of a GPU build; no decision depends on it
 _DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 
 
-def believe(gpu: GPU) -> None:
-    """Answer every question that Inductor asks of torch, Triton and the machine. RefusalError for a
-    card that it has no CUDA code for, or where Triton is missing."""
+def fake_gpu(gpu: GPU) -> None:
+    """Patch torch and Triton so that Inductor compiles for this GPU.
+
+    Raises RefusalError if the GPU is not supported by Inductor's CUDA backend, or Triton is
+    missing.
+    """
     if gpu.vendor != "NVIDIA" or gpu.compute_capability is None:
-        raise RefusalError(f"it is asked for CUDA cards, and {gpu.name} is none")
+        raise RefusalError(f"it supports CUDA GPUs, and {gpu.name} is not one")
     if gpu.compute_capability < (7, 0):
         raise RefusalError(
             f"Triton generates no code for {gpu.name} (compute capability below 7.0)"
         )
     properties = _properties(gpu)
-    # torch.cuda.is_available stays as it is: where it is True, torch saves the state of the card's
-    # random numbers, which takes a card
+    # torch.cuda.is_available is not patched: if it is True, torch saves the random number state of
+    # the GPU, which needs a GPU
     for name, value in {
         "get_device_properties": properties,
         "get_device_capability": gpu.compute_capability,
@@ -42,9 +45,9 @@ def believe(gpu: GPU) -> None:
         "synchronize": None,
         "is_bf16_supported": gpu.compute_capability >= (8, 0),
     }.items():
-        _answer(torch.cuda, name, value)
+        _patch(torch.cuda, name, value)
     amp: Any = import_module("torch.cuda.amp.common")
-    _answer(amp, "amp_definitely_not_available", False)
+    _patch(amp, "amp_definitely_not_available", False)
     torch.version.cuda = _CUDA  # pyright: ignore[reportAttributeAccessIssue]
     _triton(gpu)
     interface: Any = import_module("torch._dynamo.device_interface").CudaInterface
@@ -70,7 +73,7 @@ def _always(value: object) -> Any:
     return lambda *args, **kwargs: value
 
 
-def _answer(owner: Any, name: str, value: object) -> None:
+def _patch(owner: Any, name: str, value: object) -> None:
     setattr(owner, name, _always(value))
 
 
@@ -98,32 +101,33 @@ def _properties(gpu: GPU) -> Any:
 
 
 def _threads(major: int, minor: int) -> int:
-    """Threads a streaming multiprocessor holds (CUDA programming guide, table of capabilities)."""
+    """Threads of a streaming multiprocessor (CUDA programming guide, table of capabilities)."""
     if (major, minor) == (7, 5):
         return 1024
     return 1536 if (major, minor) in ((8, 6), (8, 9), (12, 0)) else 2048
 
 
 def _shared(major: int, minor: int) -> int:
-    """Bytes of shared memory that a block may ask for (the same table)."""
-    known = {(7, 0): 98304, (7, 5): 65536, (8, 0): 166912, (9, 0): 232448, (10, 0): 232448}
-    return known.get((major, minor), 101376)
+    """Bytes of shared memory that a block may request (the same table)."""
+    by_capability = {(7, 0): 98304, (7, 5): 65536, (8, 0): 166912, (9, 0): 232448, (10, 0): 232448}
+    return by_capability.get((major, minor), 101376)
 
 
 def _tflops(gpu: GPU, dtype: str) -> float:
-    """Of a card that is not in its table by its full name torch asks Triton, which wants kHz and is
-    given MHz: a thousandth (`max_clock_rate` of torch/_utils_internal.py and
-    `get_max_tensorcore_tflops` of triton/testing.py). So an H200 pads 1024·8192 by 8192·10."""
+    """The peak in TFLOP/s that torch computes. For a GPU that is not in torch's table by its full
+    name it is a thousandth, because torch passes MHz to Triton, which expects kHz
+    (`max_clock_rate` of torch/_utils_internal.py and `get_max_tensorcore_tflops` of
+    triton/testing.py). Therefore an H200 pads 1024·8192 by 8192·10."""
     name = _DTYPES.get(dtype, dtype)
     engine = "vector" if name in ("fp32", "fp64") else "tensor"
     table: Any = import_module("torch._inductor.analysis.device_info")
-    known = table.lookup_device_info(f"NVIDIA {gpu.name}") is not None
+    is_in_table = table.lookup_device_info(f"NVIDIA {gpu.name}") is not None
     peak = gpu.peak(engine, name) or gpu.peak("vector", "fp32") or 0.0
-    return peak / (1e12 if known else 1e15)
+    return peak / (1e12 if is_in_table else 1e15)
 
 
 def _triton(gpu: GPU) -> None:
-    try:
+    try:  # Triton is an optional package
         import triton
         from triton.backends.compiler import GPUTarget
     except ImportError as error:
@@ -137,7 +141,7 @@ def _triton(gpu: GPU) -> None:
     }
 
     class Driver:
-        """Names the target, and has no GPU."""
+        """A driver of Triton that names the target and has no GPU."""
 
         utils = SimpleNamespace(get_device_properties=_always(facts))
         get_current_target = staticmethod(_always(target))
@@ -150,7 +154,7 @@ def _triton(gpu: GPU) -> None:
     triton.runtime.driver.set_active(Driver())  # pyright: ignore
     yes = _always(True)
     for module in ("torch.utils._triton", "torch._inductor.utils", "torch._inductor.scheduler"):
-        found: Any = import_module(module)
+        owner: Any = import_module(module)
         for name in ("has_triton", "has_triton_package"):
-            if hasattr(found, name):
-                setattr(found, name, yes)
+            if hasattr(owner, name):
+                setattr(owner, name, yes)

@@ -1,5 +1,4 @@
-"""The exact answer to how a step is fused: the real scheduler's, made in a child process and kept
-on disk."""
+"""The exact fusion of a step, by Inductor's scheduler in a child process, cached on disk."""
 
 from __future__ import annotations
 
@@ -30,65 +29,69 @@ Progress = Callable[[str], None]
 
 
 def exact(
-    found: ResolvedScenario,
+    resolved: ResolvedScenario,
     origin: Trace,
     progress: Progress = lambda _: None,
     limit_s: float = LIMIT_S,
 ) -> Fused:
-    """The launches of a setting's compiled step, `origin` being its eager trace. RefusalError,
-    with the reason, where the real scheduler cannot be asked or gives no answer."""
-    question, equal = question_of(found), stack(origin)
-    if equal is not None:
-        question = replace(question, stack=equal.path, blocks=equal.blocks)
-    answer = asked(question, progress, limit_s)
+    """The launches of a scenario's compiled step, `origin` being its eager trace.
+
+    Raises RefusalError, with the reason, if Inductor cannot schedule the step.
+    """
+    question, blocks = question_of(resolved), stack(origin)
+    if blocks is not None:
+        question = replace(question, stack=blocks.path, blocks=blocks.blocks)
+    answer = ask(question, progress, limit_s)
     if answer.schedule is not None:
         return exact_trace(answer.schedule, origin)
-    profile = learned(found)
-    ruled = fused(broken(origin, answer.pieces), found.gpu, found.fusion or "compiled", profile)
+    profile = learned(resolved)
+    ruled = fused(
+        broken(origin, answer.pieces), resolved.gpu, resolved.fusion or "compiled", profile
+    )
     return exact_pieces(answer, ruled)
 
 
-def question_of(found: ResolvedScenario) -> Question:
-    """What the child is asked. RefusalError for what only a traced step has."""
-    ask = found.ask
-    if autotunes(found.mode):
-        raise RefusalError("max-autotune chooses products by timing them on the GPU")
-    if ask.saved:
+def question_of(resolved: ResolvedScenario) -> Question:
+    """The question for the child process. Raises RefusalError if a scenario changes the trace."""
+    request = resolved.ask
+    if autotunes(resolved.mode):
+        raise RefusalError("max-autotune chooses matrix products by timing them on the GPU")
+    if request.saved:
         raise RefusalError("a saved trace has no module to compile")
-    if found.edits or ask.checkpoint:
+    if resolved.edits or request.checkpoint:
         raise RefusalError("a what-if changed the traced step, which the compiler does not see")
     return Question(
-        ask.network,
-        found.gpu,
-        ask.batch,
-        ask.seq,
-        ask.dtype,
-        ask.training,
-        ask.sizes,
-        ask.data_sizes,
-        ask.frozen,
-        ask.module_dtypes,
-        ask.sdpa,
+        network=request.network,
+        gpu=resolved.gpu,
+        batch=request.batch,
+        seq=request.seq,
+        dtype=request.dtype,
+        training=request.training,
+        sizes=request.sizes,
+        data_sizes=request.data_sizes,
+        frozen=request.frozen,
+        module_dtypes=request.module_dtypes,
+        sdpa=request.sdpa,
     )
 
 
 def scheduled(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Schedule:
-    """The schedule of a step that is one graph. RefusalError where it is not."""
-    answer = asked(question, progress, limit_s)
+    """The schedule of a step that is one graph. Raises RefusalError if it is not."""
+    answer = ask(question, progress, limit_s)
     if answer.schedule is None:
         raise RefusalError(answer.refused)
     return answer.schedule
 
 
-def asked(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Answer:
-    """From disk, else from a child process that is waited for."""
-    told = os.environ.get(FOLDER_VARIABLE, "")
-    cache = None if told == "off" else ScheduleCache(told or None)
+def ask(question: Question, progress: Progress, limit_s: float = LIMIT_S) -> Answer:
+    """The answer from disk, else from a child process."""
+    folder = os.environ.get(FOLDER_VARIABLE, "")
+    cache = None if folder == "off" else ScheduleCache(folder or None)
     name = key(question)
-    known = cache.get(name) if cache else None
-    if known is not None:
-        return known
-    made = Child(question, limit_s).result(progress)
+    cached = cache.get(name) if cache else None
+    if cached is not None:
+        return cached
+    answer = Child(question, limit_s).result(progress)
     if cache:
-        cache.put(name, made)
-    return made
+        cache.put(name, answer)
+    return answer

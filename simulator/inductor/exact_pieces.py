@@ -1,5 +1,5 @@
-"""The schedules of a step that Dynamo cuts into several graphs, as a trace: each graph's own
-launches, and the eager ops between them as they are."""
+"""The schedules of a step that Dynamo cuts into several graphs, as a trace of the graphs' launches
+and the eager ops between them."""
 
 from __future__ import annotations
 
@@ -23,76 +23,75 @@ _COMPILED: tuple[Phase, ...] = ("forward", "backward")
 
 
 def exact_pieces(answer: Answer, ruled: Fused) -> Fused:
-    """`ruled` is what level 2 made of the step as `broken` cut it: it answers for a graph that has
-    no schedule, for what runs eagerly, and for the optimizer."""
+    """The step with the launches of the graphs' schedules.
+
+    `ruled` is the step fused by rules, cut by `broken`. It provides the graphs without a schedule,
+    the eager ops and the optimizer.
+    """
     schedules, notes = _of_stretches(answer, ruled.origin)
     cuts = len(graphs(ruled.trace).cuts)
     if ruled.origin.phase == "training" and cuts != 4 * len(ruled.trace.breaks):
         schedules = {}
         notes = [
-            "the graphs are Dynamo's, and what each fuses is the rules' answer: where the "
-            "backward pass leaves them is not known"
+            "the graphs are Dynamo's, and the rules fuse each of them, because the breaks of the "
+            "backward pass are unknown"
         ]
     if not schedules:
         found = with_fields(ruled, notes=(*ruled.notes, *notes))
         found.trace.kept["fusion"] = found
         return found
-    some = next(iter(schedules.values()))
+    first = next(iter(schedules.values()))
     which = "some graphs" if notes else "each graph"
     by = (
-        f"{which} compiled by Inductor of torch {some.torch_version} itself (triton "
-        f"{some.triton_version}), up to source code; the optimizer stays eager"
+        f"{which} compiled by Inductor of torch {first.torch_version} itself (triton "
+        f"{first.triton_version}), up to source code; the optimizer stays eager"
     )
-    return _Assembling(ruled, schedules, cuts).made((by, *notes))
+    return _Assembly(ruled, schedules, cuts).assemble((by, *notes))
 
 
 def _of_stretches(answer: Answer, origin: Trace) -> tuple[dict[int, Schedule], list[str]]:
-    """By stretch of the forward pass its schedule; and what is to be said of those without."""
-    found: dict[int, Schedule] = {}
-    lacking = Counter[str]()
+    """The schedules by stretch of the forward pass, and notes on the stretches without one."""
+    by_stretch_: dict[int, Schedule] = {}
+    missing = Counter[str]()
     for stretch, numbers in by_stretch(origin, answer.pieces).items():
-        known = [answer.schedules[number] for number in numbers]
-        if len(known) == 1 and isinstance(known[0], Schedule):
-            if _sized(known[0], origin, stretch):
-                found[stretch] = known[0]
+        schedules = [answer.schedules[number] for number in numbers]
+        if len(schedules) == 1 and isinstance(schedules[0], Schedule):
+            if _same_sizes(schedules[0], origin, stretch):
+                by_stretch_[stretch] = schedules[0]
             else:
-                lacking["sizes that depend on data are taken otherwise there"] += 1
+                missing["it assumes other sizes that depend on data"] += 1
         else:
-            lacking[
-                next(
-                    (why for why in known if isinstance(why, str)),
-                    "its ops cannot be told from the next one's",
-                )
-            ] += 1
-    return found, [
-        f"the rules answer for {many} graph{'s' * (many > 1)}, which Inductor does not schedule: "
-        f"{why}"
-        for why, many in lacking.items()
+            refusals = (reason for reason in schedules if isinstance(reason, str))
+            missing[next(refusals, "its ops cannot be separated from the next graph's")] += 1
+    return by_stretch_, [
+        f"the rules fuse {count} graph{'s' * (count > 1)}, which Inductor does not schedule: "
+        f"{reason}"
+        for reason, count in missing.items()
     ]
 
 
-def _sized(schedule: Schedule, origin: Trace, stretch: int) -> bool:
-    """Are its loops and library calls over as many elements as tensors of its eager ops have? Where
-    sizes depend on data, the trace and the compiler may have taken other ones."""
+def _same_sizes(schedule: Schedule, origin: Trace, stretch: int) -> bool:
+    """Whether all of its loops and library calls have the number of elements of some tensor of the
+    eager ops. If sizes depend on data, the trace and the compiler may assume different ones."""
     if not origin.assumptions:
         return True
-    there = {
+    eager_sizes = {
         tensor.numel
         for op, graph in zip(origin.ops, graphs(origin).of, strict=True)
         if graph == ("forward", stretch)
         for tensor in (*op.inputs, *op.outputs)
     }
-    over = {
+    launch_sizes = {
         launch.call.outputs[0].numel if launch.call and launch.call.outputs else launch.elements
         for launch in schedule.launches
         if launch.phase == "forward"
     }
-    return over - {0} <= there
+    return launch_sizes - {0} <= eager_sizes
 
 
 @dataclass
-class _Assembling:
-    """The step as it is put together, its graphs' schedules by stretch of the forward pass."""
+class _Assembly:
+    """The step while it is assembled; `schedules` by stretch of the forward pass."""
 
     ruled: Fused
     schedules: dict[int, Schedule]
@@ -101,7 +100,7 @@ class _Assembling:
     groups: list[Group] = field(default_factory=list[Group])
     stretches: list[int] = field(default_factory=list[int])
 
-    def made(self, notes: tuple[str, ...]) -> Fused:
+    def assemble(self, notes: tuple[str, ...]) -> Fused:
         trace, ruled = self.ruled.trace, self.ruled
         parts = graphs(trace)
         within: dict[Graph, list[int]] = defaultdict(list)
@@ -118,16 +117,16 @@ class _Assembling:
             local = replace(ruled.origin, ops=[ruled.origin.ops[i] for i in sub], breaks=[])
             ops_of = eager_ops(_named(schedule, local), local)
             number = buffer_storages(schedule, trace, [*within[graph], *within[back]], storages)
-            told = schedule, [[sub[op] for op in ops] for ops in ops_of], number
-            known[graph] = known[back] = told
+            scheduled = schedule, [[sub[op] for op in ops] for ops in ops_of], number
+            known[graph] = known[back] = scheduled
         place = [0] * len(trace.ops)
         for graph in sorted({*within, *known}, key=lambda g: (_rank(g[0]), g[1])):
             for index in within.get(graph, []):
                 place[index] = len(self.ops)
                 if graph not in known:
-                    self._kept(index, graph[1])
+                    self._add_op(index, graph[1])
             if graph in known:
-                self._compiled(*known[graph], graph)
+                self._add_launches(*known[graph], graph)
         breaks = parts.breaks_between(trace.breaks, self.stretches)
         assumed = [replace(each, op=place[each.op]) for each in trace.assumptions]
         made = replace(
@@ -142,16 +141,16 @@ class _Assembling:
         return found
 
     def _graphs(self, stretch: int) -> tuple[Graph, Graph]:
-        """Of a stretch of the forward pass: it, and its backward pass, which goes the other way."""
+        """The forward and the backward graph of a stretch; the backward pass runs in reverse."""
         return ("forward", stretch), ("backward", self.cuts - stretch)
 
-    def _kept(self, index: int, stretch: int) -> None:
+    def _add_op(self, index: int, stretch: int) -> None:
         self.ops.append(self.ruled.trace.ops[index])
         if index < len(self.ruled.groups):
             self.groups.append(self.ruled.groups[index])
             self.stretches.append(stretch)
 
-    def _compiled(
+    def _add_launches(
         self, schedule: Schedule, ops_of: list[list[int]], number: list[int], graph: Graph
     ) -> None:
         first = graph == ("backward", self.cuts // 2)
@@ -166,21 +165,21 @@ def _rank(phase: Phase) -> int:
 
 
 def _named(schedule: Schedule, local: Trace) -> Schedule:
-    """Its origins with the paths that their modules have in the whole network: a graph knows those
-    beneath the function that it begins in. Told by the order of the ops of each name, where there
-    are as many."""
+    """The schedule with module paths of the whole network in its origins: a graph knows paths below
+    the function that it begins in. They are matched by the order of the ops of each name, if the
+    numbers of ops agree."""
     origins = list(schedule.origins)
-    there: dict[tuple[str, Phase], list[Op]] = defaultdict(list)
+    eager: dict[tuple[str, Phase], list[Op]] = defaultdict(list)
     for op in local.ops:
-        there[op.name, op.phase].append(op)
+        eager[op.name, op.phase].append(op)
     named: dict[tuple[str, Phase], list[int]] = defaultdict(list)
     for place, each in enumerate(origins):
         named[each.op, each.phase].append(place)
     above = Counter[str]()
     modules: dict[int, str] = {}
     for key, places in named.items():
-        if len(places) == len(there[key]):
-            for place, op in zip(places, there[key], strict=True):
+        if len(places) == len(eager[key]):
+            for place, op in zip(places, eager[key], strict=True):
                 modules[place] = op.module
                 if op.module.endswith(origins[place].module):
                     above[op.module.removesuffix(origins[place].module)] += 1

@@ -1,5 +1,5 @@
-"""A schedule of the real compiler as a trace whose ops are its launches, beside the eager trace of
-the same step."""
+"""A schedule of Inductor as a trace whose ops are its launches, linked to the eager trace of the
+same step."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Known = dict[tuple[str, str, str], list[int]]
 
 
 def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
-    """The launches in order, then the optimizer's ops of `origin` as they are. Its `groups` name
-    the ops of `origin` that each launch computes, as far as they can be told apart."""
+    """The launches in order, then the eager ops of the optimizer. The `groups` name the ops of
+    `origin` that each launch computes, as far as they can be identified."""
     ops_of = eager_ops(schedule, origin)
     storages, number = _storages(schedule, origin)
-    made_of = list(launches(schedule, ("forward", "backward"), ops_of, number, True, _ones(origin)))
-    groups, ops = [group for group, _ in made_of], [op for _, op in made_of]
+    grouped = list(launches(schedule, ("forward", "backward"), ops_of, number, True, _ones(origin)))
+    groups, ops = [group for group, _ in grouped], [op for _, op in grouped]
     rest = [op for op in origin.ops if op.phase == "optimizer"]
     ops += rest
     made = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[], breaks=[])
@@ -50,15 +50,19 @@ def launches(
     filled: bool,
     ones: tuple[int, ...] = (),
 ) -> Iterator[tuple[Group, Op]]:
-    """The launches of some phases as ops, with the eager ops that each computes. Before those of
-    the backward pass, where they are to be `filled`, the gradients that autograd gives it: that of
-    the loss, the smallest, is what the eager ops `ones` make."""
-    given = iter(sorted(_given(schedule), key=lambda b: schedule.buffers[b].nbytes))
+    """The launches of some phases as ops, with the eager ops that each computes.
+
+    If `filled`, the gradients that autograd passes to the backward pass are filled before it; the
+    smallest of them, of the loss, is computed by the eager ops `ones`.
+    """
+    gradients = iter(
+        sorted(_incoming_gradients(schedule), key=lambda b: schedule.buffers[b].nbytes)
+    )
     for place, launch in enumerate(schedule.launches):
         if launch.phase not in phases:
             continue
         if launch.phase == "backward" and filled:
-            for buffer in given:
+            for buffer in gradients:
                 group = Group([Node("library", 1, ops=ones)], place, place)
                 yield group, _filled(schedule, buffer, number)
                 ones = ()
@@ -76,9 +80,9 @@ def launches(
 
 
 def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
-    """Indices of the eager ops that each origin of a schedule is: the one of its name and number in
-    its module and phase; else, of ops that only this compiler takes apart, all of that module that
-    no other origin is."""
+    """The indices of the eager ops of each origin of a schedule: the op with its name and number in
+    its module and phase; for ops that only this compiler decomposes, all ops of the module that
+    belong to no other origin."""
     flow = dataflow(origin)
     exactly: Known = defaultdict(list)
     of_module: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -104,17 +108,16 @@ def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
 
 
 def _ones(origin: Trace) -> tuple[int, ...]:
-    """The op that makes the gradient of the loss."""
+    """The op that creates the gradient of the loss."""
     first = next(((i, op) for i, op in enumerate(origin.ops) if op.phase == "backward"), None)
     return (first[0],) if first and first[1].name == "aten.ones_like.default" else ()
 
 
 def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
-    """The phases in which a product's casts are numbered from the last of a module. Autocast casts
-    the operands of a call from the last to the first in eager mode, and from the first to the last
-    where a compiler traces it; which it was is told by the bytes of casts that are launches of
-    their own."""
-    told = Counter[tuple[str, bool]]()
+    """The phases in which the casts of a product are numbered in reverse. Autocast casts the
+    operands of a call from the last to the first in eager mode, and from the first to the last when
+    a compiler traces it; the bytes of casts that are separate launches show which."""
+    matches = Counter[tuple[str, bool]]()
     for launch in schedule.launches:
         each = schedule.origins[launch.origins[0]] if len(launch.origins) == 1 else None
         if each is None or each.op != _CAST or len(launch.reads) != 1:
@@ -123,12 +126,14 @@ def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
         if each.number < len(same):
             nbytes = launch.reads[0][1]
             for turned, op in ((False, same[each.number]), (True, same[-1 - each.number])):
-                told[each.phase, turned] += origin.ops[op].inputs[0].nbytes == nbytes
-    return {phase for phase in ("forward", "backward") if told[phase, True] > told[phase, False]}
+                matches[each.phase, turned] += origin.ops[op].inputs[0].nbytes == nbytes
+    return {
+        phase for phase in ("forward", "backward") if matches[phase, True] > matches[phase, False]
+    }
 
 
 def _swap_by_bytes(schedule: Schedule, origin: Trace, found: list[list[int]]) -> None:
-    """What stands in another order all the same, told by the bytes as well."""
+    """Swap casts that are in another order all the same, by their bytes."""
     for launch in schedule.launches:
         if len(launch.origins) != 1 or len(launch.reads) != 1:
             continue
@@ -170,10 +175,9 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
     return Op(signature, module, launch.phase, touched)
 
 
-def _given(schedule: Schedule) -> list[int]:
-    """The gradients that the backward graph is given: those of the loss and of what else the
-    forward pass returns, filled by autograd at every step. No forward launch touches them, and none
-    writes them."""
+def _incoming_gradients(schedule: Schedule) -> list[int]:
+    """The buffers of the gradients that the backward graph receives, of the loss and other outputs,
+    which autograd fills in every step. No forward launch touches them, and none writes them."""
     known = {b for each in schedule.launches for b, _ in each.writes}
     found: dict[int, None] = {}
     for launch in schedule.launches:
@@ -192,8 +196,8 @@ def _filled(schedule: Schedule, buffer: int, number: list[int]) -> Op:
 
 
 def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[int]]:
-    """The storages of both, and the number of each buffer among them: weights, inputs and gradients
-    are those of the eager trace, told by their size."""
+    """The storages of both, and the number of each buffer's storage. Weights, inputs and gradients
+    are storages of the eager trace, matched by size."""
     own: dict[tuple[str, int], list[int]] = defaultdict(list)
     for index, storage in reversed(list(enumerate(origin.storages))):
         if storage.role != "activation":
@@ -214,7 +218,7 @@ def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[in
 
 
 def lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
-    """Each alive from the first op that touches it to the last; what none touches is nothing."""
+    """Storages alive from the first op that touches them to the last; of 0 bytes if none does."""
     first, last = touches(ops)
     found: list[Storage] = []
     for number, storage in enumerate(storages):

@@ -1,9 +1,9 @@
 """The schedule of a deep network from those of two shallower ones.
 
-A network repeats one block. What the scheduler makes of a few blocks more is found by comparing two
-depths: the launches that came in between, a period. Where everything else is the same, further
-periods are put in: whatever is counted (buffers, origins, the number of a block) grows by the same
-amount from period to period and from depth to depth. What does not fit is no extension.
+A network repeats one block. The launches that a few more blocks add, a period, are found by
+comparing two depths. If everything else is equal, further periods are inserted, in which all counts
+(buffers, origins, the number of a block) grow by the same amount from period to period and from
+depth to depth. Otherwise the schedule cannot be extended.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any, cast
 
 import msgspec
 
-from simulator.inductor.periods import Made, Row, continued
+from simulator.inductor.periods import ContinuedRow, Row, continued
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Role
 
 _NUMBERS = ("operands", "origins")  # fields that hold numbers of buffers and of origins
 
 
-def extended(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
-    """The schedule with `times` periods more than `deep`, which has one more than `short`; None
-    where they differ by anything but a period."""
+def extend(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
+    """The schedule with `times` periods more than `deep`, which has one more than `short`; None if
+    they differ in anything but a period."""
     launched = _continued(
         [_row(x, short.buffers) for x in short.launches],
         [_row(x, deep.buffers) for x in deep.launches],
@@ -59,24 +59,24 @@ def extended(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
 
 
 def _forward(found: Sequence[Launch] | Sequence[Origin]) -> int:
-    """How many come before the backward graph's."""
+    """The number of items before the first of the backward graph."""
     return next((i for i, x in enumerate(found) if x.phase == "backward"), len(found))
 
 
 def _continued(
     short: list[Row], deep: list[Row], short_forward: int, deep_forward: int, times: int
-) -> list[Made] | None:
-    """Each graph is continued for itself: both grow."""
+) -> list[ContinuedRow] | None:
+    """Continue the forward and the backward graph separately."""
     forward = continued(short[:short_forward], deep[:deep_forward], times)
     backward = continued(short[short_forward:], deep[deep_forward:], times)
     if forward is None or backward is None:
         return None
-    return forward + [Made(like + deep_forward, counts) for like, counts in backward]
+    return forward + [ContinuedRow(like + deep_forward, counts) for like, counts in backward]
 
 
 def _sound(made: Schedule, deep: Schedule, likes: list[int]) -> bool:
-    """Are all origins there, and is each launch's input made before it where that of the launch
-    that it is like is?"""
+    """Whether all origins exist, and each launch has the same inputs written before it as the
+    launch that it copies."""
     if any(not 0 <= o < len(made.origins) for each in made.launches for o in each.origins):
         return False
     before = _unmade(deep)
@@ -84,8 +84,8 @@ def _sound(made: Schedule, deep: Schedule, likes: list[int]) -> bool:
 
 
 def _unmade(found: Schedule) -> list[tuple[int, ...]]:
-    """Of each launch the places of what it reads that no launch before it wrote: views of several
-    buffers that lie side by side."""
+    """For each launch the indices of its reads that no earlier launch wrote: views of several
+    adjacent buffers."""
     outside: tuple[Role, ...] = ("weight", "buffer", "input")
     there = {number for number, buffer in enumerate(found.buffers) if buffer.role in outside}
     unmade: list[tuple[int, ...]] = []
@@ -99,7 +99,7 @@ def _unmade(found: Schedule) -> list[tuple[int, ...]]:
 
 
 def _row(launch: Launch, buffers: list[Buffer]) -> Row:
-    """A launch that reads nothing (seeds, for instance) may grow with the depth, others may not."""
+    """A launch as a row. All numbers of a launch without reads, such as of seeds, may grow."""
     label: list[object] = []
     counts: list[int] = []
     for value, counted in _leaves(msgspec.to_builtins(launch), not launch.reads):
@@ -116,7 +116,7 @@ def _row(launch: Launch, buffers: list[Buffer]) -> Row:
 def _launch(
     like: Launch, counts: tuple[int, ...], buffers: list[Buffer]
 ) -> tuple[Launch, list[tuple[int, Buffer]]]:
-    """A launch with other counts, and the buffers that it touches."""
+    """A launch like another with new counts, and the buffers that it touches."""
     left = iter(counts)
     plain = _filled(msgspec.to_builtins(like), not like.reads, left)
     launch = msgspec.convert(plain, Launch)
@@ -129,7 +129,7 @@ def _launch(
 
 
 def _leaves(value: Any, counted: bool, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, bool]]:
-    """Every leaf of plain data, and whether it counts; lengths and keys are leaves too."""
+    """Every leaf of plain data, and whether it is a count; lengths and keys are leaves too."""
     if isinstance(value, dict | list | tuple):
         items = list(_items(value))
         yield tuple(key for key, _ in items), False
@@ -140,7 +140,7 @@ def _leaves(value: Any, counted: bool, place: tuple[Any, ...] = ()) -> Iterator[
 
 
 def _filled(value: Any, counted: bool, counts: Iterator[int], place: tuple[Any, ...] = ()) -> Any:
-    """The same data with the counting leaves taken from `counts`."""
+    """The same data with its counts taken from `counts`."""
     if isinstance(value, dict | list | tuple):
         made = {key: _filled(each, counted, counts, (*place, key)) for key, each in _items(value)}
         return made if isinstance(value, dict) else list(made.values())

@@ -1,4 +1,4 @@
-"""Work done in a copy of this process, beside it."""
+"""Compute a schedule in a forked copy of this process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from simulator.inductor.schedule import Schedule
 
 
 class Forked:
-    """A schedule that is being made in a copy of this process, which shares its standard input and
-    ends when that is closed. For a process that has run nothing in other threads yet."""
+    """A schedule that a forked copy of this process computes. The copy shares standard input and
+    ends when it is closed. The process must not have run other threads yet."""
 
     def __init__(self, make: Callable[[], Schedule]) -> None:
         self._reading, writing = os.pipe()
@@ -24,28 +24,28 @@ class Forked:
             try:
                 threading.Thread(target=end_with_input, daemon=True).start()
                 with os.fdopen(writing, "wb") as out:
-                    out.write(_made(make))
+                    out.write(_encoded_result(make))
             finally:
                 os._exit(0)
         os.close(writing)
-        self._over = False
+        self._ended = False
 
     def result(self) -> Schedule:
-        """Waits for it. RefusalError where there is none, or the copy ended without a word."""
+        """Wait for the schedule. Raises RefusalError if there is none, or the copy ended."""
         with os.fdopen(self._reading, "rb") as answer:
-            said = answer.read()
+            data = answer.read()
         self.end()
-        if not said:
+        if not data:
             raise RefusalError("a copy of the process ended")
-        found = msgspec.msgpack.decode(said, type=Schedule | str)
-        if isinstance(found, str):
-            raise RefusalError(found)
-        return found
+        result = msgspec.msgpack.decode(data, type=Schedule | str)
+        if isinstance(result, str):
+            raise RefusalError(result)
+        return result
 
     def end(self) -> None:
-        """End it, whatever it does."""
-        if not self._over:
-            self._over = True
+        """Kill the copy."""
+        if not self._ended:
+            self._ended = True
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
 
@@ -57,7 +57,7 @@ def end_with_input() -> None:
     os._exit(1)
 
 
-def _made(make: Callable[[], Schedule]) -> bytes:
+def _encoded_result(make: Callable[[], Schedule]) -> bytes:
     try:
         return msgspec.msgpack.encode(make())
     except RefusalError as refusal:

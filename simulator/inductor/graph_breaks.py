@@ -1,4 +1,4 @@
-"""Why torch.compile does not take a network as one graph, in a line that names the user's own."""
+"""Why torch.compile does not compile a network as one graph, with the line of user code."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_NOT_THEIRS = ("site-packages", "simulator/inductor", "importlib", "contextlib.py", "<")
-_FITS = "torch 2.11 to 2.13 with its triton"  # as pyproject.toml has it
+_NOT_USER = ("site-packages", "simulator/inductor", "importlib", "contextlib.py", "<")
+_SUPPORTED = "torch 2.11 to 2.13 with its triton"  # as pyproject.toml has it
 _OURS = "simulator/inductor/"
 _INTERNALS = AttributeError, ImportError, TypeError
 
 
-def otherwise(error: BaseException) -> str:
-    """What asked for internals of torch or Triton that are not there, or not as they were."""
+def version_mismatch(error: BaseException) -> str:
+    """The text for internals of torch or Triton that are missing or have changed."""
     versions = " with ".join(f"{name} {_version(name)}" for name in ("torch", "triton"))
-    return (
-        f"{versions} is otherwise than expected: {type(error).__name__}: {error}; install {_FITS}"
-    )
+    return f"{versions} is not supported: {type(error).__name__}: {error}; install {_SUPPORTED}"
 
 
 def _version(package: str) -> str:
@@ -31,27 +29,27 @@ def _version(package: str) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """The first sentence of an error of the compiler, and the line of code it is about."""
+    """The first line of a compiler's error, and the line of user code that it concerns."""
     cause: BaseException = error
     if type(error).__name__ == "BackendCompilerFailed":
-        met: list[BaseException] = []
-        while cause.__cause__ is not None and cause not in met:  # it may be its own
-            met.append(cause)
+        visited: list[BaseException] = []
+        while cause.__cause__ is not None and cause not in visited:  # it may be its own
+            visited.append(cause)
             cause = cause.__cause__
     at = traceback.extract_tb(cause.__traceback__)
     if isinstance(cause, _INTERNALS) and at and _OURS in at[-1].filename.replace("\\", "/"):
-        return otherwise(cause)
-    words = [line.strip() for line in str(cause).splitlines() if line.strip()]
-    said = next((line for line in words if not line.startswith("backend=")), type(cause).__name__)
+        return version_mismatch(cause)
+    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
+    text = next((line for line in lines if not line.startswith("backend=")), type(cause).__name__)
     explained = next(
-        (w.removeprefix("Explanation: ") for w in words if w.startswith("Explanation: ")), ""
+        (w.removeprefix("Explanation: ") for w in lines if w.startswith("Explanation: ")), ""
     )
     kind = "the graph breaks" if type(cause).__name__ == "Unsupported" else type(cause).__name__
     where = _line(cause) or _line(error)
     parts = [
         kind,
         f" at {where}" if where else "",
-        f": {said}",
+        f": {text}",
         f" ({explained})" * bool(explained),
     ]
     return "".join(parts)
@@ -59,28 +57,28 @@ def reason(error: BaseException) -> str:
 
 def _line(error: BaseException) -> str:
     stack: Any = getattr(error, "real_stack", None) or ()
-    frames = [f for f in stack if not any(part in f.filename for part in _NOT_THEIRS)]
+    frames = [f for f in stack if not any(part in f.filename for part in _NOT_USER)]
     if not frames:
         frames = [
             f
             for f in traceback.extract_tb(error.__traceback__)
-            if not any(part in f.filename for part in _NOT_THEIRS)
+            if not any(part in f.filename for part in _NOT_USER)
         ]
     return line(frames)
 
 
 def line(frames: Sequence[Any]) -> str:
-    """The innermost of these lines of code, as "nets.py, line 31"; "" of none."""
+    """The innermost of these frames, as "nets.py, line 31"; "" without frames."""
     if not frames:
         return ""
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
 
 
 def line_of(stack_trace: str | None) -> str:
-    """The last line of the user's in a graph node's trace, as "mixtral.py, line 40"."""
-    found = re.findall(r'File "([^"]+)", line (\d+)', stack_trace or "")
-    theirs = [each for each in found if not any(part in each[0] for part in _NOT_THEIRS)]
-    if not theirs:
+    """The innermost line of user code in a graph node's stack trace, as "mixtral.py, line 40"."""
+    frames = re.findall(r'File "([^"]+)", line (\d+)', stack_trace or "")
+    own = [frame for frame in frames if not any(part in frame[0] for part in _NOT_USER)]
+    if not own:
         return "an unknown line"
-    file, number = theirs[-1]
+    file, number = own[-1]
     return f"{Path(file).name}, line {number}"

@@ -1,5 +1,4 @@
-"""Which memory of a whole step the buffers of one of its graphs are: what it is handed, and what it
-hands on."""
+"""Match the buffers of one graph, its inputs and outputs, with the storages of the whole step."""
 
 from __future__ import annotations
 
@@ -10,27 +9,27 @@ from simulator.inductor.schedule import Schedule
 from simulator.records import Phase, Role, Storage, Trace
 
 _Use = tuple[Phase, bool]
-"""When memory is touched first, and whether that writes it."""
+"""The phase in which memory is touched first, and whether that access writes it."""
 _OWN: tuple[Role, ...] = ("weight", "buffer")
 
 
 def buffer_storages(
     schedule: Schedule, trace: Trace, within: Sequence[int], storages: list[Storage]
 ) -> list[int]:
-    """For each buffer its storage: one of `trace` that ops `within` the same graph, forward and
-    backward, share with others, told by its role, its size and its first use; else a new one, which
-    is put to `storages`."""
+    """The storage of each buffer: one of `trace` that ops `within` the same graph, forward and
+    backward, share with others, matched by role, size and first use; else a new one, which is
+    appended to `storages`."""
     shared = _shared(trace, within)
     weights = {buffer.nbytes for buffer in schedule.buffers if buffer.role == "weight"}
     number = [-1] * len(schedule.buffers)
     for place, use in _uses(schedule):
         buffer = schedule.buffers[place]
         kind = buffer.role if buffer.role in _OWN else "activation"
-        found = shared.get((use, kind, buffer.nbytes))
-        if found:
-            alike = [s for s in found if trace.storages[s].role == buffer.role]
-            number[place] = (alike or found)[0]
-            found.remove(number[place])
+        candidates = shared.get((use, kind, buffer.nbytes))
+        if candidates:
+            same_role = [s for s in candidates if trace.storages[s].role == buffer.role]
+            number[place] = (same_role or candidates)[0]
+            candidates.remove(number[place])
             continue
         number[place] = len(storages)
         lasts = buffer.role in _OWN or (buffer.role == "gradient" and buffer.nbytes in weights)
@@ -46,7 +45,7 @@ def buffer_storages(
 
 
 def _shared(trace: Trace, within: Sequence[int]) -> dict[tuple[_Use, str, int], list[int]]:
-    """Storages that outlive the step, or that ops outside touch too, by use, kind and bytes."""
+    """Storages that outlive the step or that other ops touch too, by use, kind and bytes."""
     inside = set(within)
     outside = {s for i, op in enumerate(trace.ops) if i not in inside for s in op.storages}
     found: dict[tuple[_Use, str, int], list[int]] = defaultdict(list)
@@ -64,8 +63,8 @@ def _shared(trace: Trace, within: Sequence[int]) -> dict[tuple[_Use, str, int], 
 
 
 def _uses(schedule: Schedule) -> list[tuple[int, _Use]]:
-    """Buffers and their first use. Of what a graph writes, first what none of its launches reads,
-    and later ones before earlier ones: these are handed on."""
+    """Buffers with their first use. Of the written ones, those that no launch reads come first, the
+    latest before the earliest: these are the outputs of the graph."""
     first: dict[int, tuple[int, _Use]] = {}
     for place, launch in enumerate(schedule.launches):
         read = {b for b, _ in launch.reads}

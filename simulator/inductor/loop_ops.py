@@ -1,5 +1,5 @@
-"""FLOPs and instructions of what a generated loop does for an element, by the names that Inductor's
-loop bodies use (torch/_inductor/ops_handler.py)."""
+"""FLOPs and instructions of a generated loop for one element, by the op names of Inductor's loop
+bodies (torch/_inductor/ops_handler.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN: dict[str, Steps] = {
     "load_seed": (0, 1), "load": (0, 1), "store": (0, 1), "store_reduction": (0, 0),
     "to_dtype": (0, 1), "indirect_indexing": (0, 3), "index_expr": (0, 1),
 }  # fmt: skip
-"""What costs tables spell otherwise, and what only loops have."""
+"""Ops with other names in the cost tables, and ops that only loops have."""
 _NONE = ("constant", "get_index", "output", "to_dtype_bitcast", "inline_asm_elementwise")
 _REDUCING: dict[str, Steps] = {
     # mean + (x − mean) / n and m2 + δ·(x − mean): 5 and a division a lane, and not a row's last
@@ -37,18 +37,18 @@ def steps(ops: Iterable[tuple[str, str]]) -> Steps:
 
 
 def ops_of(loop: Any) -> list[tuple[str, str]]:
-    """The ops (name, kind of reduction or "") of a loop of the compiler's."""
+    """The ops (name, kind of reduction or "") of a loop of Inductor's."""
     body = loop._body
     blocks = [body.root_block, *body.subblocks.values()]
-    found: list[tuple[str, str]] = []
+    ops: list[tuple[str, str]] = []
     for block in blocks:
         for node in block.graph.nodes:
             if node.op == "call_method":
                 reducing = str(node.args[3]) if node.target == "reduction" else ""
-                found.append((str(node.target), reducing))
+                ops.append((str(node.target), reducing))
             elif node.op == "call_module" and "indirect" in str(node.target):
-                found.append(("indirect_indexing", ""))
-    return found
+                ops.append(("indirect_indexing", ""))
+    return ops
 
 
 def _step(name: str) -> Steps:

@@ -1,4 +1,4 @@
-"""Which ops of the program a launch of the compiler's comes from."""
+"""The ops of the program that a launch of Inductor's computes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from simulator.records import Phase
 
 
 class Origins:
-    """Numbers the ops in the order in which they are met."""
+    """Numbers ops in order of appearance."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str, Phase, str], int] = {}
+        self._numbers: dict[tuple[str, str, Phase, str], int] = {}
 
     def of(self, nodes: Iterable[Any], phase: Phase) -> tuple[int, ...]:
-        """The numbers of some nodes' ops, without what the compiler made of nothing, as seeds."""
+        """The numbers of the nodes' ops, without nodes that have no original op, such as seeds."""
         return tuple(sorted({self.number(node, phase) for node in nodes} - {-1}))
 
     def number(self, node: Any, phase: Phase) -> int:
-        """The op that a node of a graph of this phase is, or is a part of; -1 for none."""
+        """The number of the op that a node is, or is a part of; −1 without one."""
         original = node.meta.get("original_aten")
         if original is None:
             return -1
@@ -29,25 +29,25 @@ class Origins:
         path = list(stack.values())[-1][0] if stack else ""
         came = node.meta.get("from_node")
         source = came[0].name if came else str(node.meta.get("seq_nr", ""))
-        if node.target is original:  # it was not taken apart: it is a call of its own
+        if node.target is original:  # not decomposed: a call by itself
             source = node.name
-        again = node.meta.get("partitioner_tag") == "is_forward"  # in the backward pass too
-        key = str(original), _module(path), "forward" if again else phase, source
-        return self._known.setdefault(key, len(self._known))
+        is_recomputed = node.meta.get("partitioner_tag") == "is_forward"  # in the backward pass too
+        key = str(original), _module(path), "forward" if is_recomputed else phase, source
+        return self._numbers.setdefault(key, len(self._numbers))
 
     def listed(self) -> list[Origin]:
-        """All of them, those of one name, module and phase counted."""
+        """All origins, numbered among those of the same name, module and phase."""
         seen: dict[tuple[str, str, Phase], int] = {}
-        made: list[Origin] = []
-        for op, module, phase, _ in self._known:
+        origins: list[Origin] = []
+        for op, module, phase, _ in self._numbers:
             key = op, module, phase
-            made.append(Origin(op, module, phase, seen.get(key, 0)))
+            origins.append(Origin(op, module, phase, seen.get(key, 0)))
             seen[key] = seen.get(key, 0) + 1
-        return made
+        return origins
 
 
 def own_node(kernel: Any) -> Any:
-    """The graph's node that a library call is; others it was given as views of its operands."""
+    """The graph's node of a library call; its other origins are views of its operands."""
     node = kernel.get_origin_node()
     overload = getattr(kernel, "op_overload", None)
     if node is None or (overload is not None and node.target is not overload):

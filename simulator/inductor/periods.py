@@ -1,5 +1,5 @@
-"""A list that grows by the same rows with every step, continued: two lengths of it are given, and
-what is counted in a row grows by the same amount from period to period and from list to list."""
+"""Continue a list that grows by the same rows with every step, from two of its lengths. The counts
+in a row grow by the same amount from period to period and from list to list."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 ENOUGH = 2
-"""Periods that the shorter list holds beside each other, at least: with fewer, every number would
-be used to fit the growth and none to check it."""
+"""The least number of adjacent periods in the shorter list: with fewer, all numbers would be needed
+to fit the growth, and none would check it."""
 
 
 class Row(NamedTuple):
-    """What is the same in every period, and the numbers that count."""
+    """The part that is equal in every period, and the counts."""
 
     label: Hashable
     counts: tuple[int, ...]
 
 
-class Made(NamedTuple):
-    """A row of the continued list: like the row `like` of the longer one, with other counts."""
+class ContinuedRow(NamedTuple):
+    """A row of the continued list: row `like` of the longer list with new counts."""
 
     like: int
     counts: tuple[int, ...]
 
 
-def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[Made] | None:
+def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[ContinuedRow] | None:
     """`long` with `times` more of the periods that it has one more of than `short`.
 
     None where the two differ by anything else: what lies before and after a period must be the same
@@ -38,19 +38,19 @@ def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[Mad
     if period < 0 or front + back < len(short):
         return None
     if period == 0:
-        return [Made(i, _onward(short[i], long[i], times)) for i in range(len(long))]
+        return [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(len(long))]
     found = _steady(short, long, period, range(len(short) - back, front))
     if found is None:
         return None
     start, copies = found
-    made = [Made(i, _onward(short[i], long[i], times)) for i in range(start)]
+    made = [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(start)]
     for copy in range(copies + 1 + times):
         for place in range(start, start + period):
             x, step, more = _growth(short, long, place, period)
             counts = tuple(a + copy * b + times * c for a, b, c in zip(x, step, more, strict=True))
-            made.append(Made(place + min(copy, copies) * period, counts))
+            made.append(ContinuedRow(place + min(copy, copies) * period, counts))
     return made + [
-        Made(i + period, _onward(short[i], long[i + period], times))
+        ContinuedRow(i + period, _onward(short[i], long[i + period], times))
         for i in range(start + copies * period, len(short))
     ]
 

@@ -1,5 +1,5 @@
-"""What Dynamo itself makes of a step that it cannot take as one graph: its pieces, and where they
-lie in the eager trace of the same step."""
+"""The pieces into which Dynamo cuts a step that is not one graph, and their ops in the eager trace
+of the same step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from simulator.fusion.graphs import graphs
 from simulator.records import Break, Trace
 
-_AHEAD, _SURE = 64, 3  # ops looked ahead, and those that must follow alike
+_AHEAD, _SURE = 64, 3  # ops to look ahead, and equal ops that make a match
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A stretch of the forward pass: a `graph`, or what ran eagerly; the names of its ops, the line
-    and reason that ended it, "" where the function simply returned, and the number of a graph's
+    """A stretch of the forward pass, a `graph` or eager: the names of its ops, the line and reason
+    of the break that ended it ("" if the function returned), and the number of a graph's
     `schedule`, which several graphs may share."""
 
     graph: bool
@@ -27,14 +27,14 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
-    """The eager trace, broken where Dynamo broke the step. What its backward pass does is known
-    where the eager step breaks in the same place."""
+    """The eager trace with Dynamo's breaks. Their place in the backward pass is known if the eager
+    trace has a break in the same place."""
     forward = [op.name for op in trace.ops if op.phase == "forward"]
     known = {each.op: each for each in trace.breaks}
     known |= {each.until: each for each in trace.breaks}
     named = _once(pieces)
     if named and not (named[-1].graph or named[-1].ops):
-        named.pop()  # what follows the module is compiled with its end
+        named.pop()  # ops after the module are compiled with its end
     ends = _ends(forward, named)
     found: list[Break] = []
     begin = 0
@@ -52,8 +52,7 @@ def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
 
 
 def by_stretch(trace: Trace, pieces: Sequence[Piece]) -> dict[int, list[int]]:
-    """For stretches of the forward pass of what `broken` made, the numbers of the schedules of what
-    is compiled there."""
+    """The numbers of the schedules by stretch of the forward pass, of a trace by `broken`."""
     forward = [op.name for op in trace.ops if op.phase == "forward"]
     stretch = [number for phase, number in graphs(trace).of if phase == "forward"]
     found: dict[int, list[int]] = {}
@@ -66,8 +65,8 @@ def by_stretch(trace: Trace, pieces: Sequence[Piece]) -> dict[int, list[int]]:
 
 
 def _once(pieces: Sequence[Piece]) -> list[Piece]:
-    """A break ends the graph of its function, and before that those of the functions that called
-    it: the last of them has its name."""
+    """The pieces with each break named once. A break ends the graphs of the callers and then that
+    of its function; only the last keeps the name."""
     found = list(pieces)
     for at in range(len(found) - 2):
         one, between, other = found[at : at + 3]
@@ -78,8 +77,8 @@ def _once(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _ends(eager: Sequence[str], pieces: Sequence[Piece]) -> list[int]:
-    """Where each piece ends in the eager trace. Names that only one side has (an op that a GPU does
-    otherwise than this build) are passed over."""
+    """Where each piece ends in the eager trace. Names that occur on one side only (ops that differ
+    between a GPU and this build) are skipped."""
     other = [name for piece in pieces for name in piece.ops]
     at = _places(eager, other)
     ends: list[int] = []
@@ -106,7 +105,7 @@ def _places(eager: Sequence[str], other: Sequence[str]) -> list[int]:
 
 
 def _next(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
-    """How many of each to pass over until they go on alike."""
+    """How many ops of each to skip until both continue equally."""
     for total in range(1, len(one) + len(other)):
         for a in range(min(total, len(one)) + 1):
             b = total - a

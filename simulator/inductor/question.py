@@ -1,4 +1,4 @@
-"""What a child process is asked, as text that goes through a pipe."""
+"""The question for a child process, as text for a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.hardware.gpu import GPU
 
 class Question(msgspec.Struct, frozen=True):
     """One step of a network on a GPU; most fields are those of `TraceRequest`.
-    Its module at `stack` holds as many equal `blocks`, 0 where that is not known."""
+    The module at `stack` holds `blocks` equal blocks, 0 if unknown."""
 
     network: str
     gpu: GPU
@@ -29,7 +29,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def encoded(question: Question) -> bytes:
-    """One line."""
+    """A question as one line."""
     return msgspec.json.encode(question) + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""What Inductor's scheduler decided, read off its nodes into plain launches."""
+"""Read the decisions of Inductor's scheduler from its nodes as plain launches."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from simulator.inductor.schedule import Buffer, Launch, Schedule
 from simulator.inductor.tensors import call_of, item_bytes, laid_out, layout_bytes
 from simulator.records import Phase, Role, Signature
 
-_FREE = ("MultiOutput",)  # nodes of the compiler that stand for a part of another's result
+_FREE = ("MultiOutput",)  # nodes that are a part of another node's result
 
 
 class Reading:
     """Collects the launches of a forward and, in training, a backward graph. Buffers are numbered
-    across both: what the backward pass reads of the forward pass is one buffer."""
+    across both, so that a saved tensor is one buffer."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
@@ -31,31 +31,31 @@ class Reading:
         self.roles: list[Role] = []
 
     def enter(self, graph: Any, examples: list[Any]) -> None:
-        """The graph as Dynamo traced it: whose its inputs are."""
+        """Note the roles of the inputs of a graph that Dynamo traced."""
         for node in graph.graph.nodes:
             if node.op == "placeholder":
-                told: Any = getattr(node, "_dynamo_source", None)
-                told = getattr(told, "name", node.name)
-                name = str(told() if callable(told) else told)
+                source: Any = getattr(node, "_dynamo_source", None)
+                source_name = getattr(source, "name", node.name)
+                name = str(source_name() if callable(source_name) else source_name)
                 example = node.meta.get("example_value")
                 role: Role = "buffer" if "_buffers" in name else "input"
                 if "_parameters" in name or isinstance(example, torch.nn.Parameter):
                     role = "weight"
                 self.roles.append(role)
 
-    def read(self, found: Any, phase: Phase) -> None:
+    def read(self, lowered: Any, phase: Phase) -> None:
         """Every launch of a scheduled graph, in order."""
         virtual: Any = import_module("torch._inductor.virtualized").V
-        with virtual.set_graph_handler(found):
-            graph = _Graph(self, found, phase)
-            for node in found.scheduler.nodes:
+        with virtual.set_graph_handler(lowered):
+            graph = _Graph(self, lowered, phase)
+            for node in lowered.scheduler.nodes:
                 launch = graph.launch(node)
                 if launch is not None:
                     self.launches.append(launch)
             graph.leave()
 
     def schedule(self, **facts: Any) -> Schedule:
-        """All of it, without the buffers that no launch touches."""
+        """The schedule, without buffers that no launch touches."""
         touched = {n for each in self.launches for n in each.touched}
         order = {old: new for new, old in enumerate(sorted(touched))}
         launches = [each.renumbered(order) for each in self.launches]
@@ -75,18 +75,18 @@ class Reading:
 class _Graph:
     """One lowered graph."""
 
-    def __init__(self, reading: Reading, found: Any, phase: Phase) -> None:
-        self.reading, self.found = reading, found
+    def __init__(self, reading: Reading, lowered: Any, phase: Phase) -> None:
+        self.reading, self.lowered = reading, lowered
         self.phase: Phase = phase
-        self.scheduler = found.scheduler
+        self.scheduler = lowered.scheduler
         self.numbers: dict[str, int] = {}
         self._enter()
-        for node in found.module.graph.nodes:  # numbered in the order of the program
+        for node in lowered.module.graph.nodes:  # numbered in the order of the program
             reading.origins.number(node, phase)
 
     def _enter(self) -> None:
         reading = self.reading
-        for place, (name, value) in enumerate(self.found.graph_inputs.items()):
+        for place, (name, value) in enumerate(self.lowered.graph_inputs.items()):
             if name in reading.saved:
                 self.numbers[name] = reading.saved[name]
                 continue
@@ -96,8 +96,8 @@ class _Graph:
             self.numbers[name] = reading.saved[name] = reading.buffer(nbytes, role)
 
     def leave(self) -> None:
-        """What goes out: to the caller, or to the backward pass."""
-        for name, value in zip(self.found.asked_outputs, self.found.graph_outputs, strict=True):
+        """Note the outputs of the graph, which the caller or the backward pass reads."""
+        for name, value in zip(self.lowered.output_names, self.lowered.graph_outputs, strict=True):
             if name is None or not hasattr(value, "get_name"):
                 continue
             number = self._number(value.get_name())
@@ -146,34 +146,34 @@ class _Graph:
         )
 
     def _results(self, node: Any) -> list[Any]:
-        """Buffers with memory: a call of several results has one node for each."""
-        found: list[Any] = []
+        """Buffers with memory: a call with several results has one node for each."""
+        results: list[Any] = []
         for buffer in node.get_outputs():
             if buffer.node.has_tensor_output():
-                found.append(buffer.node)
+                results.append(buffer.node)
                 continue
             for user in buffer.users:
                 part = getattr(user.node, "node", None)
                 if type(part).__name__ in _FREE:
-                    found.append(part)
-        return found
+                    results.append(part)
+        return results
 
     # -- generated kernels ------------------------------------------------------------------------
 
     def _generated(self, node: Any) -> Launch:
         loops = [n for n in node.get_nodes() if hasattr(n, "_body")]
-        made = {name for n in loops for name in n.get_buffer_names()}
+        written = {name for n in loops for name in n.get_buffer_names()}
         reads: dict[int, int] = {}
         for loop in loops:
-            outside = [d for d in loop.read_writes.reads if d.name not in made]
+            outside = [d for d in loop.read_writes.reads if d.name not in written]
             for number, size in self._touched(outside).items():
                 reads[number] = max(reads.get(number, 0), size)
         writes: dict[int, int] = {}
         for loop in loops:
-            kept = [d for d in loop.read_writes.writes if self._leaves(d.name, loops)]
-            for number, size in self._touched(kept).items():
+            outgoing = [d for d in loop.read_writes.writes if self._leaves(d.name, loops)]
+            for number, size in self._touched(outgoing).items():
                 writes[number] = max(writes.get(number, 0), size)
-        for number in reads.keys() & writes.keys():  # sums into it touch what they add to
+        for number in reads.keys() & writes.keys():  # sums in place read what they add to
             reads[number] = min(reads[number], writes[number])
         flops = instructions = elements = 0
         for loop in loops:
@@ -201,7 +201,7 @@ class _Graph:
         )
 
     def _rows(self, loop: Any) -> int:
-        """Results of a reduction along memory; 0 where its elements lie apart."""
+        """The number of results of a reduction along memory; 0 if its elements are not adjacent."""
         hint = getattr(loop.node.data, "reduction_hint", None)
         inner = getattr(hint, "name", "INNER") in ("INNER", "DEFAULT")
         return prod(self._int(s) for s in loop.get_ranges()[0]) if inner else 0
@@ -221,12 +221,12 @@ class _Graph:
     # -- memory -----------------------------------------------------------------------------------
 
     def _touched(self, deps: Any) -> dict[int, int]:
-        """Bytes of each buffer: regions that begin apart add up, those that begin together are one,
-        and no more than the buffer has."""
+        """Bytes touched of each buffer: the sum over regions with different starts (one for each
+        start), and at most the size of the buffer."""
         regions: dict[int, dict[Any, int]] = {}
         limit: dict[int, int] = {}
         for dep in deps:
-            buffer = self.found.try_get_buffer(self._real(dep.name))
+            buffer = self.lowered.try_get_buffer(self._real(dep.name))
             if (
                 buffer is None
                 or not hasattr(buffer, "get_layout")
@@ -259,7 +259,7 @@ class _Graph:
     def _number(self, name: str) -> int:
         name = self._real(name)
         if name not in self.numbers:
-            buffer = self.found.try_get_buffer(name)
+            buffer = self.lowered.try_get_buffer(name)
             nbytes = layout_bytes(buffer) if buffer is not None else 0
             self.numbers[name] = self.reading.buffer(nbytes, "activation")
         return self.numbers[name]
@@ -268,4 +268,4 @@ class _Graph:
         return self.reading.origins.of(nodes, self.phase)
 
     def _int(self, size: Any) -> int:
-        return int(self.found.sizevars.optimization_hint(size, fallback=1))
+        return int(self.lowered.sizevars.optimization_hint(size, fallback=1))

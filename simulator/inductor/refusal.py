@@ -1,7 +1,7 @@
-"""Why the real scheduler gave no answer."""
+"""Why Inductor's scheduler gives no answer."""
 
 from __future__ import annotations
 
 
 class RefusalError(Exception):
-    """The real scheduler cannot answer; the message says why, in words for a user."""
+    """Inductor's scheduler cannot schedule a step; the message is for users."""

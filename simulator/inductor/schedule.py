@@ -1,4 +1,4 @@
-"""What the real Inductor decided, as plain data: launches in order, and the buffers they touch."""
+"""Inductor's decisions as plain data: launches in order, and the buffers that they touch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LaunchKind = Literal["pointwise", "reduction", "library"]
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """An op as the module called it, before the compiler took it apart: its name, the module's
-    path, the phase, and the number of the call among those of that name there."""
+    """An op as the module called it, before decomposition: its name, the path of the module, the
+    phase, and the number of the call among those of the same name, module and phase."""
 
     op: str
     module: str
@@ -26,10 +26,10 @@ class Launch(msgspec.Struct, frozen=True):
     """One generated kernel, or one call into a library (which may launch several kernels).
 
     `name` is the kernel's or the call's. `reads` and `writes` are (buffer, bytes), `origins` are
-    indices into the schedule's. `elements` is the largest of the kernel's loops, `cols` the
-    elements of a reduction's result, `rows` the number of results where these lie beside each
-    other. `call` is a library call's op with its tensors as they are laid out, and `operands` the
-    buffers of its inputs and outputs.
+    indices into the schedule's. `elements` is the size of the kernel's largest loop, `cols` the
+    number of elements reduced to a result, and `rows` the number of results if these elements are
+    adjacent. `call` is the op of a library call with the layouts of its tensors, and `operands` are
+    the buffers of its inputs and outputs.
     """
 
     kind: LaunchKind
@@ -48,11 +48,11 @@ class Launch(msgspec.Struct, frozen=True):
 
     @property
     def touched(self) -> tuple[int, ...]:
-        """The buffers that it reads, writes, and is called with."""
+        """The buffers that it reads, writes or has as operands."""
         return (*(b for b, _ in self.reads), *(b for b, _ in self.writes), *self.operands)
 
     def renumbered(self, number: Mapping[int, int]) -> Launch:
-        """With other numbers for its buffers."""
+        """The launch with other numbers of buffers."""
         return msgspec.structs.replace(
             self,
             reads=tuple((number[b], n) for b, n in self.reads),
@@ -62,14 +62,14 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 class Buffer(msgspec.Struct, frozen=True):
-    """Memory that launches touch: `nbytes`, and whose it is."""
+    """Memory that launches touch."""
 
     nbytes: int
     role: Role
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """A compiled step without its optimizer. `seconds` is what making it took, by stage."""
+    """A compiled step without its optimizer. `seconds` is the time to compute it, by stage."""
 
     launches: list[Launch]
     buffers: list[Buffer]

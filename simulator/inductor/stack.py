@@ -1,4 +1,4 @@
-"""Equal blocks of a network one after the other, told from its eager trace."""
+"""Find a stack of equal blocks in the eager trace of a network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simulator.records import Trace
 
 _SHARED = 4
-"""Blocks that touch a storage, for it to be nobody's own nor passed to a neighbour."""
+"""A storage that this many blocks touch is shared: neither of one block nor passed to the next."""
 
 
 class Stack(NamedTuple):
@@ -19,8 +19,8 @@ class Stack(NamedTuple):
 
 
 def stack(trace: Trace) -> Stack | None:
-    """The stack with most ops, where all of its blocks but the first and the last run the same ops
-    on the same tensors, and on the same memory where they share it; None where there is none."""
+    """The stack with the most ops, if all of its blocks but the first and the last run the same ops
+    on equal tensors and the same shared memory; else None."""
     _, rows = trace.signatures
     ops: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, op in enumerate(trace.ops):
@@ -35,8 +35,8 @@ def stack(trace: Trace) -> Stack | None:
             continue
         shared = _shared(trace, blocks)
         inner = [blocks[i] for i in range(1, len(blocks) - 1)]
-        seen = {tuple(_told(trace, rows, place, path, shared) for place in each) for each in inner}
-        return Stack(path, len(blocks)) if len(seen) == 1 else None
+        keys = {tuple(_key(trace, rows, place, path, shared) for place in each) for each in inner}
+        return Stack(path, len(blocks)) if len(keys) == 1 else None
     return None
 
 
@@ -49,7 +49,7 @@ def _shared(trace: Trace, blocks: dict[int, list[int]]) -> set[int]:
     return {storage for storage, by in touching.items() if len(by) >= _SHARED}
 
 
-def _told(
+def _key(
     trace: Trace, rows: list[int], place: int, path: str, shared: set[int]
 ) -> tuple[object, ...]:
     op = trace.ops[place]

@@ -1,5 +1,5 @@
-"""Dynamo's own answer to where a step's graph breaks: the step runs under `torch.compile`, without
-data, with a backend that schedules what it is given, runs it as it is and writes down what ran."""
+"""Dynamo's own graph breaks: the step runs under `torch.compile` without data, with a backend that
+schedules each graph, runs it unchanged and records its ops."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from torch import _guards, nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_map
 
-from simulator.inductor.capture import CUDA, on_gpu, scheduled_piece, to_gpu
+from simulator.inductor.capture import CUDA, on_gpu, schedule_piece, to_gpu
 from simulator.inductor.graph_breaks import line, reason
 from simulator.inductor.pieces import Piece
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.tracing.masks import Masks
-from simulator.tracing.sizes import DATA_DEPENDENT, Known
+from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WORDS = ("Encountered graph break", "Failed to handle graph break")
@@ -32,7 +32,7 @@ _SENTENCE = re.compile(r"(?<=[.`]) (?=[A-Z])")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def surveyed(
+def survey(
     module: nn.Module,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -41,8 +41,8 @@ def surveyed(
     sizes: Mapping[str, int],
     progress: Callable[[str], None],
 ) -> tuple[list[Piece], list[Schedule | str]]:
-    """The pieces of the forward pass of a module that lives on `meta`, and the schedules of its
-    graphs, with their backward pass in training; of a graph that cannot be scheduled, why."""
+    """The pieces of the forward pass of a module on `meta`, and the schedules of its graphs (in
+    training with their backward pass), or why a graph cannot be scheduled."""
     progress("looking for graph breaks")
     torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
     mode = _Running(sizes, training, progress)
@@ -50,7 +50,7 @@ def surveyed(
     args, kwargs = tree_map(partial(on_gpu, mode), (args, kwargs))
     module.train(training)
     run = torch.compile(module, backend=mode.backend, dynamic=False)
-    mode.pieces[:] = [_Ran(False)]  # what was made before is no part of the step
+    mode.pieces[:] = [_Ran(False)]  # earlier pieces are not part of the step
     with mode, torch.enable_grad() if training else torch.no_grad():
         if autocast is None:
             run(*args, **kwargs)
@@ -73,44 +73,43 @@ class _Ran:
 
 
 class _Running(FakeTensorMode):
-    """Answers what depends on data, and keeps the names of the ops that run outside the
-    compiler."""
+    """Assumes sizes that depend on data, and records the names of ops outside the compiler."""
 
     def __init__(
         self, sizes: Mapping[str, int], training: bool, progress: Callable[[str], None]
     ) -> None:
         super().__init__(allow_non_fake_inputs=True)
-        self.known = Known(sizes, Masks())
+        self.data_sizes = DataSizes(sizes, Masks())
         self.training, self.progress = training, progress
         self.pieces = [_Ran(False)]
         self.schedules: list[Schedule | str] = []
-        self.within = False  # an op, which this build may take apart
+        self.within = False  # an op, which this build may decompose
 
     def backend(self, graph: Any, examples: list[Any]) -> Callable[..., Any]:
-        """What runs in the place of generated code."""
+        """Runs the graph unchanged, in place of generated code."""
         ended: Any = graph.compile_subgraph_reason
         where = why = ""
         if ended is not None and ended.graph_break:
-            where, why = line(ended.user_stack), said(ended.reason)
+            where, why = line(ended.user_stack), explanation(ended.reason)
         plain = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
         number = len(self.schedules)
         self.schedules.append(self._scheduled(graph, examples, number))
 
-        def ran(*given: Any) -> Any:
+        def run(*args: Any) -> Any:
             self.pieces.append(_Ran(True, [], where, why, number))
             try:
-                return plain.forward(*given)
+                return plain.forward(*args)
             finally:
                 self.pieces.append(_Ran(False))
 
-        return ran
+        return run
 
     def _scheduled(self, graph: Any, examples: list[Any], number: int) -> Schedule | str:
-        def tell(step: str) -> None:
+        def report(step: str) -> None:
             self.progress(f"graph {number + 1}: {step}")
 
         try:
-            return scheduled_piece(graph, examples, self.training, tell)
+            return schedule_piece(graph, examples, self.training, report)
         except Exception as error:
             return str(error) if isinstance(error, RefusalError) else reason(error)
 
@@ -134,7 +133,7 @@ class _Running(FakeTensorMode):
             return super().dispatch(func, types, args, kwargs)
         with torch.no_grad():
             plain = tree_map(_meta, (args, kwargs))
-            result, _ = assume(self.known, func, *plain[0], **plain[1])
+            result, _ = assume(self.data_sizes, func, *plain[0], **plain[1])
         return tree_map(self._fake, result)
 
     def _fake(self, x: Any) -> Any:
@@ -151,10 +150,12 @@ def _meta(x: Any) -> Any:
     return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
 
 
-def said(text: str) -> str:
-    """The explanation in Dynamo's words, its first sentence, without addresses."""
+def explanation(text: str) -> str:
+    """The first sentence of Dynamo's explanation, without addresses."""
     lines = [each.strip() for each in text.splitlines() if each.strip()]
-    told = [each.removeprefix("Explanation: ") for each in lines if each.startswith("Explanation:")]
+    explanations = [
+        each.removeprefix("Explanation: ") for each in lines if each.startswith("Explanation:")
+    ]
     own = [each for each in lines if not each.startswith(_WORDS)]
-    first = _SENTENCE.split((told or own or [""])[0])[0].removesuffix(".")
+    first = _SENTENCE.split((explanations or own or [""])[0])[0].removesuffix(".")
     return _BRANCH if first.startswith(_BRANCHES) else _ADDRESS.sub("", first)

@@ -1,4 +1,4 @@
-"""Tensors, nodes of a graph and buffers of the compiler as the records of a trace."""
+"""Tensors, graph nodes and buffers of Inductor as records of a trace."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simulator.records import ITEM_BYTES, Signature, Tensor
 from simulator.tracing.call_arguments import by_name
 
 
-def tensor(found: torch.Tensor) -> Tensor:
+def tensor(x: torch.Tensor) -> Tensor:
     """A fake tensor on the GPU, or a real one on the CPU."""
-    dtype = str(found.dtype).removeprefix("torch.")
-    shape, stride = tuple(map(int, found.shape)), tuple(map(int, found.stride()))
-    return Tensor(shape, dtype, stride, found.device.type)
+    dtype = str(x.dtype).removeprefix("torch.")
+    shape, stride = tuple(map(int, x.shape)), tuple(map(int, x.stride()))
+    return Tensor(shape, dtype, stride, x.device.type)
 
 
 def signature(
@@ -27,13 +27,13 @@ def signature(
     outputs: Sequence[Tensor],
     args: dict[str, Any],
 ) -> Signature:
-    """A call whose tensors are all different memory."""
+    """The signature of a call whose tensors do not share memory."""
     return Signature(name, tuple(inputs), tuple(outputs), tuple(names), args)
 
 
 def call_of(node: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Signature | None:
-    """The op of a graph's node, on tensors laid out as the compiler laid them: `inputs` and
-    `outputs` where there are as many as the op has, else the graph's own. None for no ATen op."""
+    """The signature of a graph node, with the layouts that Inductor chose: `inputs` and `outputs`
+    if their numbers match the op, else the tensors of the graph. None if it is not an ATen op."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return None
 
@@ -42,17 +42,17 @@ def call_of(node: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> S
 
     args = map_aggregate(node.args, value)
     kwargs = map_aggregate(dict(node.kwargs), value)
-    found, names, plain = by_name(node.target, args, kwargs)  # pyright: ignore[reportArgumentType]
+    tensors, names, plain = by_name(node.target, args, kwargs)  # pyright: ignore[reportArgumentType]
     results = [t for t in tree_leaves(node.meta.get("val")) if isinstance(t, torch.Tensor)]
-    if "convolution" in str(node.target) and len(inputs) < len(found):
-        found, names = found[: len(inputs)], names[: len(inputs)]  # a loop adds the bias
-    ins = list(inputs) if len(inputs) == len(found) else [tensor(t) for t in found]
+    if "convolution" in str(node.target) and len(inputs) < len(tensors):
+        tensors, names = tensors[: len(inputs)], names[: len(inputs)]  # a loop adds the bias
+    ins = list(inputs) if len(inputs) == len(tensors) else [tensor(t) for t in tensors]
     outs = list(outputs) if len(outputs) == len(results) else [tensor(t) for t in results]
     return signature(str(node.target), names, ins, outs, plain)
 
 
 def laid_out(buffer: Any) -> Tensor:
-    """A buffer of the compiler's, as it laid it out."""
+    """A buffer of Inductor with its layout."""
     layout = buffer.get_layout()
     shape = tuple(int(s) for s in layout.size)
     stride = tuple(int(s) for s in layout.stride)
@@ -61,12 +61,12 @@ def laid_out(buffer: Any) -> Tensor:
 
 
 def item_bytes(buffer: Any) -> int:
-    """Bytes of one element of a buffer of the compiler's."""
+    """Bytes of one element of a buffer."""
     return ITEM_BYTES[str(buffer.get_dtype()).removeprefix("torch.")]
 
 
 def layout_bytes(buffer: Any) -> int:
-    """Bytes of its memory; 0 where it has none."""
+    """Bytes of a buffer's memory; 0 if it has none."""
     if not hasattr(buffer, "get_layout") or not buffer.has_tensor_output():
         return 0
     return int(buffer.get_layout().storage_size()) * item_bytes(buffer)

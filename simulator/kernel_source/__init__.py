@@ -1,14 +1,14 @@
-"""Fused groups as source: a Triton kernel, a torch reference, a check and a benchmark in a file.
+"""Export fused groups: a file with a Triton kernel, a torch reference, a check and a benchmark.
 
 May import analysis, fusion and what they stand on.
 """
 
 from simulator.kernel_source.exportable import Candidate, candidates, find, reason
-from simulator.kernel_source.file import Told, source
+from simulator.kernel_source.file import KernelInfo, source
 from simulator.kernel_source.group import FusedGroup, fused_group
 from simulator.kernel_source.kernel import Kernel, kernel, supported
 
 __all__ = [
-    "Candidate", "FusedGroup", "Kernel", "Told", "candidates", "find", "fused_group", "kernel",
-    "reason", "source", "supported",
+    "Candidate", "FusedGroup", "Kernel", "KernelInfo", "candidates", "find", "fused_group",
+    "kernel", "reason", "source", "supported",
 ]  # fmt: skip

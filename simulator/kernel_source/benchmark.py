@@ -1,4 +1,4 @@
-"""What every exported file ends with: how operands are filled, the check, and the benchmark."""
+"""The end of every exported file: operands, the check and the benchmark."""
 
 RUNNING = '''
 def filled(kind, shape, stride, dtype, limit=0):
@@ -13,8 +13,8 @@ def filled(kind, shape, stride, dtype, limit=0):
 
 
 def wide(op, **given):
-    """An op that a CPU has in fp32 alone, and a GPU where its first operand was left in fp32: it
-    rounds to halves afterwards there."""
+    """Run an op in fp32 and round its results to half precision: on a CPU, which has no half
+    version, and on a GPU if the first operand is in fp32."""
     tensors = [t for t in given.values() if isinstance(t, torch.Tensor)]
     halves = {t.dtype for t in tensors if t.itemsize == 2}
     if not halves or (DEVICE == "cuda" and tensors[0].dtype in halves):
@@ -25,8 +25,7 @@ def wide(op, **given):
 
 
 def unwritten(shape, stride, dtype, device):
-    """A result of NaN, or of the largest number, by which an element that no program writes is
-    seen."""
+    """A result filled with NaN or the largest number, which reveals unwritten elements."""
     made = torch.empty_strided(shape, stride, dtype=dtype, device=device)
     if made.is_floating_point():
         return made.fill_(torch.nan)
@@ -34,23 +33,23 @@ def unwritten(shape, stride, dtype, device):
 
 
 def check(largest=2**21):
-    """The kernel against the reference in every case."""
+    """Compare the kernel with the reference in every case."""
     for name, sizes in CASES.items():
         s = SimpleNamespace(**sizes)
         if DEVICE == "cpu" and elements(s) > largest:
-            print(f"{name}: left to a GPU, being large for the interpreter")
+            print(f"{name}: skipped, too large for the interpreter")
             continue
         torch.manual_seed(0)
         given = operands(s)
         try:
             wanted = reference(s, *given)
-        except NotImplementedError as error:  # an op that torch has for GPUs alone
-            print(f"{name}: left to a GPU: {str(error).splitlines()[0][:100]}")
+        except NotImplementedError as error:  # an op that torch has for GPUs only
+            print(f"{name}: skipped without a GPU: {str(error).splitlines()[0][:100]}")
             continue
         results = fused(s, *given, empty=unwritten)
         for place, (made, right) in enumerate(zip(results, wanted, strict=True)):
             exact = not right.is_floating_point()
-            numbers = right.double().nan_to_num(0.0, 0.0, 0.0)  # of what is finite
+            numbers = right.double().nan_to_num(0.0, 0.0, 0.0)  # of the finite elements
             size = 0.0 if exact else numbers.square().mean().sqrt().item()
             torch.testing.assert_close(
                 made, right, rtol=0 if exact else TOLERANCE, atol=TOLERANCE * size,
@@ -58,11 +57,11 @@ def check(largest=2**21):
                 check_dtype=DEVICE == "cuda",  # a CPU keeps some statistics in halves
                 msg=lambda text, name=name, place=place: f"{name}, result {place}: {text}",
             )
-        print(f"{name}: good, {', '.join(str(tuple(w.shape)) for w in wanted)}")
+        print(f"{name}: passed, {', '.join(str(tuple(w.shape)) for w in wanted)}")
 
 
 def launched(call, times):
-    """Names and seconds of the kernels that so many calls launch, by the profiler."""
+    """Names and seconds of the kernels that `times` calls launch, by the profiler."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
@@ -73,16 +72,16 @@ def launched(call, times):
 
 
 def cold_times(call, samples=21):
-    """Seconds of a call with its operands out of L2, medians: by events around it, and its kernels
-    alone by the profiler."""
+    """Median seconds of a call with its operands out of L2: between events, and of its kernels by
+    the profiler."""
     l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
-    # No group fills whole numbers of 16 bits: by its name the flush's kernel is told from a call's
+    # No group fills int16, so the name identifies the kernel of the flush
     flush = torch.empty(2 * l2_bytes, dtype=torch.int16, device=DEVICE)
     call()
     events = []
     for _ in range(samples):
         flush.zero_()
-        torch.cuda._sleep(500_000)  # so that the host is ahead
+        torch.cuda._sleep(500_000)  # lets the host run ahead
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         call()
@@ -96,7 +95,7 @@ def cold_times(call, samples=21):
 
 
 def benchmark():
-    """Measured beside predicted, for the exported case."""
+    """Print measured and predicted times of the exported case."""
     s = SimpleNamespace(**next(iter(CASES.values())))
     given = operands(s)
     for name, run in (("kernel", fused), ("unfused", reference)):
@@ -111,11 +110,11 @@ def benchmark():
 
 def main():
     wanted = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    wanted.add_argument("--check", action="store_true", help="check, and time nothing")
-    wanted.add_argument("--benchmark", action="store_true", help="time, and check nothing")
+    wanted.add_argument("--check", action="store_true", help="only check")
+    wanted.add_argument("--benchmark", action="store_true", help="only measure")
     asked = wanted.parse_args()
     if DEVICE == "cpu" and not INTERPRETED:
-        raise SystemExit("no GPU: set TRITON_INTERPRET=1 to check by Triton's interpreter")
+        raise SystemExit("no GPU: set TRITON_INTERPRET=1 to check with Triton's interpreter")
     if not asked.benchmark:
         check()
     if DEVICE == "cuda" and not asked.check:
@@ -125,5 +124,5 @@ def main():
 if __name__ == "__main__":
     main()
 '''
-"""It reads CASES, TOLERANCE, PREDICTED_S, MOVED_BYTES, DEVICE, `elements`, `operands`, `fused` and
+"""It uses CASES, TOLERANCE, PREDICTED_S, MOVED_BYTES, DEVICE, `elements`, `operands`, `fused` and
 `reference`."""

@@ -1,4 +1,4 @@
-"""What an op computes of one element, and the registry of the rules that say so."""
+"""The computation of one element of an op, and the registry of its rules."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from simulator.kernel_source.writer import Writer
 
 Rule = Callable[["Element"], str]
-"""What an op computes of one element: an expression."""
+"""Returns the expression that an op computes for one element."""
 
 RULES: dict[str, Rule] = {}
 """By the op's short name, such as "add"."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register a rule; a second one of the same name is a mistake."""
+    """Register a rule. Raises ValueError if a name has one already."""
 
-    def decorate(found: Rule) -> Rule:
+    def decorate(function: Rule) -> Rule:
         for name in names:
             if name in RULES:
-                raise ValueError(f"{name} has a rule already")
-            RULES[name] = found
-        return found
+                raise ValueError(f"{name} already has a rule")
+            RULES[name] = function
+        return function
 
     return decorate
 
 
 class Element:
-    """One element of an op's output, to be computed: `at` of output number `place`."""
+    """The element `at` of output number `place` of an op."""
 
     def __init__(self, writer: Writer, op: GroupOp, place: int, at: At) -> None:
         self.writer, self.op, self.place, self.at = writer, op, place, at
@@ -52,7 +52,7 @@ class Element:
         return text if text.isidentifier() else f"({text})"
 
     def has(self, name: str) -> bool:
-        """Was a tensor of this name given?"""
+        """Whether the op has a tensor argument of this name."""
         return name in self.op.names
 
     def seen(self, name: str) -> Layout:
@@ -60,14 +60,14 @@ class Element:
         return self.op.inputs[self.op.names.index(name)][1]
 
     def term(self, which: str | int, at: At | None = None) -> Term:
-        """An input by name or number; at the same place, as broadcasting has it."""
+        """An element of an input, given by name or number; by default the one at the same place."""
         number = self.op.names.index(which) if isinstance(which, str) else which
         value, seen = self.op.inputs[number]
         at = self.broadcast(seen) if at is None else at
         return self.writer.value(value, seen, at, self.op.names[number])
 
     def broadcast(self, seen: Layout) -> At:
-        """The element of an input that goes with this one of the output."""
+        """The element of an input that broadcasts to this element of the output."""
         mine = self.at[len(self.at) - len(seen.shape) :]
         return tuple(
             index.times(size - size) if size.is_(1) else index
@@ -82,11 +82,11 @@ class Element:
 
     def arg(self, name: str, default: Any = None) -> Any:
         """A plain argument."""
-        found = self.op.args.get(name)
-        return default if found is None else found
+        value = self.op.args.get(name)
+        return default if value is None else value
 
     def fill(self, name: str, hint: Hint) -> None:
-        """Say what an operand from memory is filled with for the check."""
+        """Set how an operand from memory is filled for the check."""
         if self.has(name):
             value = self.op.inputs[self.op.names.index(name)][0]
             if value in self.writer.operands:

@@ -1,4 +1,4 @@
-"""The fused groups of a compiled step, alike ones together, and which of them can be exported."""
+"""The distinct fused groups of a compiled step, and which of them can be exported."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _NAMED = 5  # groups that an error names
 
 @dataclass(frozen=True)
 class Candidate:
-    """Groups alike: `number` in the list, the first one's `group`, how many there are, the seconds
-    of all; `reason` says why it cannot be exported, None where it can. `guessed` names the ops of
-    which the trace does not say which of several alike parts of a tensor they read."""
+    """Equal groups: their `number` in the list, the first one's index `group`, their `count` and
+    the seconds of all. `reason` is why they cannot be exported, None if they can. `guessed` names
+    the ops that read one of several equal parts of a tensor, which the trace does not
+    distinguish."""
 
     number: int
     name: str
@@ -46,14 +47,14 @@ def compiled(p: Prediction) -> Fused:
 
 
 def candidates(p: Prediction) -> list[Candidate]:
-    """By time, the longest first, in which order they are numbered from 1."""
+    """The distinct groups, the longest time first, numbered from 1."""
     fused = compiled(p)
     took = np.bincount(p.columns.op_of, p.columns.duration_s, len(p.trace.ops))
-    alike: dict[tuple[object, ...], list[int]] = {}
+    by_key: dict[tuple[object, ...], list[int]] = {}
     for number in range(len(fused.groups)):
         if not np.any(p.columns.op_of == number):
             continue
-        alike.setdefault(_key(fused, number), []).append(number)
+        by_key.setdefault(_key(fused, number), []).append(number)
     found = [
         Candidate(
             0,
@@ -61,16 +62,16 @@ def candidates(p: Prediction) -> list[Candidate]:
             numbers[0],
             len(numbers),
             float(took[numbers].sum()),
-            *_judged(fused, numbers[0]),
+            *_assess(fused, numbers[0]),
         )
-        for numbers in alike.values()
+        for numbers in by_key.values()
     ]
     found.sort(key=lambda each: -each.seconds)
     return [replace(each, number=at) for at, each in enumerate(found, 1)]
 
 
 def find(found: list[Candidate], wanted: str) -> Candidate:
-    """One by its number or its name. InputError where there is none, or it cannot be exported."""
+    """A candidate by its number or name. Raises InputError if it is missing or not exportable."""
     able = [each for each in found if each.reason is None]
     for each in able + found:
         if wanted in (str(each.number), each.name):
@@ -86,7 +87,7 @@ def find(found: list[Candidate], wanted: str) -> Candidate:
 
 
 def _choose(able: list[Candidate]) -> str:
-    """What `find` would take, the longest first."""
+    """The exportable groups as a remedy, the longest first."""
     if not able:
         return "no group of this step can be exported"
     shown = ", ".join(f"{each.number} ({each.name})" for each in able[:_NAMED])
@@ -94,12 +95,12 @@ def _choose(able: list[Candidate]) -> str:
 
 
 def reason(fused: Fused, number: int) -> str | None:
-    """Why a group cannot be exported; None where it can."""
-    return _judged(fused, number)[0]
+    """Why a group cannot be exported; None if it can."""
+    return _assess(fused, number)[0]
 
 
-def _judged(fused: Fused, number: int) -> tuple[str | None, tuple[str, ...]]:
-    """Why not, and what is guessed."""
+def _assess(fused: Fused, number: int) -> tuple[str | None, tuple[str, ...]]:
+    """Why a group cannot be exported, and the ops whose operands are guessed."""
     if fused.groups[number].library:
         return why_alone(fused, number), ()
     try:
@@ -124,7 +125,7 @@ def _key(fused: Fused, number: int) -> tuple[object, ...]:
 
 
 def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
-    """Seconds of some ops' kernels with nothing of theirs in L2 before the first."""
+    """Seconds of the kernels of some ops with none of their operands in L2 at the start."""
     chosen = [trace.ops[i] for i in ops]
     made = {s for op in chosen for s in op.storages[len(op.inputs) :]}
     read_first = _read_first(chosen)

@@ -1,4 +1,4 @@
-"""A kernel, its reference, a check and a benchmark in one file, for torch and Triton alone."""
+"""A kernel, its reference, a check and a benchmark in a file that needs only torch and Triton."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _HEAD = '''"""{title}
 
 {about}
 
-    python FILE                              checks; on a GPU also times it beside the prediction
-    TRITON_INTERPRET=1 python FILE --check   checks on any machine, by Triton's interpreter
+    python FILE                              checks; on a GPU also measures beside the prediction
+    TRITON_INTERPRET=1 python FILE --check   checks on any machine, with Triton's interpreter
 
-Written by `ridgepoint export-kernel`. It needs torch and Triton alone.
+Written by `ridgepoint export-kernel`. It needs only torch and Triton.
 """
 
 import argparse
@@ -42,9 +42,9 @@ DEVICE = "cpu" if INTERPRETED or not torch.cuda.is_available() else "cuda"
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the file says of where it comes from. Times in seconds: `kernel_s` and `unfused_s` alone
-    with their operands out of L2, `in_step_s` as part of the step."""
+class KernelInfo:
+    """The description of an exported kernel in its file. Times in seconds: `kernel_s` and
+    `unfused_s` run alone with their operands out of L2, `in_step_s` is in the step."""
 
     title: str
     about: str
@@ -55,10 +55,10 @@ class Told:
     moved_bytes: int
 
 
-def source(kernel: Kernel, told: Told) -> str:
-    """The file's text."""
-    lines, more = reference(kernel)
-    operands = [*kernel.operands, *more]
+def source(kernel: Kernel, info: KernelInfo) -> str:
+    """The text of the file."""
+    lines, unread = reference(kernel)
+    operands = [*kernel.operands, *unread]
     parameters = ", ".join(["s", *(o.name for o in operands)])
     body = [
         *_triton(kernel),
@@ -79,27 +79,27 @@ def source(kernel: Kernel, told: Told) -> str:
         "",
         "",
     ]
-    about = "\n\n".join([told.about, *_guess(kernel)])
-    head = _HEAD.format(title=told.title, about=about)
-    return head + "\n".join([*_constants(kernel, told), "", "", *body]) + RUNNING
+    about = "\n\n".join([info.about, *_guess(kernel)])
+    head = _HEAD.format(title=info.title, about=about)
+    return head + "\n".join([*_constants(kernel, info), "", "", *body]) + RUNNING
 
 
 def _guess(kernel: Kernel) -> list[str]:
-    """What must be said of parts that the trace does not tell apart."""
+    """A warning about parts of tensors that the trace does not distinguish."""
     ops = ", ".join(kernel.group.guessed)
     return (
         [
-            f"GUESSED: {ops} read parts of a tensor that are alike but for where they begin.\n"
-            "A trace does not say which op reads which: kernel and reference take them in one "
+            f"GUESSED: {ops} read parts of a tensor that differ only in where they begin.\n"
+            "A trace does not say which op reads which part: kernel and reference use the same "
             "order,\n"
-            "which need not be the network's. Bytes and work are the same either way."
+            "which may differ from the network's. Bytes and work are the same in any order."
         ]
         if ops
         else []
     )
 
 
-def _constants(kernel: Kernel, told: Told) -> list[str]:
+def _constants(kernel: Kernel, info: KernelInfo) -> list[str]:
     values = [
         (case, ", ".join(f'"{n}": {v[at]}' for n, v in kernel.names.values.items()))
         for at, case in enumerate(kernel.group.cases)
@@ -109,16 +109,16 @@ def _constants(kernel: Kernel, told: Told) -> list[str]:
     worst, tolerance = _TOLERANCES[max(halves.get(dtype, 0) for dtype in seen)]
     tolerance *= len(kernel.group.ops) ** 0.5
     return [
-        "# Sizes that differ from case to case; the others stand in the source as they are",
+        "# Sizes that differ between cases; the others are literals in the source",
         "CASES = {",
         *(f'    "{case}": {{{text}}},' for case, text in values),
         "}",
-        f"# The reference rounds to {worst} after each op; the kernel computes in fp32 throughout",
+        f"# The reference rounds to {worst} after each op; the kernel computes in fp32",
         f"TOLERANCE = {tolerance:.3g}  # of the element, and of the root mean square of its tensor",
-        f"# Seconds on {told.gpu}: alone with operands out of L2; and as a part of the step",
-        f'PREDICTED_S = {{"kernel": {told.kernel_s:.4g}, "unfused": {told.unfused_s:.4g}, '
-        f'"in the step": {told.in_step_s:.4g}}}',
-        f"MOVED_BYTES = {told.moved_bytes}  # each operand once, each result once",
+        f"# Seconds on {info.gpu}: alone with operands out of L2, and in the step",
+        f'PREDICTED_S = {{"kernel": {info.kernel_s:.4g}, "unfused": {info.unfused_s:.4g}, '
+        f'"in the step": {info.in_step_s:.4g}}}',
+        f"MOVED_BYTES = {info.moved_bytes}  # each operand and each result once",
     ]
 
 
@@ -127,7 +127,7 @@ def _triton(kernel: Kernel) -> list[str]:
         f"{result.name}_ptr" for result in kernel.results
     ]
     tile = ("BLOCK",) if kernel.cols is None else ("ROWS", "COLS")
-    # Sizes are constants, as in a network compiled for its shapes: what divides by one multiplies
+    # Sizes are constants, as in a network compiled for its shapes, so that divisions are cheap
     given += [f"{name}: tl.constexpr" for name in (*kernel.arguments, *tile)]
     return ["@triton.jit", f"def kernel({', '.join(given)}):", *_indented(kernel.lines)]
 
@@ -136,7 +136,7 @@ def _elements(kernel: Kernel) -> list[str]:
     count = [kernel.count] if kernel.cols is None else [kernel.count, kernel.cols]
     return [
         "def elements(s):",
-        '    """How many elements the kernel goes over."""',
+        '    """The number of elements that the kernel processes."""',
         f"    return {' * '.join(kernel.names.text(size, 's.') for size in count)}",
     ]
 
@@ -146,7 +146,7 @@ def _operands(kernel: Kernel, operands: list[Operand]) -> list[str]:
     names = ", ".join(o.name for o in operands)
     return [
         "def operands(s):",
-        '    """What the kernel reads, filled at random."""',
+        '    """The operands of the kernel, filled at random."""',
         *_indented(made),
         f"    return ({names},)" if names else "    return ()",
     ]
@@ -205,8 +205,8 @@ def _tile(kernel: Kernel, cols: str) -> list[str]:
 
 
 def _reads_bytes(kernel: Kernel) -> bool:
-    """Flags beside halves: a thread would load 16 flags at once, but 8 halves, and with 16 elements
-    a thread Triton exchanges each operand through shared memory to bring them together."""
+    """Whether a kernel reads flags and wider elements. A thread loads 16 flags at once but 8
+    halves, and with 16 elements a thread Triton exchanges operands through shared memory."""
     sizes = {ITEM_BYTES[o.layout.dtype] for o in kernel.operands}
     return 1 in sizes and len(sizes) > 1
 

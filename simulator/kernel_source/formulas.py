@@ -1,5 +1,5 @@
-"""Ops that compute each element on its own, as Triton expressions. Halves are computed in fp32, as
-eager kernels and Inductor's do; values stay so between the ops of one kernel."""
+"""Pointwise ops as Triton expressions. Half precision is computed in fp32, as in eager kernels and
+Inductor's, and values remain in fp32 between the ops of a kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNARY = {
     "tl.where({x} < 0, -1.0, 0.0))",
     "clone": "{x}", "alias": "{x}", "detach": "{x}", "contiguous": "{x}",
 }  # fmt: skip
-"""Of `self`."""
+"""Functions of `self`."""
 
 POSITIVE = {
     "log": "tl.log({x})",
@@ -31,7 +31,7 @@ POSITIVE = {
     "sqrt": "tl.sqrt({x})",
     "rsqrt": "tl.rsqrt({x})",
 }
-"""Of `self`, which is filled with positive numbers."""
+"""Functions of `self`, which is filled with positive numbers."""
 
 BINARY = {
     "mul": "{x} * {y}", "div": "{x} / {y}", "eq": "{x} == {y}", "ne": "{x} != {y}",
@@ -40,7 +40,7 @@ BINARY = {
     "bitwise_and": "{x} & {y}", "bitwise_or": "{x} | {y}", "bitwise_xor": "{x} ^ {y}",
     "logical_and": "({x} != 0) & ({y} != 0)", "logical_or": "({x} != 0) | ({y} != 0)",
 }  # fmt: skip
-"""Of `self` and `other`."""
+"""Functions of `self` and `other`."""
 
 GRADIENTS = {
     "sigmoid_backward": ("grad_output", "output", "{g} * (1.0 - {x}) * {x}"),
@@ -48,7 +48,7 @@ GRADIENTS = {
     "silu_backward": ("grad_output", "self", "{g} / (1.0 + tl.exp(-{x})) * "
                       "(1.0 + {x} * (1.0 - 1.0 / (1.0 + tl.exp(-{x}))))"),
 }  # fmt: skip
-"""Of a gradient and a saved tensor."""
+"""Functions of a gradient and a saved tensor."""
 
 
 def _register() -> None:
@@ -112,9 +112,9 @@ def lerp(e: Element) -> str:
 @rule("pow")
 def pow_(e: Element) -> str:
     x, exponent = e["self"], e.arg("exponent")
-    known = {2: f"{x} * {x}", 3: f"{x} * {x} * {x}", 1: x, -1: f"1.0 / {x}"}
-    if exponent in known:
-        return known[exponent]
+    by_exponent = {2: f"{x} * {x}", 3: f"{x} * {x} * {x}", 1: x, -1: f"1.0 / {x}"}
+    if exponent in by_exponent:
+        return by_exponent[exponent]
     e.fill("self", "positive")
     roots = {0.5: f"tl.sqrt({x})", -0.5: f"tl.rsqrt({x})"}
     return roots.get(exponent, f"tl.exp2(tl.log2({x}) * {e['exponent']})")
@@ -212,14 +212,14 @@ def to_copy(e: Element) -> str:
     source = "src" if e.has("src") else "self"
     came, made = kind(e.seen(source).dtype), kind(e.op.outputs[0][1].dtype)
     if came == made:
-        return e[source]  # halves stay fp32 until they are stored
+        return e[source]  # half precision stays fp32 until it is stored
     types = {"float": "tl.float32", "int": "tl.int64"}
     return f"{e[source]} != 0" if made == "bool" else f"{e[source]}.to({types[made]})"
 
 
 @rule("native_batch_norm", "cudnn_batch_norm")
 def batch_norm(e: Element) -> str:
-    """At inference: a factor and a summand a channel."""
+    """Inference only: a factor and a summand for each channel."""
     if e.arg("training", False) or e.place:
         raise InputError(f"{e.op.name} in training writes the running statistics")
     channel = (e.at[1],)

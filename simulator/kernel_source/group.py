@@ -1,5 +1,5 @@
-"""A fused group as what a kernel is written from: its ops with the layouts of what they read and
-make, in every case, and the values that it stores."""
+"""A fused group as input for a kernel: its ops with the layouts of their operands in every case,
+and the values that it stores."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ from simulator.kernel_source.layouts import Layout, layout
 from simulator.kernel_source.sizes import Size
 from simulator.records import ITEM_BYTES, Trace
 
-_CONTINUED = "it goes on with what another kernel computed of the same op"
+_CONTINUED = "it continues an op that another kernel began"
 
 BIASED = ("convolution", "addmm")
-"""Library calls that may leave their bias to a loop."""
+"""Library calls whose bias a loop may add."""
 
 
 def before_bias(value: Value) -> Value:
-    """What a product is before its bias is added: a value that the trace does not name."""
+    """A product before its bias is added, a value that the trace does not name."""
     return -1 - value[0], value[1]
 
 
 @dataclass(frozen=True)
 class GroupOp:
-    """An op: `inputs` and `outputs` are values with the layout in which it sees them, `names` the
-    argument names of the inputs; whole numbers of `args` that differ from case to case are
-    Sizes."""
+    """An op: `inputs` and `outputs` are values with their layouts, `names` the argument names of
+    the inputs. Integers in `args` that differ between cases are Sizes."""
 
     number: int
     name: str
@@ -44,20 +43,25 @@ class GroupOp:
 
     @property
     def short(self) -> str:
-        """Its name without namespace, overload and the mark of writing in place."""
+        """Its name without namespace, overload and the underscore of in-place ops."""
         return self.name.split(".")[1].strip("_")
 
     def place(self, name: str) -> int | None:
-        """Which input has this name; None where it was left out."""
+        """The index of the input with this name; None if it was left out."""
         return self.names.index(name) if name in self.names else None
 
 
 @dataclass(frozen=True)
 class FusedGroup:
-    """`ops` by number; `makers` say which op and output makes a value inside; all others come from
-    memory, of `elements` in their storage. `stores` are the values with their layouts. `cases`
-    name the traces that it was read from, the exported one first. `guessed` names the ops that read
-    one of several alike parts of a tensor: which one, a trace does not say."""
+    """A group to export.
+
+    makers     the op and output number that compute a value; other values come from memory
+    elements   the number of elements in the storage of a value
+    stores     the values that the kernel writes, with their layouts
+    cases      the names of the traces, the exported one first
+    guessed    ops that read one of several equal parts of a tensor, which a trace does not
+               distinguish
+    """
 
     ops: tuple[GroupOp, ...]
     makers: dict[Value, tuple[GroupOp, int]]
@@ -68,8 +72,8 @@ class FusedGroup:
 
 
 def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] = ()) -> FusedGroup:
-    """Group `number` of a compiled step. `others` are the same step at other sizes; those whose ops
-    are others are left out. InputError for a group that is no kernel by itself."""
+    """Group `number` of a compiled step. `others` are the same step at other sizes; those with
+    other ops are left out. Raises InputError if the group is not a complete kernel."""
     group, trace = fused.groups[number], fused.computed
     members = fused.members(number)
     _refuse_parts(group, trace, members)
@@ -101,23 +105,25 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
         if op.short in BIASED
     }
     return FusedGroup(
-        ops,
-        makers,
-        elements,
-        tuple((value, _made(ops, value)) for value in stored),
-        ("as exported", *(name for name, _ in same)),
-        _guessed(trace, ops),
+        ops=ops,
+        makers=makers,
+        elements=elements,
+        stores=tuple((value, _layout_of(ops, value)) for value in stored),
+        cases=("as exported", *(name for name, _ in same)),
+        guessed=_guessed(trace, ops),
     )
 
 
 def _refuse_parts(group: Group, trace: Trace, members: Sequence[int]) -> None:
-    """A group must hold its ops whole."""
+    """Raise InputError if the group is not complete ops."""
     if group.library:
         raise InputError(f"{trace.ops[members[-1]].name} is a library call: no kernel is generated")
     if any(node.partial for node in group.nodes):
-        raise InputError("its sums are split over the GPU's units, and a second launch adds them")
+        raise InputError(
+            "its reductions are split over the GPU's units and completed by a second launch"
+        )
     if any(node.atomic for node in group.nodes):
-        raise InputError("it scatters: sums are added atomically into what was there")
+        raise InputError("it scatters: it adds atomically into existing values")
     made = {key for node in group.nodes for key in node.writes}
     products = any(
         "convolution" in trace.ops[i].name or "mm." in trace.ops[i].name for i in members
@@ -178,7 +184,7 @@ def _guessed(trace: Trace, ops: Sequence[GroupOp]) -> tuple[str, ...]:
 
 
 def _varying(values: list[Any]) -> Any:
-    """What is the same in all cases as it is; whole numbers that are not as a Size."""
+    """The value if it is equal in all cases; integers that differ as a Size."""
     first = values[0]
     if all(value == first for value in values):
         return first
@@ -193,13 +199,13 @@ def _elements(traces: Sequence[Trace], value: Value, seen: Layout) -> Size:
 
 
 def _stored(fused: Fused, number: int, writes: Iterable[Any], trace: Trace) -> list[Value]:
-    """What the kernel writes that others read, in the order of the fused op's outputs."""
+    """The values that the kernel writes for others, in the order of the fused op's outputs."""
     op = fused.trace.ops[number]
     storages = op.storages[len(op.inputs) :]
     if any(storage >= len(trace.storages) for storage in storages):
-        raise InputError("it leaves a part of an op's work to another kernel")
+        raise InputError("another kernel computes a part of one of its ops")
     return [key for key in writes if isinstance(key, tuple) and key[0] in storages]
 
 
-def _made(ops: Sequence[GroupOp], value: Value) -> Layout:
+def _layout_of(ops: Sequence[GroupOp], value: Value) -> Layout:
     return next(made for op in ops for v, made in op.outputs if v == value)

@@ -1,8 +1,8 @@
-"""Whole-number expressions of loop variables, kept simple: where an element lies in memory, and
-which element lies there.
+"""Integer expressions of loop variables, simplified: the place of an element in memory, and the
+element at a place.
 
-An index is a sum of atoms times sizes. Dividing one and taking its remainder keep it a sum where
-the bounds of the atoms allow it, so that reading through a view is not a chain of divisions.
+An index is a sum of atoms times sizes. Its quotients and remainders remain sums if the bounds of
+the atoms allow it, so that reading through a view is not a chain of divisions.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from simulator.kernel_source.sizes import Names, Size
 
 @dataclass(frozen=True)
 class Variable:
-    """A loop variable, or a number that was loaded: 0 ≤ name < size. `depends` names the loop
-    variables that it hangs on."""
+    """A loop variable or a loaded number, 0 ≤ name < size, and the loop variables that it depends
+    on."""
 
     name: str
     size: Size
@@ -26,8 +26,8 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Part:
-    """`inner // by` or `inner % by`; 0 ≤ inner where it is used."""
+class Division:
+    """`inner // by` or `inner % by`, with 0 ≤ inner."""
 
     inner: Index
     how: str
@@ -43,7 +43,7 @@ class Part:
         return self.inner.depends
 
 
-Atom = Variable | Part
+Atom = Variable | Division
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Index:
 
     @cached_property
     def most(self) -> Size:
-        """The largest value that it can have."""
+        """The largest possible value."""
         found = self.constant
         for atom, coefficient in self.terms:
             found += coefficient * (atom.size - 1)
@@ -63,18 +63,18 @@ class Index:
 
     @cached_property
     def depends(self) -> frozenset[str]:
-        """The loop variables that it hangs on."""
+        """The loop variables that it depends on."""
         return frozenset[str]().union(*(atom.depends for atom, _ in self.terms))
 
     def __add__(self, other: Index) -> Index:
         return _collected((*self.terms, *other.terms), self.constant + other.constant)
 
     def plus(self, size: Size) -> Index:
-        """The index and so much."""
+        """The index plus a size."""
         return Index(self.terms, self.constant + size)
 
     def times(self, size: Size) -> Index:
-        """Nothing where the size is 0."""
+        """The index times a size."""
         if size.is_(0):
             return Index(frozenset(), size)
         terms = frozenset((atom, coefficient * size) for atom, coefficient in self.terms)
@@ -89,13 +89,13 @@ class Index:
             return whole
         if len(rest.terms) == 1 and rest.constant.is_(0):
             atom, coefficient = next(iter(rest.terms))
-            if isinstance(atom, Part) and atom.how == "//" and coefficient.is_(1):
+            if isinstance(atom, Division) and atom.how == "//" and coefficient.is_(1):
                 return whole + atom.inner.over(atom.by * by)
         if (found := rest._coarse(by)) is not None:
             high, _, step = found
             return whole + high.over(by // step)
         less, by = rest._reduced(by)
-        return whole + _single(Part(less, "//", by))
+        return whole + _single(Division(less, "//", by))
 
     def modulo(self, by: Size) -> Index:
         """The remainder."""
@@ -106,10 +106,10 @@ class Index:
             high, low, step = found
             return high.modulo(by // step).times(step) + low
         less, fewer = rest._reduced(by)
-        return _single(Part(less, "%", fewer)).times(by // fewer)
+        return _single(Division(less, "%", fewer)).times(by // fewer)
 
     def _split(self, by: Size) -> tuple[Index, Index]:
-        """What `by` divides, already divided, and the rest."""
+        """The terms that `by` divides, divided by it, and the remaining terms."""
         whole = {(atom, c // by) for atom, c in self.terms if by.divides(c)}
         rest = {(atom, c) for atom, c in self.terms if not by.divides(c)}
         return Index(frozenset(whole), self.constant // by), Index(
@@ -117,8 +117,9 @@ class Index:
         )
 
     def _coarse(self, by: Size) -> tuple[Index, Index, Size] | None:
-        """As step · high + low with low < step, for a step that divides `by`: high alone says the
-        quotient, as in (50257 · r + c) // (50257 · n). None where nothing is left below a step."""
+        """The index as step · high + low with low < step, for a step that divides `by`; then high
+        determines the quotient, as in (50257 · r + c) // (50257 · n). None if there is no such
+        step."""
         for _, coefficient in sorted(self.terms, key=lambda term: term[1].values):
             step = Size(tuple(map(gcd, coefficient.values, by.values)))
             high, low = self._split(step)
@@ -127,7 +128,7 @@ class Index:
         return None
 
     def _reduced(self, by: Size) -> tuple[Index, Size]:
-        """Both without the largest factor that all of it has in common with `by`."""
+        """The index and `by`, divided by their greatest common factor."""
         columns = zip(
             by.values, self.constant.values, *(c.values for _, c in self.terms), strict=True
         )
@@ -136,7 +137,7 @@ class Index:
         return Index(terms, self.constant // common), by // common
 
     def text(self, names: Names) -> str:
-        """As Python and Triton write it."""
+        """The index as Python and Triton source."""
         parts = [
             shown if (factor := names.text(c)) == "1" else f"{shown} * {factor}"
             for shown, c in sorted((_shown(atom, names), c) for atom, c in self.terms)
@@ -152,7 +153,7 @@ def constant(size: Size) -> Index:
 
 
 def variable(name: str, size: Size, depends: frozenset[str] | None = None) -> Index:
-    """A loop variable by itself, or what was loaded, which depends on others."""
+    """A loop variable by itself, or a loaded number that depends on others."""
     return _single(Variable(name, size, frozenset({name}) if depends is None else depends))
 
 
@@ -180,13 +181,13 @@ def _least(one: Size, other: Size) -> Size:
 
 
 def _collected(terms: Iterable[tuple[Atom, Size]], rest: Size) -> Index:
-    """Equal atoms added up, and a quotient and its remainder put together again."""
+    """Add equal atoms, and combine a quotient with its remainder."""
     found: dict[Atom, Size] = {}
     for atom, c in terms:
         found[atom] = found[atom] + c if atom in found else c
     found = {atom: c for atom, c in found.items() if not c.is_(0)}
     for atom, c in found.items():
-        if not isinstance(atom, Part) or atom.how != "%":
+        if not isinstance(atom, Division) or atom.how != "%":
             continue
         quotient = atom.inner.over(atom.by).times(c * atom.by)
         if quotient.constant.is_(0) and all(found.get(a) == k for a, k in quotient.terms):

@@ -1,4 +1,4 @@
-"""A fused group as a Triton kernel: its body, its operands, and how it is launched."""
+"""A fused group as a Triton kernel: its body, its operands and its launch."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from simulator.kernel_source.rows import Rows, lead
 from simulator.kernel_source.sizes import Names, Size
 from simulator.kernel_source.writer import Operand, Writer
 
-_RULES_OF = (formulas, losses, movement, norms, rows)  # imported for what they register
+_RULES_OF = (formulas, losses, movement, norms, rows)  # imported to register their rules
 
 WHOLE = 16384
-"""Elements of a row at most that one program keeps in registers."""
+"""The largest number of elements of a row that one program holds in registers."""
 
 _INT32 = 2**31
 
 _NEVER = {
-    "native_dropout.": "draws random numbers, and no reference draws the same",
-    "bernoulli": "draws random numbers, and no reference draws the same",
-    "rand": "draws random numbers, and no reference draws the same",
-    "cumsum": "is a running sum, which is no sum over a row",
+    "native_dropout.": "draws random numbers, which no reference can reproduce",
+    "bernoulli": "draws random numbers, which no reference can reproduce",
+    "rand": "draws random numbers, which no reference can reproduce",
+    "cumsum": "is a running sum, not a sum over a row",
     "sort": "sorts", "topk": "sorts", "scatter": "scatters", "index_put": "scatters",
 }  # fmt: skip
-"""Why some ops are never written, by a part of their names."""
+"""Why some ops cannot be exported, by a part of their names."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Kernel:
-    """`lines` are the body; `count` the elements of a loop kernel, or the rows, `cols` their
-    length, `arguments` the sizes that it is given by name. Rows that are not `walking` lie whole in
-    registers; `beside` says that the elements of one lie beside each other."""
+    """A generated kernel.
+
+    lines       the body
+    arguments   the names of its size arguments
+    count       the number of elements, or of rows
+    cols        the length of a row; None for a kernel without rows
+    walking     whether it walks along rows in a loop; otherwise a row fits into registers
+    beside      whether the elements of a row are adjacent
+    """
 
     group: FusedGroup
     lines: tuple[str, ...]
@@ -61,22 +67,24 @@ class Kernel:
 
 
 def supported() -> str:
-    """What can be written, for an error."""
+    """The ops that can be exported, for an error."""
     return ", ".join(sorted(RULES))
 
 
 def kernel(group: FusedGroup, whole: int = WHOLE) -> Kernel:
-    """Write the kernel of a group; it walks along rows of more than `whole` elements. InputError
-    for one with an op, or a way to read, that is not known, with its name."""
+    """The kernel of a group, which walks along rows of more than `whole` elements.
+
+    Raises InputError, with the op's name, if an op or an access pattern is not supported.
+    """
     if not group.stores:
-        raise InputError("nothing that it computes is stored")
+        raise InputError("it stores no result")
     for op in group.ops:
         if why := next((why for part, why in _NEVER.items() if part in op.name), None):
             raise InputError(f"{op.name} {why}")
         if op.short not in RULES:
-            raise InputError(f"{op.name} cannot be written: expected one of {supported()}")
-    found = lead(group.ops, group.makers)
-    return _loop(group) if found is None else _over_rows(group, found, whole)
+            raise InputError(f"{op.name} cannot be exported: expected one of {supported()}")
+    lead_rows = lead(group.ops, group.makers)
+    return _loop(group) if lead_rows is None else _over_rows(group, lead_rows, whole)
 
 
 def _loop(group: FusedGroup) -> Kernel:
@@ -88,7 +96,7 @@ def _loop(group: FusedGroup) -> Kernel:
     results: list[Result] = []
     for value, made in group.stores:
         if made.numel != count:
-            raise InputError("its results are of different sizes")
+            raise InputError("its results differ in size")
         same = made.shape == first.shape
         mine = at if same else digits(number(at, first.shape, first.cases), made.shape)
         _store(writer, value, made, mine, results)
@@ -100,26 +108,28 @@ def _loop(group: FusedGroup) -> Kernel:
     return _kernel(writer, lines, results, count)
 
 
-def _over_rows(group: FusedGroup, found: Rows, whole: int) -> Kernel:
-    walking = not found.beside or max(found.cols.values) > whole
+def _over_rows(group: FusedGroup, lead_rows: Rows, whole: int) -> Kernel:
+    walking = not lead_rows.beside or max(lead_rows.cols.values) > whole
     writer = Writer(group, walking)
-    row, col = variable("r", found.rows), variable("c", found.cols)
-    writer.row, writer.cols = row, found.cols
+    row, col = variable("r", lead_rows.rows), variable("c", lead_rows.cols)
+    writer.row, writer.cols = row, lead_rows.cols
     results: list[Result] = []
-    long = [each for each in group.stores if each[1].numel == found.rows * found.cols]
+    long = [each for each in group.stores if each[1].numel == lead_rows.rows * lead_rows.cols]
     for value, made in group.stores:
-        if made.numel == found.rows:
+        if made.numel == lead_rows.rows:
             _store(writer, value, made, digits(row, made.shape), results)
-        elif made.numel != found.rows * found.cols:
-            raise InputError("its results are neither one a row nor one an element")
+        elif made.numel != lead_rows.rows * lead_rows.cols:
+            raise InputError(
+                "its results have neither one number for each row nor for each element"
+            )
     if long:
-        at = found.at(row, col)
+        at = lead_rows.at(row, col)
         with writer.walk():
             for value, made in long:
-                same = made.shape == found.seen.shape
-                n = number(at, found.seen.shape, found.seen.cases)
+                same = made.shape == lead_rows.seen.shape
+                n = number(at, lead_rows.seen.shape, lead_rows.seen.cases)
                 _store(writer, value, made, at if same else digits(n, made.shape), results)
-    n_rows, n_cols = writer.names.text(found.rows), writer.names.text(found.cols)
+    n_rows, n_cols = writer.names.text(lead_rows.rows), writer.names.text(lead_rows.cols)
     head = [
         _wide("r = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None]", group),
         f"in_rows = r < {n_rows}",
@@ -132,7 +142,7 @@ def _over_rows(group: FusedGroup, found: Rows, whole: int) -> Kernel:
             f"in_cols = c < {n_cols}",
             "inside = in_rows & in_cols",
         ]
-    return _kernel(writer, head, results, found.rows, found)
+    return _kernel(writer, head, results, lead_rows.rows, lead_rows)
 
 
 def _store(writer: Writer, value: Value, made: Layout, at: At, results: list[Result]) -> None:
@@ -143,7 +153,7 @@ def _store(writer: Writer, value: Value, made: Layout, at: At, results: list[Res
 
 
 def _wide(line: str, group: FusedGroup) -> str:
-    """64 bits for the places of a tensor that needs them."""
+    """The line with 64-bit indices if a tensor needs them."""
     widest = max(max(size.values) for size in group.elements.values())
     return line if widest < _INT32 else f"{line}.to(tl.int64)"
 
@@ -153,19 +163,19 @@ def _kernel(
     head: list[str],
     results: list[Result],
     count: Size,
-    found: Rows | None = None,
+    lead_rows: Rows | None = None,
 ) -> Kernel:
     lines = [*head, *writer.lines]
     lines = lines if writer.walking else loads_first(lines)
     return Kernel(
-        writer.group,
-        tuple(lines),
-        tuple(writer.operands.values()),
-        tuple(results),
-        writer.names,
-        tuple(writer.names.values),
-        count,
-        found.cols if found else None,
-        writer.walking,
-        found.beside if found else True,
+        group=writer.group,
+        lines=tuple(lines),
+        operands=tuple(writer.operands.values()),
+        results=tuple(results),
+        names=writer.names,
+        arguments=tuple(writer.names.values),
+        count=count,
+        cols=lead_rows.cols if lead_rows else None,
+        walking=writer.walking,
+        beside=lead_rows.beside if lead_rows else True,
     )

@@ -1,4 +1,4 @@
-"""Tensors as memory: from the index of an element to its place, and back."""
+"""Layouts of tensors in memory: from the index of an element to its place, and back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from simulator.kernel_source.sizes import Size, product
 from simulator.records import Tensor
 
 At = tuple[Index, ...]
-"""One index a dimension."""
+"""An index for each dimension."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes and steps of a tensor in elements, from the beginning of its storage."""
+    """Sizes and strides of a tensor in elements; `offset` is from the beginning of its storage."""
 
     shape: tuple[Size, ...]
     stride: tuple[Size, ...]
@@ -32,7 +32,7 @@ class Layout:
 
     @property
     def dense(self) -> bool:
-        """Without gaps and from the beginning, in some order of its dimensions?"""
+        """Whether it fills its storage without gaps, in some order of its dimensions."""
         following = product((), self.cases)
         for size, step in self._inner_first():
             if step != following:
@@ -42,27 +42,27 @@ class Layout:
 
     @property
     def row_major(self) -> bool:
-        """Dense in the order of its dimensions?"""
+        """Whether it is dense in the order of its dimensions."""
         steps = [
             step for size, step in zip(self.shape, self.stride, strict=True) if not size.is_(1)
         ]
         return self.dense and steps == sorted(steps, key=lambda s: s.values, reverse=True)
 
     def _inner_first(self) -> list[tuple[Size, Size]]:
-        found = [
+        pairs = [
             (size, step)
             for size, step in zip(self.shape, self.stride, strict=True)
             if not size.is_(1)
         ]
-        return sorted(found, key=lambda pair: (pair[1].values, pair[0].values))
+        return sorted(pairs, key=lambda pair: (pair[1].values, pair[0].values))
 
     def place(self, at: At) -> Index:
-        """Where in its storage an element lies."""
+        """The place of an element in its storage."""
         steps = (i.times(step) for i, step in zip(at, self.stride, strict=True))
         return total(steps, constant(self.offset))
 
     def at(self, place: Index) -> At:
-        """The element that lies at a place of a dense storage."""
+        """The element at a place of a dense storage."""
         none = constant(self.offset * 0)
         return tuple(
             none if size.is_(1) else place.over(step).modulo(size)
@@ -71,7 +71,7 @@ class Layout:
 
 
 def layout(tensors: Sequence[Tensor], offsets: Sequence[int]) -> Layout:
-    """One tensor of each case, of the same rank and dtype."""
+    """The layout of tensors of one rank and dtype, one for each case."""
     shape = zip(*(t.shape for t in tensors), strict=True)
     stride = zip(*(t.stride for t in tensors), strict=True)
     return Layout(
@@ -80,7 +80,7 @@ def layout(tensors: Sequence[Tensor], offsets: Sequence[int]) -> Layout:
 
 
 def digits(number: Index, shape: Sequence[Size]) -> At:
-    """The index of an element by its number in row-major order."""
+    """The index of the element with this number in row-major order."""
     cases = len(number.constant.values)
     return tuple(
         constant(size - size)

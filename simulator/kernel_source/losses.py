@@ -1,4 +1,4 @@
-"""The loss of classes, and its gradient."""
+"""Negative log-likelihood and its gradient."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from simulator.kernel_source.terms import Term
 
 @rule("nll_loss_forward")
 def nll_loss(e: Element) -> str:
-    """The mean of minus the logarithm at each target, and how many targets count."""
+    """The mean of the negative log-probabilities of the targets, and the number of targets."""
     if e.arg("reduction", 1) == 0 or e.has("weight"):
-        raise InputError(f"{e.op.name} with weights or without a sum cannot be written")
+        raise InputError(f"{e.op.name} with weights or without a reduction cannot be exported")
     ignored, classes = e.arg("ignore_index", -100), e.seen("self").shape[-1]
 
     def counts(at: At) -> Term:
@@ -43,10 +43,10 @@ def nll_loss(e: Element) -> str:
 
 @rule("nll_loss_backward")
 def nll_loss_backward(e: Element) -> str:
-    """Minus a share of the gradient at each target, nothing elsewhere."""
+    """A negative share of the gradient at each target, zero elsewhere."""
     mean, ignored = e.arg("reduction", 1) == 1, e.arg("ignore_index", -100)
     if e.has("weight") or e.arg("reduction", 1) == 0:
-        raise InputError(f"{e.op.name} with weights or without a sum cannot be written")
+        raise InputError(f"{e.op.name} with weights or without a reduction cannot be exported")
     target = e.use(e.term("target", e.at[:-1]))
     e.fill("target", f"index:{min(e.seen('self').shape[-1].values)}")
     e.fill("total_weight", "positive")

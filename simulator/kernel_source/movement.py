@@ -1,4 +1,4 @@
-"""Ops whose element is another one of their operands, or a constant."""
+"""Ops whose elements are elements of their operands, or constants."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _moved(at: At, dim: int, index: Index) -> At:
 
 
 def _within(e: Element, place: int, index: Index, begin: Size, size: Size) -> Index:
-    """How far along a piece of so many an index is. Where that is computed and not loaded it has a
-    name, whose bounds keep what it is divided by short."""
+    """The position of an index in a piece of `size` elements. For a computed operand it gets a name
+    with these bounds, which simplify its divisions."""
     along = index.plus(begin * -1)
     if e.op.inputs[place][0] not in e.writer.group.makers:
         return along
@@ -37,7 +37,7 @@ def _within(e: Element, place: int, index: Index, begin: Size, size: Size) -> In
 
 
 def _condition(e: Element, parts: list[tuple[Index, str, Size]]) -> Term:
-    """Where all of these hold: an index, ">=" or "<", and a bound."""
+    """Where all of these hold, each an index, ">=" or "<", and a bound."""
     names, texts, depends = e.writer.names, list[str](), frozenset[str]()
     for index, sign, bound in parts:
         texts.append(f"({index.text(names)} {sign} {names.text(bound)})")
@@ -78,7 +78,7 @@ def stack(e: Element) -> str:
 def _joined(
     e: Element, dim: int, pieces: list[tuple[Size, int]], at: Callable[[int, Size], At]
 ) -> str:
-    """Of the last piece that begins at or before the element, that element."""
+    """The element of the piece that contains it."""
     index, text = e.at[dim], "0.0"
     for number, (begin, place) in enumerate(pieces):
         bounds = [(index, ">=", begin)] if number else []
@@ -121,7 +121,7 @@ def _looked_up(e: Element, table: str, dim: int, at: At, indices: str) -> str:
 def slice_backward(e: Element) -> str:
     dim, size = _dim(e, len(e.at)), e.seen("grad_output").shape
     if e.arg("step", 1) != 1:
-        raise InputError(f"{e.op.name} with a step is not among the ops that can be written")
+        raise InputError(f"{e.op.name} with a step cannot be exported")
     start = _size(e, e.arg("start", 0))
     whole = _size(e, e.arg("input_sizes")[dim])
     start = Size(
@@ -225,11 +225,13 @@ def full(e: Element) -> str:
 
 @rule("convolution", "addmm")
 def bias(e: Element) -> str:
-    """What a loop does of a product whose bias it adds; the product itself is read from memory."""
+    """The addition of the bias by a loop; the product itself is read from memory."""
     value, made = e.op.outputs[0]
     product = e.writer.load(before_bias(value), made, e.at, "product")
     name = "bias" if e.has("bias") else "self"
     if not e.has(name) or e.arg("beta", 1) != 1 or e.arg("alpha", 1) != 1:
-        raise InputError(f"{e.op.name} is a library call, of which only the bias can be written")
+        raise InputError(
+            f"{e.op.name} is a library call: only the addition of its bias can be exported"
+        )
     channel = (e.at[1],) if e.op.short == "convolution" else e.broadcast(e.seen(name))
     return f"{e.use(product)} + {e.use(e.term(name, channel))}"

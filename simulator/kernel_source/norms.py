@@ -1,4 +1,4 @@
-"""Norms of rows and their gradients: statistics first, which other kernels may want too."""
+"""Norms of rows and their gradients, with statistics that other kernels may read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.kernel_source.terms import Term
 
 
 def _statistic(e: Element, place: int, kept: At) -> str:
-    """Mean or scale of a row: computed here, or by another kernel."""
+    """The mean or scale of a row, computed by this kernel or another."""
     value, made = e.op.outputs[place]
     at = (*kept, *(constant(size - size) for size in made.shape[len(kept) :]))
     return e.use(e.writer.value(value, made, at, "mean" if place == 1 else "scale"))
@@ -62,9 +62,11 @@ def rms_norm(e: Element) -> str:
 
 @rule("native_layer_norm_backward", "fused_rms_norm_backward")
 def norm_backward(e: Element) -> str:
-    """The gradient of the input; those of weight and bias are sums across rows."""
+    """The gradient of the input; those of weight and bias are sums over rows."""
     if e.place:
-        raise InputError(f"{e.op.name} sums the gradients of weight and bias across rows")
+        raise InputError(
+            f"{e.op.name} sums the gradients of weight and bias over rows, which cannot be exported"
+        )
     rows = Rows(e.op)
     kept = tuple(e.at[: len(rows.kept)])
     centred = e.has("mean")

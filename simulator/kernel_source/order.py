@@ -1,5 +1,5 @@
-"""The order of a kernel's lines: loads first, as Inductor puts them, so that no load waits for a
-sum over a row that it has nothing to do with."""
+"""Order the lines of a kernel: loads first, as in Inductor, so that no load waits for a sum over a
+row that it does not depend on."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def loads_first(lines: Iterable[str]) -> list[str]:
-    """Each load directly after the last line that gives a name it uses; the others keep their
-    order. Each line gives at most one name, and none gives one anew."""
-    found: list[str] = []
-    given: dict[str, int] = {}
+    """Move each load directly behind the last line that defines a name it uses; the other lines
+    keep their order. Each line defines at most one name, and each name is defined once."""
+    ordered: list[str] = []
+    defined: dict[str, int] = {}
     for line in lines:
         name, _, text = line.partition(" = ")
-        place = len(found)
+        place = len(ordered)
         if text.startswith("tl.load("):
-            place = 1 + max((given.get(used, -1) for used in _NAME.findall(text)), default=-1)
-            while place < len(found) and " = tl.load(" in found[place]:
-                place += 1  # behind the loads that stand there already
-        found.insert(place, line)
-        given = {n: at + (at >= place) for n, at in given.items()}
-        given[name] = place
-    return found
+            place = 1 + max((defined.get(used, -1) for used in _NAME.findall(text)), default=-1)
+            while place < len(ordered) and " = tl.load(" in ordered[place]:
+                place += 1  # behind the loads that are there already
+        ordered.insert(place, line)
+        defined = {n: at + (at >= place) for n, at in defined.items()}
+        defined[name] = place
+    return ordered

@@ -1,4 +1,4 @@
-"""The same group in torch: the very ops of the trace, one after another."""
+"""The reference of a group in torch: the ops of the trace, one after another."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ _OPTIONAL = {
 """Arguments that may be None but have no default."""
 
 _WIDE = ("native_layer_norm_backward", "fused_rms_norm_backward")
-"""Ops that take halves beside fp32 statistics on a GPU alone."""
+"""Ops that accept half precision with fp32 statistics on a GPU only."""
 
-_BATCH_NORM = "aten.native_batch_norm.default"  # what cuDNN's is elsewhere
+_BATCH_NORM = "aten.native_batch_norm.default"  # replaces cuDNN's on a CPU
 
 
 class _Reference:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel, self.names = kernel, kernel.names
-        self.held: dict[Value, tuple[str, Layout]] = {
+        self.tensors: dict[Value, tuple[str, Layout]] = {
             operand.value: (operand.name, operand.layout) for operand in kernel.operands
         }
         self.lines: list[str] = []
-        self.more: list[Operand] = []
+        self.unread: list[Operand] = []
         self.taken = {operand.name for operand in kernel.operands}
 
-    def written(self) -> list[str]:
-        """The body: a line an op, in the order of the trace."""
+    def body(self) -> list[str]:
+        """The lines of the body: one for each op, in the order of the trace."""
         for op in self._needed():
             self._op(op)
-        found = [self.held[result.value][0] for result in self.kernel.results]
-        return [*self.lines, "return (" + ", ".join(found) + ",)"]
+        results = [self.tensors[result.value][0] for result in self.kernel.results]
+        return [*self.lines, "return (" + ", ".join(results) + ",)"]
 
     def _needed(self) -> list[GroupOp]:
-        """What the results are made of."""
+        """The ops that the results depend on."""
         group = self.kernel.group
         wanted = {value for value, _ in group.stores}
-        found: list[GroupOp] = []
+        needed: list[GroupOp] = []
         for op in reversed(group.ops):
-            made = {value for value, _ in op.outputs if value in group.makers}
-            if made & wanted:
+            computed = {value for value, _ in op.outputs if value in group.makers}
+            if computed & wanted:
                 wanted |= {value for value, _ in op.inputs}
-                found.append(op)
-        return found[::-1]
+                needed.append(op)
+        return needed[::-1]
 
     def _op(self, op: GroupOp) -> None:
         if op.short in BIASED:
@@ -68,15 +68,15 @@ class _Reference:
         for name, (value, seen) in zip(op.names, op.inputs, strict=True):
             text = self._seen(value, seen)
             if name == "self" and op.name.split(".")[1].endswith("_"):
-                text += ".clone()"  # it is written in place
+                text += ".clone()"  # the op writes in place
             shown.setdefault(name, []).append(text)
         many = ("tensors", "indices") if op.short in ("cat", "stack", "index") else ()
         parts = [
             f"{name}={_list(each) if name in many else each[0]}" for name, each in shown.items()
         ]
         parts += [f"{name}={self._plain(name, value)}" for name, value in op.args.items()]
-        given = {*shown, *op.args}
-        parts += [f"{name}=None" for name in _OPTIONAL.get(op.short, ()) if name not in given]
+        present = {*shown, *op.args}
+        parts += [f"{name}=None" for name in _OPTIONAL.get(op.short, ()) if name not in present]
         if op.short in _MAKES:
             parts.append("device=DEVICE")
         name = op.name
@@ -89,7 +89,7 @@ class _Reference:
         results = [self._fresh(op.short) for _ in op.outputs]
         for result, (value, made) in zip(results, op.outputs, strict=True):
             if self.kernel.group.makers.get(value, (None,))[0] is op:
-                self.held[value] = result, made
+                self.tensors[value] = result, made
         left = ", ".join(results)
         if op.short in ("cudnn_batch_norm", "native_batch_norm"):
             left = f"{results[0]}, *_"
@@ -106,16 +106,16 @@ class _Reference:
             bias += f".reshape{(1, -1, *(1,) * (len(made.shape) - 2))}"
         product = self._seen(before_bias(value), made)
         result = self._fresh("biased")
-        self.held[value] = result, made
+        self.tensors[value] = result, made
         self.lines.append(f"{result} = aten.add.Tensor({product}, {bias})")
 
     def _seen(self, value: Value, seen: Layout) -> str:
-        """A value in the layout in which an op sees it."""
-        if value not in self.held:  # the kernel does not read it
+        """The source of a value in the layout in which an op sees it."""
+        if value not in self.tensors:  # the kernel does not read it
             operand = read(value, seen, self.kernel.group, self._fresh("unread"))
-            self.more.append(operand)
-            self.held[value] = operand.name, operand.layout
-        name, made = self.held[value]
+            self.unread.append(operand)
+            self.tensors[value] = operand.name, operand.layout
+        name, made = self.tensors[value]
         if (made.shape, made.stride, made.offset) == (seen.shape, seen.stride, seen.offset):
             return name
         if made.row_major and seen.row_major and made.numel == seen.numel:
@@ -130,12 +130,12 @@ class _Reference:
 
     def _fresh(self, name: str) -> str:
         name = name.lstrip("_")
-        found, count = name, 0
-        while found in self.taken or keyword.iskeyword(found) or found in ("aten", "torch"):
+        fresh, count = name, 0
+        while fresh in self.taken or keyword.iskeyword(fresh) or fresh in ("aten", "torch"):
             count += 1
-            found = f"{name}_{count}"
-        self.taken.add(found)
-        return found
+            fresh = f"{name}_{count}"
+        self.taken.add(fresh)
+        return fresh
 
     def _plain(self, name: str, value: Any) -> str:
         if isinstance(value, Size):
@@ -154,12 +154,12 @@ def _list(texts: list[str]) -> str:
 
 
 def shown(sizes: tuple[Size, ...], names: Names) -> str:
-    """Sizes as a tuple of source."""
+    """The source of a tuple of sizes."""
     inner = ", ".join(names.text(size, "s.") for size in sizes)
     return f"({inner},)" if len(sizes) == 1 else f"({inner})"
 
 
 def reference(kernel: Kernel) -> tuple[list[str], list[Operand]]:
-    """The body of the reference, and what it reads besides the kernel's operands."""
-    made = _Reference(kernel)
-    return made.written(), made.more
+    """The body of the reference, and its operands that the kernel does not read."""
+    writer = _Reference(kernel)
+    return writer.body(), writer.unread

@@ -1,4 +1,4 @@
-"""Ops with sums over rows, each in fp32: sums and means, softmax and its gradient."""
+"""Ops with reductions over rows, in fp32: sums and means, softmax and its gradient."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SOURCES = {"native_layer_norm": "input", "fused_rms_norm": "input", "softmax": 
 
 
 def reduced(op: GroupOp) -> tuple[Layout, tuple[int, ...]] | None:
-    """The layout that an op reduces and over which dimensions; None of an op without a sum."""
+    """The layout that an op reduces, and the dimensions; None if it does not reduce."""
     if op.short not in _SOURCES:
         return None
     place = op.names.index(_SOURCES[op.short])
@@ -39,7 +39,7 @@ def reduced(op: GroupOp) -> tuple[Layout, tuple[int, ...]] | None:
 
 
 class Rows:
-    """The rows of an op: `rows` results, of `cols` elements each."""
+    """The rows that an op reduces: `rows` results of `cols` elements each."""
 
     def __init__(self, op: GroupOp) -> None:
         found = reduced(op)
@@ -54,7 +54,7 @@ class Rows:
 
     @property
     def beside(self) -> bool:
-        """Do the elements of a row lie beside each other?"""
+        """Whether the elements of a row are adjacent."""
         return not self.dims or self.seen.stride[self.dims[-1]].is_(1)
 
     def at(self, row: Index, col: Index) -> At:
@@ -69,18 +69,18 @@ class Rows:
 
 
 def _own_row(e: Element, kept: At) -> tuple[Rows, At]:
-    """The rows of an op, and the element of the one that the kept dimensions name, which must be
-    the kernel's own."""
+    """The rows of an op, and the element of the row that the kept dimensions select. Raises
+    InputError if these are not the kernel's rows."""
     rows, writer = Rows(e.op), e.writer
     if writer.row is None or number(kept, rows.outer, rows.seen.cases) != writer.row:
-        raise InputError(f"{e.op.name} is summed over other rows than the kernel's")
+        raise InputError(f"{e.op.name} reduces rows other than the kernel's")
     if rows.cols != writer.cols:
-        raise InputError(f"{e.op.name} is summed over rows of another length than the kernel's")
+        raise InputError(f"{e.op.name} reduces rows of another length than the kernel's")
     return rows, rows.element(kept, variable("c", rows.cols))
 
 
 def over_row(e: Element, how: str, kept: At, each: Callable[[Rows, At], Term], name: str) -> str:
-    """A sum of the row that the kept dimensions name."""
+    """A reduction of the row that the kept dimensions select."""
     rows, at = _own_row(e, kept)
     return e.use(e.writer.over_row(name, how, lambda: each(rows, at), (e.op.number, name)))
 
@@ -91,7 +91,7 @@ def _kept(e: Element) -> At:
 
 
 def of_input(e: Element, name: str) -> Callable[[Rows, At], Term]:
-    """Of each element of a row an operand."""
+    """A function that returns an operand's element in a row."""
     return lambda _, at: e.term(name, at)
 
 
@@ -104,7 +104,7 @@ def _result_row(e: Element) -> At:
 
 
 def divided(e: Element, text: str) -> str:
-    """A sum as a mean."""
+    """A sum divided by the length of a row."""
     return f"{text} / {e.writer.names.text(Rows(e.op).cols)}"
 
 
@@ -122,7 +122,7 @@ def let(e: Element, name: str, parts: list[str | Term], text: str) -> Term:
 
 
 def _exponentials(e: Element, kept: At) -> tuple[str, str]:
-    """The largest of a row and the sum of the exponentials below it."""
+    """The maximum of a row, and the sum of exponentials of the differences to it."""
     if e.writer.walking:
         _, at = _own_row(e, kept)
         e.depends |= {"r"}
@@ -172,7 +172,7 @@ def softmax_backward(e: Element) -> str:
 
 
 def lead(ops: tuple[GroupOp, ...], makers: dict[Value, Any]) -> Rows | None:
-    """The rows of a group's first sum, None where it has none."""
+    """The rows of a group's first reduction; None if it has none."""
     for op in ops:
         summed = op.outputs if "norm" not in op.name or "backward" in op.name else op.outputs[1:]
         if reduced(op) is not None and any(value in makers for value, _ in summed):

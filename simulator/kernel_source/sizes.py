@@ -1,8 +1,8 @@
-"""Numbers that may differ from case to case: the exported shape, and irregular ones.
+"""Sizes that may differ between cases: the exported shapes, and irregular ones.
 
 A kernel is written once for several cases of one network, which differ in batch and sequence. A
-number that is the same in all of them is a literal of the source; one that is not becomes an
-argument, named by `Names`.
+number that is equal in all of them is a literal in the source; any other is an argument, named by
+`Names`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from operator import add, floordiv, mod, mul, sub
 
 @dataclass(frozen=True)
 class Size:
-    """One whole number a case. Arithmetic is by case; with an int, the int is every case's."""
+    """An integer for each case. Arithmetic is by case; an int operand applies to every case."""
 
     values: tuple[int, ...]
 
     def _with(self, other: Size | int, how: Callable[[int, int], int]) -> Size:
-        theirs = (other,) * len(self.values) if isinstance(other, int) else other.values
-        return Size(tuple(how(a, b) for a, b in zip(self.values, theirs, strict=True)))
+        others = (other,) * len(self.values) if isinstance(other, int) else other.values
+        return Size(tuple(how(a, b) for a, b in zip(self.values, others, strict=True)))
 
     def __add__(self, other: Size | int) -> Size:
         return self._with(other, add)
@@ -39,37 +39,37 @@ class Size:
         return self._with(other, mod)
 
     def is_(self, number: int) -> bool:
-        """Is it this number in every case?"""
+        """Whether it is this number in every case."""
         return all(value == number for value in self.values)
 
     def below(self, other: Size) -> bool:
-        """Is it less than the other in every case?"""
+        """Whether it is less than the other in every case."""
         return all(a < b for a, b in zip(self.values, other.values, strict=True))
 
     def divides(self, other: Size) -> bool:
-        """Does it divide the other in every case?"""
+        """Whether it divides the other in every case."""
         return all(a and b % a == 0 for a, b in zip(self.values, other.values, strict=True))
 
 
 def product(sizes: Iterable[Size], cases: int) -> Size:
-    """Of none, 1."""
+    """The product of sizes; 1 if there are none."""
     return Size(tuple(map(prod, zip(*(s.values for s in sizes), strict=True))) or (1,) * cases)
 
 
 class Names:
-    """The arguments of a kernel: `n0`, `n1` … for what differs from case to case, a common divisor
-    taken out."""
+    """The arguments of a kernel: `n0`, `n1` … for sizes that differ between cases, divided by their
+    common divisor."""
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[int, ...]] = {}
 
     def text(self, size: Size, prefix: str = "") -> str:
-        """A literal, a name, or a literal times a name; names have the prefix."""
+        """A literal, a name, or a literal times a name, with `prefix` before the name."""
         if len(set(size.values)) == 1:
             return str(size.values[0])
         common = gcd(*size.values)
         values = tuple(value // common for value in size.values)
-        name = next((n for n, known in self.values.items() if known == values), None)
+        name = next((n for n, v in self.values.items() if v == values), None)
         if name is None:
             name = f"n{len(self.values)}"
             self.values[name] = values

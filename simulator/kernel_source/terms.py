@@ -1,4 +1,4 @@
-"""A value of one element as the kernel's source has it."""
+"""A value of one element in the kernel's source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Hint = str
 
 @dataclass(frozen=True)
 class Term:
-    """A name or a literal; `depends` are the loop variables that it hangs on."""
+    """A name or a literal; `depends` are the loop variables that it depends on."""
 
     text: str
     depends: frozenset[str] = frozenset()
@@ -23,7 +23,7 @@ def literal(value: Any, names: Names, prefix: str = "") -> str:
     """A plain argument as source; a negative number in parentheses."""
     if isinstance(value, Size):
         return names.text(value, prefix)
-    if isinstance(value, str):  # what JSON has no number for
+    if isinstance(value, str):  # infinity or NaN, for which JSON has no number
         return f'float("{value}")'
     shown = repr(value)
     return f"({shown})" if shown.startswith("-") else shown

@@ -1,9 +1,9 @@
-"""The body of a kernel, written from its results backwards: a value is computed where it is wanted,
-and once for each place at which it is wanted.
+"""Write the body of a kernel from its results backwards: a value is computed where it is needed,
+once for each element that is needed.
 
-A kernel goes over elements (`i`), or over rows (`r`) and the elements of a row (`c`). A row that is
-short lies in registers whole; along a longer one the kernel walks, anew for each sum that waits for
-another.
+A kernel loops over elements (`i`), or over rows (`r`) and the elements of a row (`c`). A short row
+fits into registers; along a longer one the kernel walks in a loop, once for each reduction that
+depends on another.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from simulator.kernel_source.terms import Hint, Term, kind
 
 @dataclass
 class Operand:
-    """A tensor that the kernel reads: its name, the layout in which it is made for the check, and
-    what it is filled with."""
+    """A tensor that the kernel reads: its name, and its layout and filling for the check."""
 
     value: Value
     name: str
@@ -35,7 +34,7 @@ class Operand:
 
 
 def read(value: Value, seen: Layout, group: FusedGroup, name: str) -> Operand:
-    """The operand of a value from outside: of a part of a storage the whole, in a row."""
+    """The operand of a value from memory. A part of a storage is read from the whole storage."""
     elements = group.elements[value]
     if not seen.dense or seen.numel != elements:
         zero = elements - elements
@@ -51,7 +50,7 @@ class _Scope:
 
 
 class Writer:
-    """`walking` says that rows are walked along; `lines` are the body."""
+    """`walking` says that the kernel walks along rows in a loop; `lines` are the body."""
 
     def __init__(self, group: FusedGroup, walking: bool) -> None:
         self.group, self.walking = group, walking
@@ -85,13 +84,13 @@ class Writer:
 
     def _check_whole(self, op: GroupOp, value: Value, made: Layout) -> None:
         if not made.dense or made.numel != self.group.elements[value]:
-            raise InputError(f"{op.name} writes a part of a tensor that is read otherwise")
+            raise InputError(f"{op.name} writes a part of a tensor that is read in another layout")
 
     def computed(self, op: GroupOp, place: int, at: At) -> Term:
         """The element `at` of an output of an op of the group."""
         found = RULES.get(op.short)
         if found is None:
-            raise InputError(f"{op.name} is not among the ops that can be written")
+            raise InputError(f"{op.name} cannot be exported")
         key = op.number, place, at
         if known := self._known(key):
             return known
@@ -99,7 +98,7 @@ class Writer:
         return self.let(_named(op, place), found(element), element.depends, key)
 
     def load(self, value: Value, seen: Layout, at: At, name: str) -> Term:
-        """An element from memory, halves as fp32."""
+        """An element from memory, half precision as fp32."""
         operand = self.operand(value, seen, name)
         place = seen.place(at)
         key = value, place
@@ -114,7 +113,7 @@ class Writer:
         return self.let(operand.name, load, depends, key)
 
     def operand(self, value: Value, seen: Layout, name: str) -> Operand:
-        """A tensor from outside. A view of a part of one is read from the whole."""
+        """The operand of a tensor from memory."""
         if value not in self.operands:
             name = {"self": "x", "other": "y"}.get(name, name)
             alike = sum(each.name.rstrip("_0123456789") == name for each in self.operands.values())
@@ -123,19 +122,19 @@ class Writer:
         return self.operands[value]
 
     def _place(self, place: Index, depends: frozenset[str]) -> str:
-        """A place, as wide as what depends on these."""
+        """The text of a place, broadcast to the shape of these loop variables."""
         parts = [place.text(self.names), *(f"{d} * 0" for d in sorted(depends - place.depends))]
         return " + ".join(parts[1:] if parts[0] == "0" and parts[1:] else parts)
 
     # -- lines ------------------------------------------------------------------------------------
 
     def let(self, name: str, text: str, depends: frozenset[str], key: Any = None) -> Term:
-        """A line that gives an expression a name."""
+        """The name of an expression, defined in a new line if needed."""
         scope = self._scope(depends)
         same = self._known(("line", text))
         if same is not None:
             term = same
-        elif text in self._taken:  # it has a name already
+        elif text in self._taken:  # it is a name already
             term = Term(text, depends)
         else:
             term = Term(self._fresh(name), depends)
@@ -146,7 +145,9 @@ class Writer:
         return term
 
     def _known(self, key: Any) -> Term | None:
-        if not (isinstance(key, tuple) and key[0] == "line"):  # a line says itself what it loads
+        if not (
+            isinstance(key, tuple) and key[0] == "line"
+        ):  # the text of a line contains its guards
             key = key, self._guards
         if self._loop and key in self._loop.known:
             return self._loop.known[key]
@@ -156,13 +157,13 @@ class Writer:
         return self._loop if self._loop is not None and "c" in depends else self._top
 
     def _fresh(self, name: str) -> str:
-        """A name that is not taken yet, and takes it."""
-        found, count = name, 0
-        while found in self._taken:
+        """Reserve and return a new name."""
+        fresh, count = name, 0
+        while fresh in self._taken:
             count += 1
-            found = f"{name}_{count}"
-        self._taken.add(found)
-        return found
+            fresh = f"{name}_{count}"
+        self._taken.add(fresh)
+        return fresh
 
     def _inside(self, depends: frozenset[str]) -> list[str]:
         if self.row is None:
@@ -173,7 +174,7 @@ class Writer:
 
     @contextmanager
     def guarded(self, condition: Term) -> Generator[None]:
-        """Loads only where the condition holds."""
+        """Mask loads by a condition while entered."""
         before = self._guards
         self._guards = (*before, condition)
         try:
@@ -185,7 +186,7 @@ class Writer:
 
     @contextmanager
     def walk(self) -> Generator[None]:
-        """What depends on `c` stands in a loop along the row."""
+        """Put lines that depend on `c` into a loop along the row while entered."""
         if not self.walking:
             yield
             return
@@ -204,7 +205,7 @@ class Writer:
             ]
 
     def over_row(self, name: str, how: str, make: Callable[[], Term], key: Any) -> Term:
-        """The "sum", "max" or "min" of a row's elements, as a column of results."""
+        """The "sum", "max" or "min" of each row, as a column of results."""
         key = name, key
         if known := self._top.known.get((key, ())):
             return known
@@ -225,9 +226,9 @@ class Writer:
         return found
 
     def exponentials(self, make: Callable[[], Term], key: Any) -> tuple[str, str]:
-        """The largest of a row's elements, and the sum of their exponentials divided by its own, in
-        one walk along the row, as Inductor's online_softmax_combine has it: what a lane has summed
-        shrinks whenever a larger element comes."""
+        """The maximum of a row, and the sum of exponentials of the differences to it, in one walk
+        along the row, as in Inductor's online_softmax_combine: the sum of a lane is rescaled for
+        every larger element."""
         if key in self._exponentials:
             return self._exponentials[key]
         most, powers, highest, summed, later, shift, least = map(
@@ -271,7 +272,7 @@ class Writer:
 
 
 def _named(op: GroupOp, place: int) -> str:
-    """What an output is called."""
+    """The name of an output."""
     statistics = {"native_layer_norm": ("mean", "scale"), "fused_rms_norm": ("scale",)}
     known = statistics.get(op.short, ())
     return known[place - 1] if 0 < place <= len(known) else op.short

@@ -252,7 +252,7 @@ class _Stored:
 
     def keep(self, line: Line, found: Symbolic) -> None:
         if _DISK:
-            _DISK[0].keep_families(self._name(line), found)
+            _DISK[0].put_families(self._name(line), found)
 
     def wanted(self, line: Line) -> None:
         if _ELSEWHERE:
@@ -307,7 +307,7 @@ def _run(ask: TraceRequest, gpu: GPU) -> Trace:
     if _ELSEWHERE:
         raise UntracedError(ask, gpu)
     from simulator.tracing import trace
-    from simulator.tracing.whose_code import place_of
+    from simulator.tracing.user_code import place_of
 
     with (
         _LOCK,

@@ -1,7 +1,7 @@
-"""One traced network for every batch and sequence length.
+"""Traces of a network for every batch and sequence length, from a few that are taken.
 
 symbolic = Symbolic.fit(tracer, batch=8, seq=128)   # tracer(batch, seq) -> Trace
-symbolic.at(24, 333)                                # as tracer(24, 333), in milliseconds
+symbolic.at(24, 333)                                # equals tracer(24, 333), in milliseconds
 
 May import schedule, lowering and what they stand on; no torch.
 """

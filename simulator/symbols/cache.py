@@ -1,10 +1,10 @@
-"""Traces on disk, by what they are traces of.
+"""A cache of traces on disk.
 
-A key is a digest of everything that a trace depends on: the network and its inputs as asked, the
-bytes of the user's file and of the files beside it that it imports, the source of this package's
-networks and tracing, and the versions of Python, torch and whatever else the network comes from.
-A file that is torn, foreign or of another version is as good as none: it is traced again and
-written over. Nothing here imports torch.
+A key is a digest of everything that a trace depends on: the network and its inputs, the bytes of
+the user's file and of the files beside it that it imports, the source of this package's networks
+and tracing, and the versions of Python, torch and the network's package. A file that is truncated,
+invalid or of another version is ignored: the network is traced again and the file overwritten.
+Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from sys import version_info
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from platformdirs import user_cache_dir
 
@@ -25,26 +25,25 @@ from simulator.errors import InputError
 from simulator.formats.trace_file import load, save
 from simulator.hardware.gpu import GPU
 from simulator.records import Trace
-
-if TYPE_CHECKING:
-    from simulator.symbols.symbolic import Symbolic
+from simulator.symbols.family_file import save as save_families
+from simulator.symbols.symbolic import Symbolic
 
 _PACKAGE = Path(__file__).parent.parent
 _SUFFIX, FAMILIES_SUFFIX = ".trace", ".families"
 LIMIT_BYTES = 500 * 10**6
 
 
-def key(network: str, gpu: GPU, **asked: Any) -> str:
-    """64 hexadecimal digits for one trace: `asked` is batch, seq, dtype, phase, sizes and the like,
-    any values whose `repr` tells them apart."""
+def key(network: str, gpu: GPU, **request: Any) -> str:
+    """64 hexadecimal digits for one trace. `request` holds batch, seq, dtype, phase, sizes and the
+    like, values that differ in their `repr`."""
     parts: list[str] = [network, repr(gpu)]
-    parts += [f"{name}={_ordered(asked[name])!r}" for name in sorted(asked)]
+    parts += [f"{name}={_ordered(request[name])!r}" for name in sorted(request)]
     parts += [*_versions(network), _own_source(), *_content(network)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 class TraceCache:
-    """A folder of traces, at most `limit_bytes` of them; those used longest ago go first."""
+    """A folder of traces of at most `limit_bytes`; the least recently used are deleted first."""
 
     def __init__(self, folder: Path | str | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
         place = user_cache_dir("ridgepoint", appauthor=False)
@@ -52,16 +51,16 @@ class TraceCache:
         self.limit_bytes = limit_bytes
 
     def get(self, name: str, make: Callable[[], Trace]) -> Trace:
-        """The trace stored under this key, else `make()`, stored.
+        """The trace stored under this key; else `make()`, which is stored.
 
-        A folder that cannot be written, or a full disk, costs the speed and nothing else.
+        Errors of writing, such as a full disk, are ignored.
         """
         path = self.folder / f"{name}{_SUFFIX}"
         with suppress(InputError):
-            found = load(path)
+            trace = load(path)
             with suppress(OSError):
-                path.touch()  # used now
-            return found
+                path.touch()  # marks it as recently used
+            return trace
         trace = make()
         with suppress(InputError, OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -70,23 +69,21 @@ class TraceCache:
         return trace
 
     def families(self, name: str) -> Path:
-        """Where the families stored under this key lie, or would."""
+        """The file of the families of this key, which need not exist."""
         return self.folder / f"{name}{FAMILIES_SUFFIX}"
 
-    def keep_families(self, name: str, found: Symbolic) -> None:
-        """Store families; a folder that cannot be written costs the speed and nothing else."""
-        from simulator.symbols.family_file import save as save_families
-
+    def put_families(self, name: str, symbolic: Symbolic) -> None:
+        """Store families; errors of writing are ignored."""
         with suppress(InputError, OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            save_families(found, self.families(name))
+            save_families(symbolic, self.families(name))
             self._evict(self.families(name))
 
     def _evict(self, newest: Path) -> None:
         files: list[tuple[float, int, Path]] = []
         stored = [p for s in (_SUFFIX, FAMILIES_SUFFIX) for p in self.folder.glob(f"*{s}")]
         for path in stored:
-            with suppress(OSError):  # gone since: another process evicts too
+            with suppress(OSError):  # another process has deleted it
                 stat = path.stat()
                 files.append((stat.st_mtime, stat.st_size, path))
         total = sum(size for _, size, _ in files)
@@ -100,19 +97,19 @@ class TraceCache:
 
 
 def _ordered(value: Any) -> Any:
-    """Mappings by key, so that equal ones read the same."""
+    """Mappings sorted by key, so that equal ones have equal texts."""
     return sorted(value.items()) if isinstance(value, Mapping) else value
 
 
 def _versions(network: str) -> Iterator[str]:
-    """What a trace depends on beside our own source; Python's calls are counted in traces."""
+    """The versions of what a trace depends on; it counts Python's calls, hence Python's version."""
     packages = ["ridgepoint", "torch"]
     packages += {"hf": ["transformers"], "timm": ["timm"]}.get(network.partition(":")[0], [])
     yield f"python {version_info.major}.{version_info.minor}"
     for package in packages:
         try:
             yield f"{package} {version(package)}"
-        except PackageNotFoundError:  # run from its source
+        except PackageNotFoundError:  # runs from its source
             yield f"{package} none"
 
 
@@ -128,16 +125,18 @@ def _own_source() -> str:
 
 
 def _content(network: str) -> list[str]:
-    """Digests of the user's files behind a network, of which the catalogue and timm have none."""
+    """Digests of a network's own files; networks of the catalogue and timm have none."""
     if network.startswith("hf:"):
         path = Path(network.removeprefix("hf:"))
         return [_digest(path / "config.json" if path.is_dir() else path)]
     place = Path(network.rpartition(":")[0] if ".py:" in network else network)
     if place.suffix != ".py":
         return []
-    seen: dict[Path, str] = {}
-    _follow(place, place.parent, seen)
-    return [f"{path.relative_to(place.parent)} {digest}" for path, digest in sorted(seen.items())]
+    digests: dict[Path, str] = {}
+    _follow(place, place.parent, digests)
+    return [
+        f"{path.relative_to(place.parent)} {digest}" for path, digest in sorted(digests.items())
+    ]
 
 
 def _digest(path: Path) -> str:
@@ -147,11 +146,11 @@ def _digest(path: Path) -> str:
         return "unreadable"
 
 
-def _follow(path: Path, folder: Path, seen: dict[Path, str]) -> None:
-    """The file and what it imports from its own folder, packages whole."""
-    if path in seen:
+def _follow(path: Path, folder: Path, digests: dict[Path, str]) -> None:
+    """Add the digests of a file and of what it imports from its folder; packages as a whole."""
+    if path in digests:
         return
-    seen[path] = _digest(path)
+    digests[path] = _digest(path)
     try:
         names = set(_imports(ast.parse(path.read_bytes())))
     except (OSError, SyntaxError, ValueError):
@@ -165,7 +164,7 @@ def _follow(path: Path, folder: Path, seen: dict[Path, str]) -> None:
         )
         for file in files:
             if file.is_file():
-                _follow(file, folder, seen)
+                _follow(file, folder, digests)
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Where one family holds: a box of batches and sequence lengths, and which lengths in it."""
+"""The domain of a family: a box of batches and sequence lengths, with an alignment."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from simulator.symbols.expressions import Point
 
 HIGHLY_COMPOSITE = 120_960
-"""2⁷·3³·5·7: a multiple of nearly all that a network pads or chunks to."""
+"""2⁷·3³·5·7: a multiple of nearly all sizes that networks pad or chunk to."""
 LARGEST_BATCH = 16_384
 
-_BETWEEN = (
+_INNER_LENGTHS = (
     (0.97, 37),
     (0.35, 5),
     (0.6, 22),
@@ -22,14 +22,14 @@ _BETWEEN = (
     (0.25, 53),
     (0.7, 48),
 )
-"""Shares of the way from end to end, in logarithms, and residues of 64 there: off the grid first,
-at none of the first four are ⌈S/8⌉·8, ⌈S/16⌉·16, ⌈S/32⌉·32 and ⌈S/64⌉·64 all the same."""
+"""Positions between the ends on a logarithmic scale, and residues mod 64: unaligned ones first. At
+none of the first four are ⌈S/8⌉·8, ⌈S/16⌉·16, ⌈S/32⌉·32 and ⌈S/64⌉·64 all equal."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Batches and sequence lengths, inclusive; of the lengths, only multiples of `modulus`
-    (`aligned`) or only others (not `aligned`); all where `modulus` is 1."""
+    """Batches and sequence lengths, inclusive. If `aligned`, only lengths that are multiples of
+    `modulus`; otherwise only the others. A modulus of 1 includes all."""
 
     batches: tuple[int, int]
     seqs: tuple[int, int]
@@ -44,32 +44,34 @@ class Cell:
         return (seq % self.modulus == 0) == self.aligned
 
     def lengths(self) -> list[int]:
-        """The ends first, then lengths between them off and on the grids that kernels pad to."""
+        """The ends first, then lengths in between, off and on the grids that kernels pad to."""
         unit = self.modulus if self.aligned else 1
         low, high = -(-self.seqs[0] // unit), self.seqs[1] // unit
         ladder = [s for s in range(low, high + 1) if unit > 1 or self.fits(s)]
         if not ladder:
             return []
-        found = [ladder[0], ladder[-1], *self._rich(high)]
-        for share, residue in _BETWEEN:
+        lengths = [ladder[0], ladder[-1], *self._composite(high)]
+        for share, residue in _INNER_LENGTHS:
             place = bisect_left(ladder, round(low * (high / low) ** share))
             near = ladder[max(0, place - 64) : place + 64]
-            like = [s for s in near if s % 64 == residue]
-            found += sorted(like, key=lambda s: abs(s - ladder[min(place, len(ladder) - 1)]))[:1]
-        return [unit * s for s in dict.fromkeys([*found, *ladder[:64]])]
+            matches = [s for s in near if s % 64 == residue]
+            lengths += sorted(matches, key=lambda s: abs(s - ladder[min(place, len(ladder) - 1)]))[
+                :1
+            ]
+        return [unit * s for s in dict.fromkeys([*lengths, *ladder[:64]])]
 
-    def _rich(self, high: int) -> list[int]:
-        """Lengths of many divisors that are still no multiple of the modulus: where an end is not
-        a multiple of all, another modulus would show here."""
+    def _composite(self, high: int) -> list[int]:
+        """Lengths with many divisors that belong to the cell. If the end is not a multiple of all
+        common moduli, these reveal another modulus."""
         if self.aligned and (self.modulus > 1 or high % HIGHLY_COMPOSITE == 0):
             return []
-        found: list[int] = []
+        composite: list[int] = []
         for unit in (7_560, 4_480, 1_680, 840, 240, 336, 48, 12):
             fits = (s for s in range(high // unit * unit, 0, -unit) if self.fits(s))
-            rich = next(fits, 0)
-            if rich >= self.seqs[0] and rich not in found:
-                found.append(rich)
-        return found[:2]
+            length = next(fits, 0)
+            if length >= self.seqs[0] and length not in composite:
+                composite.append(length)
+        return composite[:2]
 
     def points(self, count: int) -> list[Point]:
         """At most `count` points: the corners of the box, then others in it."""
@@ -87,8 +89,8 @@ class Cell:
 
 
 def edge(same: Callable[[int], bool], low: int, high: int) -> int:
-    """The last place up from `low` with the program there, where `high` has another: by steps that
-    double, then by halves."""
+    """The last number from `low` on for which `same` holds, given that it fails for `high`: by
+    doubling steps, then bisection."""
     good, step = low, 1
     while good + step < high and same(good + step):
         good, step = good + step, 2 * step

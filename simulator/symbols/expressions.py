@@ -1,9 +1,9 @@
-"""Sizes as expressions of batch and sequence: found from their values at a few points, exactly.
+"""Sizes as exact expressions of batch and sequence, from their values at a few points.
 
 A size is a sum of at most three monomials with integer coefficients, in the batch B, the sequence
 S, and ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m: 768·B·S, 4·B·S²,
-32·⌈S/32⌉, 64·⌈S/64⌉ − S. The simplest that agrees at every point is taken; each term needs two
-points more than there are unknowns, so an expression is never just a curve through its data.
+32·⌈S/32⌉, 64·⌈S/64⌉ − S. The simplest expression that agrees at every point is chosen; there are
+always at least two points more than unknowns, so that agreement is evidence.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ class Expression:
 
     @property
     def moduli(self) -> set[Atom]:
-        """The atoms that round up."""
+        """The atoms with a divisor."""
         return {atom for _, atoms in self.terms for atom in atoms if atom.divisor > 1}
 
     def __str__(self) -> str:
-        def word(atom: Atom) -> str:
+        def symbol(atom: Atom) -> str:
             letter = "BS"[atom.axis]
             return letter if atom.divisor == 1 else f"⌈{letter}/{atom.divisor}⌉"
 
-        parts = ["·".join([str(c), *map(word, atoms)]) for c, atoms in self.terms]
+        parts = ["·".join([str(c), *map(symbol, atoms)]) for c, atoms in self.terms]
         return " + ".join(parts).replace("+ -", "− ") or "0"
 
 
@@ -72,23 +72,23 @@ def constant(value: int) -> Expression:
 class Search:
     """Expressions for vectors of values at fixed points.
 
-    Atoms found once are tried first for what follows, and sums are made of them alone: what pads
-    shows itself in a size of its own before it appears in a sum.
+    Atoms that occur in earlier expressions are tried first, and sums use only those: a padded size
+    occurs by itself before it occurs in a sum.
     """
 
     def __init__(self, points: Sequence[Point]) -> None:
         self.points = list(points)
         self.batch = np.array([b for b, _ in points], np.int64)
         self.seq = np.array([s for _, s in points], np.int64)
-        self.found: set[Atom] = set()
+        self.padded_atoms: set[Atom] = set()
         self._singles = _singles()
         self._values = np.array([self._value(m) for m in self._singles])
 
     def expressions(self, vectors: Sequence[tuple[int, ...]]) -> list[Expression | None]:
-        """One for each vector of values; None where none of this form has these values."""
-        found = [self._single(vector) for vector in vectors]
-        self.found |= {atom for one in found if one for atom in one.moduli}
-        return [one or self._sum(vector) for one, vector in zip(found, vectors, strict=True)]
+        """An expression for each vector of values; None if no expression of this form fits."""
+        singles = [self._single(vector) for vector in vectors]
+        self.padded_atoms |= {atom for single in singles if single for atom in single.moduli}
+        return [e or self._sum(vector) for e, vector in zip(singles, vectors, strict=True)]
 
     def _value(self, monomial: Monomial) -> NDArray[np.int64]:
         ones = np.ones_like(self.batch)
@@ -103,37 +103,39 @@ class Search:
             values = np.array(vector, np.int64)
             factors = values[0] // self._values[:, 0]
             fits = (self._values * factors[:, None] == values).all(axis=1)
-            places = np.flatnonzero(fits)
+            candidates = np.flatnonzero(fits)
         else:
-            places = range(len(self._singles))  # one by one, in integers of any size
+            candidates = range(
+                len(self._singles)
+            )  # too large for int64: try all in Python's integers
         chosen: Expression | None = None
-        for place in places:
-            monomial = self._singles[place]
-            over = prod(a.at(*self.points[0]) for a in monomial)
-            one = Expression(((vector[0] // over, monomial),))
-            if all(one.at(*p) == v for p, v in zip(self.points, vector, strict=True)):
-                if one.moduli <= self.found:
-                    return one
-                chosen = chosen or one
+        for index in candidates:
+            monomial = self._singles[index]
+            value = prod(a.at(*self.points[0]) for a in monomial)
+            expression = Expression(((vector[0] // value, monomial),))
+            if all(expression.at(*p) == v for p, v in zip(self.points, vector, strict=True)):
+                if expression.moduli <= self.padded_atoms:
+                    return expression
+                chosen = chosen or expression
         return chosen
 
     def _sum(self, vector: tuple[int, ...]) -> Expression | None:
         for count in range(2, 1 + min(_MOST_TERMS, len(vector) - _SPARE)):
-            for padded in ((), *((atom,) for atom in sorted(self.found))):
+            for padded in ((), *((atom,) for atom in sorted(self.padded_atoms))):
                 basis = [
                     (m, [prod(a.at(*point) for a in m) for point in self.points])
                     for m in _monomials(padded)
                 ]
                 for chosen in combinations(basis, count):
-                    solved = _solve([column for _, column in chosen], vector)
-                    if solved is not None:
-                        pairs = zip(solved, (m for m, _ in chosen), strict=True)
+                    coefficients = _solve([column for _, column in chosen], vector)
+                    if coefficients is not None:
+                        pairs = zip(coefficients, (m for m, _ in chosen), strict=True)
                         return Expression(tuple(pairs))
         return None
 
 
 def _monomials(padded: Sequence[Atom]) -> list[Monomial]:
-    """Degree two at most in the batch and in the sequence, the simplest first."""
+    """Monomials of degree at most two in batch and in sequence, the simplest first."""
 
     def degree(axis: int) -> list[Monomial]:
         atoms = [Atom(axis), *(a for a in padded if a.axis == axis)]
@@ -145,18 +147,18 @@ def _monomials(padded: Sequence[Atom]) -> list[Monomial]:
 
 @cache
 def _singles() -> list[Monomial]:
-    """Every monomial with one atom that rounds up at most; powers of two before other moduli."""
+    """Every monomial with at most one divisor; powers of two before other divisors."""
     powers = [2**k for k in range(1, LARGEST_MODULUS.bit_length())]
     others = [m for m in range(3, LARGEST_MODULUS) if m not in powers]
-    found = dict.fromkeys(_monomials([]))
+    monomials = dict.fromkeys(_monomials([]))
     for modulus in powers + others:
         for axis in (1, 0):
-            found |= dict.fromkeys(_monomials([Atom(axis, modulus)]))
-    return list(found)
+            monomials |= dict.fromkeys(_monomials([Atom(axis, modulus)]))
+    return list(monomials)
 
 
 def _solve(columns: list[list[int]], vector: tuple[int, ...]) -> list[int] | None:
-    """Nonzero integers c with Σ c·column = vector, by elimination in exact integers; else None."""
+    """Nonzero integers c with Σ c·column = vector, by elimination in exact integers, or None."""
     rows = [[*row, v] for *row, v in zip(*columns, vector, strict=True)]
     size = len(columns)
     for k in range(size):
@@ -171,10 +173,10 @@ def _solve(columns: list[list[int]], vector: tuple[int, ...]) -> list[int] | Non
                 rows[r] = [top[k] * x - row[k] * y for x, y in zip(row, top, strict=True)]
     if any(row[size] for row in rows[size:]):
         return None
-    solved: list[int] = [0] * size
+    solution: list[int] = [0] * size
     for k in reversed(range(size)):
-        rest = rows[k][size] - sum(rows[k][j] * solved[j] for j in range(k + 1, size))
-        solved[k], remainder = divmod(rest, rows[k][k])
-        if remainder or not solved[k]:
+        rest = rows[k][size] - sum(rows[k][j] * solution[j] for j in range(k + 1, size))
+        solution[k], remainder = divmod(rest, rows[k][k])
+        if remainder or not solution[k]:
             return None
-    return solved
+    return solution

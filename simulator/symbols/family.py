@@ -22,7 +22,7 @@ TensorTemplate = tuple[tuple[int, ...], tuple[int, ...], str, str]
 
 @dataclass(frozen=True)
 class SignatureTemplate:
-    """A signature whose tensors are numbers into the family's `tensors`."""
+    """A signature whose tensors are indices into the family's `tensors`."""
 
     name: str
     inputs: tuple[int, ...]
@@ -34,8 +34,8 @@ class SignatureTemplate:
 
 @dataclass(frozen=True)
 class Family:
-    """The traces of one program. `expressions` holds every distinct size once, by slot;
-    `tensors` and `signatures` every distinct one; `rows` the signature of each op."""
+    """The traces of one program. `expressions` holds each distinct size by slot; `tensors` and
+    `signatures` each distinct one; `rows` the index of each op's signature."""
 
     expressions: list[Expression]
     tensors: list[TensorTemplate]
@@ -48,10 +48,13 @@ class Family:
 
     @staticmethod
     def fit(points: Sequence[Point], traces: Sequence[Trace]) -> Family:
-        """The family of traces with equal programs. UnlikeError where a size has no expression."""
+        """The family of traces with equal programs.
+
+        Raises ProgramMismatchError if a size has no expression.
+        """
         first, slots = traces[0], Slots()
-        found = [trace.signatures[0] for trace in traces]
-        # Ops may share a signature at one point by accident, where B·S happens to equal a width.
+        distinct = [trace.signatures[0] for trace in traces]
+        # Ops may share a signature at one point by coincidence, if B·S equals a width there.
         joint: dict[tuple[int, ...], int] = {}
         rows = [
             joint.setdefault(kinds, len(joint))
@@ -59,7 +62,7 @@ class Family:
         ]
         tensors: dict[TensorTemplate, int] = {}
 
-        def number(parts: tuple[Tensor, ...]) -> int:
+        def tensor_index(parts: tuple[Tensor, ...]) -> int:
             form = (
                 tuple(slots.slot(sizes) for sizes in zip(*(t.shape for t in parts), strict=True)),
                 tuple(slots.slot(steps) for steps in zip(*(t.stride for t in parts), strict=True)),
@@ -70,25 +73,25 @@ class Family:
 
         signatures: list[SignatureTemplate] = []
         for kinds in joint:
-            each = [found[place][kind] for place, kind in enumerate(kinds)]
-            one = each[0]
+            variants = [distinct[place][kind] for place, kind in enumerate(kinds)]
+            common = variants[0]
             signatures.append(
                 SignatureTemplate(
-                    one.name,
-                    tuple(map(number, zip(*(s.inputs for s in each), strict=True))),
-                    tuple(map(number, zip(*(s.outputs for s in each), strict=True))),
-                    one.names,
-                    template([s.args for s in each], slots),
-                    one.aliases,
+                    common.name,
+                    tuple(map(tensor_index, zip(*(s.inputs for s in variants), strict=True))),
+                    tuple(map(tensor_index, zip(*(s.outputs for s in variants), strict=True))),
+                    common.names,
+                    template([s.args for s in variants], slots),
+                    common.aliases,
                 )
             )
         storages = [
-            slots.slot([s.nbytes for s in alike])
-            for alike in zip(*(trace.storages for trace in traces), strict=True)
+            slots.slot([s.nbytes for s in variants])
+            for variants in zip(*(trace.storages for trace in traces), strict=True)
         ]
         assumptions = [
-            (alike[0].op, alike[0].name, template([a.taken for a in alike], slots))
-            for alike in zip(*(trace.assumptions for trace in traces), strict=True)
+            (variants[0].op, variants[0].name, template([a.taken for a in variants], slots))
+            for variants in zip(*(trace.assumptions for trace in traces), strict=True)
         ]
         header = template([_header(trace) for trace in traces], slots)
         columns = (
@@ -102,18 +105,18 @@ class Family:
             [s.device for s in first.storages],
         )
         return Family(
-            slots.expressions(Search(points)),
-            list(tensors),
-            signatures,
-            rows,
-            storages,
-            header,
-            assumptions,
-            columns,
+            expressions=slots.expressions(Search(points)),
+            tensors=list(tensors),
+            signatures=signatures,
+            rows=rows,
+            storages=storages,
+            header=header,
+            assumptions=assumptions,
+            _columns=columns,
         )
 
     def at(self, batch: int, seq: int) -> Trace:
-        """The trace at one point, its distinct signatures already told apart."""
+        """The trace at one point, with its `signatures` set."""
         sizes = [expression.at(batch, seq) for expression in self.expressions]
         kinds: dict[Tensor, Tensor] = {}
         tensors: list[Tensor] = []
@@ -140,13 +143,13 @@ class Family:
             )
             place = unique.setdefault(key, len(signatures))
             if place == len(signatures):
-                made = Signature(form.name, inputs, outputs, form.names, args, form.aliases)
-                if number in self._fixed:  # what was made of it at one point, serves at all
-                    made = self._kept.setdefault(number, made)
-                signatures.append(made)
+                signature = Signature(form.name, inputs, outputs, form.names, args, form.aliases)
+                if number in self._fixed:  # one object for all points
+                    signature = self._fixed_signatures.setdefault(number, signature)
+                signatures.append(signature)
             places.append(place)
         rows = self.rows
-        if len(signatures) < len(places):  # sizes that differ elsewhere coincide here
+        if len(signatures) < len(places):  # sizes coincide that differ at other points
             rows = [places[row] for row in rows]
         ops, lives = self.op_columns, self.lives
         header: dict[str, Any] = dict(fill(self.header, sizes))
@@ -159,14 +162,12 @@ class Family:
             ],
             **header,
         )
-        cast("dict[str, Any]", trace.__dict__)["signatures"] = (
-            signatures,
-            list(rows),
-        )  # what it would find itself
+        cached = cast("dict[str, Any]", trace.__dict__)
+        cached["signatures"] = signatures, list(rows)  # the cached property, computed already
         return trace
 
     def signature(self, number: int, sizes: Sequence[int]) -> Signature:
-        """One of `signatures` where the slots have these sizes."""
+        """The signature `number` with these sizes, by slot."""
         form = self.signatures[number]
 
         def tensor(place: int) -> Tensor:
@@ -186,19 +187,19 @@ class Family:
 
     @cached_property
     def varying(self) -> list[tuple[int, ...]]:
-        """For each signature the slots in it that are not the same at all points."""
+        """For each signature, its slots whose sizes vary from point to point."""
         fixed = [not any(atoms for _, atoms in e.terms) for e in self.expressions]
-        found: list[tuple[int, ...]] = []
+        varying: list[tuple[int, ...]] = []
         for form in self.signatures:
-            held = {
+            slots = {
                 slot
                 for place in (*form.inputs, *form.outputs)
                 for part in self.tensors[place][:2]
                 for slot in part
             }
-            held |= slots_in(form.args)
-            found.append(tuple(sorted(slot for slot in held if not fixed[slot])))
-        return found
+            slots |= slots_in(form.args)
+            varying.append(tuple(sorted(slot for slot in slots if not fixed[slot])))
+        return varying
 
     @property
     def op_columns(self) -> tuple[list[Any], ...]:
@@ -217,7 +218,7 @@ class Family:
 
     @cached_property
     def _fixed(self) -> frozenset[int]:
-        """The signatures without a size that varies, such as an optimizer's."""
+        """The signatures without a varying size, such as those of an optimizer."""
         fixed = [not any(atoms for _, atoms in e.terms) for e in self.expressions]
         tensors = [all(fixed[i] for i in (*t[0], *t[1])) for t in self.tensors]
         return frozenset(
@@ -227,7 +228,7 @@ class Family:
         )
 
     @cached_property
-    def _kept(self) -> dict[int, Signature]:
+    def _fixed_signatures(self) -> dict[int, Signature]:
         return {}
 
     def sizes(self, batches: NDArray[np.int64], seqs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -239,5 +240,5 @@ class Family:
 
 
 def _header(trace: Trace) -> dict[str, Any]:
-    held = ("ops", "storages", "assumptions")
-    return {name: getattr(trace, name) for name in trace.__struct_fields__ if name not in held}
+    columns = ("ops", "storages", "assumptions")
+    return {name: getattr(trace, name) for name in trace.__struct_fields__ if name not in columns}

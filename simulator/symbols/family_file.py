@@ -1,4 +1,4 @@
-"""Fitted families on disk: msgpack, compressed, versioned, validated, read back without torch."""
+"""Files of fitted families: compressed msgpack with a version, validated on reading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_BYTES = 64 * 2**20
 
 
 class _Columns(msgspec.Struct, frozen=True, array_like=True):
-    """The columns of a family that hold no size: of ops, then of storages."""
+    """The columns of a family without sizes: those of ops, then of storages."""
 
     module: list[str]
     phase: list[str]
@@ -35,8 +35,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Family(msgspec.Struct, frozen=True, array_like=True):
-    """A family; `expressions` are sums of a coefficient and its atoms, each an axis and a
-    divisor."""
+    """A family; each expression is a list of terms, a coefficient with atoms (axis, divisor)."""
 
     expressions: list[list[tuple[int, list[tuple[int, int]]]]]
     tensors: list[tuple[tuple[int, ...], tuple[int, ...], str, str]]
@@ -49,7 +48,7 @@ class _Family(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every distinct family once; cells name theirs by place."""
+    """Each distinct family once; cells refer to families by index."""
 
     format: Literal["ridgepoint-families"]
     version: int
@@ -60,12 +59,12 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     traced: int
 
 
-def save(found: Symbolic, path: Path | str) -> None:
-    """Write what was fitted; the file appears whole or not. InputError where it cannot be."""
+def save(symbolic: Symbolic, path: Path | str) -> None:
+    """Write families; the file is complete or absent. Raises InputError if writing fails."""
     path = Path(path)
     part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(zlib.compress(msgspec.msgpack.encode(_packed(found)), 9))
+        part.write_bytes(zlib.compress(msgspec.msgpack.encode(_to_file(symbolic)), 9))
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -73,103 +72,105 @@ def save(found: Symbolic, path: Path | str) -> None:
 
 
 def load(path: Path | str, tracer: Tracer) -> Symbolic:
-    """Read what was fitted; `tracer` answers where no family does. InputError for a file that is
-    none, is torn, or is of another version."""
+    """Read families; `tracer` traces points without one.
+
+    Raises InputError if the file cannot be read, is invalid, truncated or of another version.
+    """
     path = Path(path)
     try:
         unpack = zlib.decompressobj()
         data = unpack.decompress(path.read_bytes(), _MAX_BYTES)
         if unpack.unconsumed_tail or not unpack.eof:
-            raise ValueError(f"it holds over {_MAX_BYTES >> 20} MiB, or is torn")
+            raise ValueError(f"it is larger than {_MAX_BYTES >> 20} MiB, or truncated")
         file = msgspec.msgpack.decode(data, type=_File)
         if file.version != VERSION:
             raise ValueError(f"it has version {file.version}, expected {VERSION}")
-        families = [_family(each) for each in file.families]
-        cells = [(cell, families[_place(number, families)]) for cell, number in file.cells]
+        families = [_to_family(packed) for packed in file.families]
+        cells = [(cell, _at(number, families)) for cell, number in file.cells]
     except OSError as error:
         raise InputError(f"cannot read the families {path}: {error.strerror}") from error
     except (zlib.error, msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(
-            f"{path} holds no families of traces: {error}; remove it, and they are fitted again"
+            f"{path} is not a valid file of trace families: {error}; delete it to fit them again"
         ) from error
     return Symbolic(tracer, cells, list(file.failures), file.has_seq, file.traced)
 
 
-def _packed(found: Symbolic) -> _File:
-    places: dict[int, int] = {}
+def _to_file(symbolic: Symbolic) -> _File:
+    indices: dict[int, int] = {}
     families: list[_Family] = []
-    for _, family in found.families:
-        if id(family) not in places:
+    for _, family in symbolic.families:
+        if id(family) not in indices:
             module, phase, storages, *counts = family.op_columns
             born, freed, role, device = family.lives
-            places[id(family)] = len(families)
+            indices[id(family)] = len(families)
             families.append(
                 _Family(
-                    [
+                    expressions=[
                         [(c, [(a.axis, a.divisor) for a in atoms]) for c, atoms in e.terms]
                         for e in family.expressions
                     ],
-                    family.tensors,
-                    family.signatures,
-                    family.rows,
-                    family.storages,
-                    family.header,
-                    family.assumptions,
-                    _Columns(module, phase, storages, counts, born, freed, role, device),
+                    tensors=family.tensors,
+                    signatures=family.signatures,
+                    rows=family.rows,
+                    storages=family.storages,
+                    header=family.header,
+                    assumptions=family.assumptions,
+                    columns=_Columns(module, phase, storages, counts, born, freed, role, device),
                 )
             )
-    cells = [(cell, places[id(family)]) for cell, family in found.families]
+    cells = [(cell, indices[id(family)]) for cell, family in symbolic.families]
     return _File(
-        "ridgepoint-families",
-        VERSION,
-        families,
-        cells,
-        found.failures,
-        found.has_seq,
-        found.traced,
+        format="ridgepoint-families",
+        version=VERSION,
+        families=families,
+        cells=cells,
+        failures=symbolic.failures,
+        has_seq=symbolic.has_seq,
+        traced=symbolic.traced,
     )
 
 
-def _family(each: _Family) -> Family:
+def _to_family(packed: _Family) -> Family:
     expressions = [
         Expression(tuple((c, tuple(Atom(*atom) for atom in atoms)) for c, atoms in terms))
-        for terms in each.expressions
+        for terms in packed.expressions
     ]
-    c = each.columns
+    c = packed.columns
     if len(c.counts) != len(COUNTED):
-        raise ValueError(f"it has {len(c.counts)} counts of each op, expected {len(COUNTED)}")
+        raise ValueError(f"it has {len(c.counts)} counts for each op, expected {len(COUNTED)}")
     ops = (c.module, c.phase, c.storages, *c.counts)
     lives = (c.born, c.freed, c.role, c.device)
-    for columns, length in ((ops, len(each.rows)), (lives, len(each.storages))):
+    for columns, length in ((ops, len(packed.rows)), (lives, len(packed.storages))):
         if any(len(column) != length for column in columns):
-            raise ValueError("its columns are of different lengths")
-    for shape, stride, dtype, _ in each.tensors:
-        _within((*shape, *stride), expressions)
+            raise ValueError("its columns differ in length")
+    for shape, stride, dtype, _ in packed.tensors:
+        _check_indices((*shape, *stride), expressions)
         if dtype not in ITEM_BYTES or len(shape) != len(stride):
-            raise ValueError("a tensor has an unknown dtype, or sizes without strides")
-    for form in each.signatures:
-        _within((*form.inputs, *form.outputs), each.tensors)
-    _within(each.rows, each.signatures)
-    _within(each.storages, expressions)
-    for held in c.storages:
-        _within(held, each.storages)
+            raise ValueError("a tensor has an unknown dtype, or not one stride for each size")
+    for form in packed.signatures:
+        _check_indices((*form.inputs, *form.outputs), packed.tensors)
+    _check_indices(packed.rows, packed.signatures)
+    _check_indices(packed.storages, expressions)
+    for indices in c.storages:
+        _check_indices(indices, packed.storages)
     return Family(
-        expressions,
-        each.tensors,
-        each.signatures,
-        each.rows,
-        each.storages,
-        each.header,
-        each.assumptions,
-        (*ops, *lives),
+        expressions=expressions,
+        tensors=packed.tensors,
+        signatures=packed.signatures,
+        rows=packed.rows,
+        storages=packed.storages,
+        header=packed.header,
+        assumptions=packed.assumptions,
+        _columns=(*ops, *lives),
     )
 
 
-def _within(places: Sequence[int], held: Sequence[Any]) -> None:
-    if places and not 0 <= min(places) <= max(places) < len(held):
-        raise ValueError("a place in it leads nowhere")
+def _check_indices(indices: Sequence[int], items: Sequence[Any]) -> None:
+    if indices and not 0 <= min(indices) <= max(indices) < len(items):
+        raise ValueError("an index in it is out of range")
 
 
-def _place(number: int, held: Sequence[Any]) -> int:
-    _within([number], held)
-    return number
+def _at(index: int, families: Sequence[Family]) -> Family:
+    _check_indices([index], families)
+    return families[index]

@@ -1,8 +1,8 @@
-"""The signatures of a family at many points: made, costed and lowered along each path that the
-code for one op takes, for all the points on it at once (`simulator.varying`).
+"""Launches of a family's signatures at many points: costs and lowering run once for each path that
+the code for an op takes, for all points on it together (`simulator.varying`).
 
-What is made of a list of points is kept with the family: the next question is often about another
-card, host or mode at the same ones.
+The results for a list of points are cached with the family, because the next prediction is often
+for another GPU, host or mode at the same points.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from simulator.varying import Walked, walked
 Ints = NDArray[np.int64]
 
 _FEW = 8  # launches of an ordinary op
-_GRIDS = 16  # lists of points of which something is kept with a family: a search asks several
-_POINTS = 1 << 14  # of them all
-_TABLES = 8  # cards whose roofs are kept with a list
+_GRIDS = 16  # lists of points that are cached with a family: a search uses several
+_POINTS = 1 << 14  # in all of them
+_TABLES = 8  # GPUs whose roofs are cached with a list
 
 
 class Launched(NamedTuple):
-    """What a signature launches on a kind of GPU: its distinct works and their curves, and that of
-    each launch; `products` says whether a library's workspace is used
+    """The launches of a signature on a class of GPUs: distinct works with their curves, and in
+    `places` the index of each launch's work; `products` says whether they use a library's workspace
     (`prediction.workspace_bytes`)."""
 
     works: tuple[Work, ...]
@@ -43,8 +43,8 @@ class Launched(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """A signature at each point: a number for each way of launching its works, whether they use a
-    workspace [points], and what each way launches."""
+    """The launches of a signature at each point: the `pattern` of launches and whether they use a
+    workspace [points], and the `places` of each pattern."""
 
     pattern: Ints
     products: NDArray[np.bool_]
@@ -52,9 +52,9 @@ class Lowered(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A family's signatures on a kind of GPU, and the works that all points launch. A table of
-    their roofs has the first work of each signature at each point in row `begin`, and the next
-    ones `stride` rows further each [signatures, points]."""
+    """The launches of a family's signatures on a class of GPUs, and the works of all points. In a
+    table of roofs the first work of a signature at a point is in row `begin`, and each further one
+    `stride` rows later [signatures, points]."""
 
     lowered: list[Lowered]
     begin: Ints
@@ -64,8 +64,8 @@ class Kind(NamedTuple):
 
 @dataclass(eq=False)
 class Grid:
-    """A list of points: the sizes of a family there [slots, points]; what each kind of GPU
-    launches; and the roofs of that by card and profile."""
+    """A list of points: the sizes of a family [slots, points], the launches by class of GPUs, and
+    their roofs by GPU and profile."""
 
     family: Family
     sizes: Ints
@@ -75,38 +75,37 @@ class Grid:
     )
 
     def on(self, gpu: GPU) -> Kind:
-        """The launches on a GPU of this kind."""
+        """The launches on a GPU of this class."""
         kind = kind_of(gpu)
         if kind not in self.kinds:
             self.kinds[kind] = _kind(self.family, self.sizes, gpu)
         return self.kinds[kind]
 
     def roofs(self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]) -> Roofs:
-        """The table whose rows `Kind` names; `warm` says which of so many find anything in
-        L2."""
-        for card, known, table in self.tables:
-            if card is gpu and known is profile:
+        """The table of roofs that `Kind` refers to; `warm(n)` says which of n rows hit L2."""
+        for table_gpu, table_profile, table in self.tables:
+            if table_gpu is gpu and table_profile is profile:
                 return table
         ruled = self.on(gpu).ruled
-        found = roofs_of(ruled, gpu, profile, warm(sum(each.points for each in ruled)))
-        self.tables.append((gpu, profile, found))
+        table = roofs_of(ruled, gpu, profile, warm(sum(work.points for work in ruled)))
+        self.tables.append((gpu, profile, table))
         del self.tables[:-_TABLES]
-        return found
+        return table
 
 
 def kind_of(gpu: GPU) -> tuple[object, ...]:
-    """What the launches on a GPU depend on."""
+    """The properties of a GPU that launches depend on."""
     return gpu.units, gpu.compute_capability, gpu.vendor, tuple(gpu.tensor_flops_per_s)
 
 
 def grid(family: Family, sizes: Ints) -> Grid:
-    """The points at which the slots have these sizes, [slots, points]."""
+    """The grid of the points with these sizes [slots, points]."""
     grids: dict[bytes, Grid] = family.kept.setdefault("grids", {})
     asked = sizes.tobytes()
     if asked not in grids:
         while grids and (
             len(grids) >= _GRIDS
-            or sum(each.sizes.shape[1] for each in grids.values()) + sizes.shape[1] > _POINTS
+            or sum(cached.sizes.shape[1] for cached in grids.values()) + sizes.shape[1] > _POINTS
         ):
             grids.pop(next(iter(grids)))
         grids[asked] = Grid(family, sizes)
@@ -114,62 +113,62 @@ def grid(family: Family, sizes: Ints) -> Grid:
 
 
 def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
-    parted: dict[Any, tuple[Ints, Ints]] = {}
+    distinct: dict[Any, tuple[Ints, Ints]] = {}
     lowered: list[Lowered] = []
     begins, strides = np.empty((2, len(family.varying), sizes.shape[1]), np.int64)
     ruled: list[Ruled] = []
     rows = 0
     for number, slots in enumerate(family.varying):
-        kinds = tuple(sorted({_vary(family, slot) for slot in slots}))
-        if kinds not in parted:
-            parted[kinds] = _parted(sizes, [slot for _, slot in kinds])
-        first, of = parted[kinds]
+        kinds = tuple(sorted({_slot_kind(family, slot) for slot in slots}))
+        if kinds not in distinct:
+            distinct[kinds] = _distinct_choices(sizes, [slot for _, slot in kinds])
+        first, choice = distinct[kinds]
         begin, stride, pattern = (np.empty(first.size, np.int64) for _ in range(3))
         products = np.empty(first.size, np.bool_)
-        ways: dict[tuple[int, ...], int] = {}
-        for launched, choices in _walked(family, number, slots, sizes[:, first], gpu):
+        patterns: dict[tuple[int, ...], int] = {}
+        for launched, choices in _launches_by_path(family, number, slots, sizes[:, first], gpu):
             begin[choices] = rows + np.arange(choices.size)
             stride[choices] = choices.size
-            pattern[choices] = ways.setdefault(launched.places, len(ways))
+            pattern[choices] = patterns.setdefault(launched.places, len(patterns))
             products[choices] = launched.products
             for work, name in zip(launched.works, launched.curves, strict=True):
                 ruled.append(Ruled(work, name, choices.size))
                 rows += choices.size
-        begins[number], strides[number] = begin[of], stride[of]
-        lowered.append(Lowered(pattern[of], products[of], list(ways)))
+        begins[number], strides[number] = begin[choice], stride[choice]
+        lowered.append(Lowered(pattern[choice], products[choice], list(patterns)))
     return Kind(lowered, begins, strides, ruled)
 
 
-def _walked(
+def _launches_by_path(
     family: Family, number: int, slots: tuple[int, ...], sizes: Ints, gpu: GPU
 ) -> list[Walked]:
-    """What a signature launches at each choice of its sizes [slots, choices], path by path; what
-    never varies is kept with the family."""
+    """The launches of a signature at each choice of its sizes [slots, choices], path by path;
+    those without varying sizes are cached with the family."""
     full: list[Any] = sizes[:, 0].tolist()
 
-    def ask(numbers: list[Any]) -> Launched:
+    def launched(numbers: list[Any]) -> Launched:
         for slot, value in zip(slots, numbers, strict=True):
             full[slot] = value
         return _launched(family, number, full, gpu)
 
     if slots:
-        return walked(ask, sizes[list(slots)])
+        return walked(launched, sizes[list(slots)])
     held = family.kept.setdefault("fixed launches", {})
     key = number, kind_of(gpu)
     if key not in held:
-        held[key] = ask([])
+        held[key] = launched([])
     return [Walked(held[key], np.zeros(1, np.int64))]
 
 
 def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launched:
     signature = family.signature(number, sizes)
     costed = _costed(signature)
-    found = _launches(signature, costed, gpu) if costed else []
-    few = len(found) <= _FEW or bool(family.varying[number])
+    launches = _launches(signature, costed, gpu) if costed else []
+    few = len(launches) <= _FEW or bool(family.varying[number])
     distinct: dict[int | bytes, int] = {}
     works: list[Work] = []
     places: list[int] = []
-    for work in found:  # equal launches are told by identity, those of long lists by value
+    for work in launches:  # equal works are the same object, or in long lists equal in value
         key = id(work) if few else msgspec.msgpack.encode(work)
         if key not in distinct:
             distinct[key] = len(works)
@@ -179,19 +178,19 @@ def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launch
     return Launched(tuple(works), tuple(map(curve, works)), tuple(places), products)
 
 
-def _vary(family: Family, slot: int) -> tuple[str, int]:
-    """What tells the values of a slot apart: of all multiples of one product, the first slot."""
+def _slot_kind(family: Family, slot: int) -> tuple[str, int]:
+    """A name that slots with proportional sizes share, and the first such slot."""
     named = family.kept.setdefault("kinds of slots", {})
     terms = family.expressions[slot].terms
     name = repr(terms[0][1]) if len(terms) == 1 else repr(terms)
     return named.setdefault(name, (name, slot))
 
 
-def _parted(sizes: Ints, slots: list[int]) -> tuple[Ints, Ints]:
-    """A point for each distinct choice of these sizes, and which choice each point has."""
+def _distinct_choices(sizes: Ints, slots: list[int]) -> tuple[Ints, Ints]:
+    """The first point of each distinct choice of these sizes, and the choice of each point."""
     code = np.zeros(sizes.shape[1], np.int64)
     for slot in slots:
-        values, each = np.unique(sizes[slot], return_inverse=True)
-        _, code = np.unique(code * len(values) + each.ravel(), return_inverse=True)
-    _, first, of = np.unique(code, return_index=True, return_inverse=True)
-    return first, of.ravel()
+        values, index = np.unique(sizes[slot], return_inverse=True)
+        _, code = np.unique(code * len(values) + index.ravel(), return_inverse=True)
+    _, first, choice = np.unique(code, return_index=True, return_inverse=True)
+    return first, choice.ravel()

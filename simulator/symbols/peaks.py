@@ -1,5 +1,5 @@
-"""The peak of memory of a family at many points at once: how many storages of each size live
-together is the same at every point (`simulator.schedule.memory` has the peak of one trace)."""
+"""Peak memory of a family at many points: the number of live storages of each size is the same at
+every point (`simulator.schedule.memory` computes the peak of one trace)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 def peak_bytes(family: Family, sizes: Ints) -> Ints:
-    """Peak bytes [points] where the slots have these sizes [slots, points]."""
+    """Peak bytes [points] for sizes [slots, points]."""
     if "peaks" not in family.kept:
         family.kept["peaks"] = _alive(family)
     slots, alive = family.kept["peaks"]
@@ -22,8 +22,8 @@ def peak_bytes(family: Family, sizes: Ints) -> Ints:
 
 
 def _alive(family: Family) -> tuple[Ints, NDArray[np.float64]]:
-    """The slots of storages on the GPU, and how many of each live while some op runs: one row an
-    op, without those that have no more of any than another one."""
+    """The slots of storages on the GPU, and how many of each are alive during an op [ops, slots];
+    without rows that another row exceeds or equals in every slot."""
     borns, freeds, _, devices = family.lives
     last = len(family.rows)
     count = max(last, 1)
@@ -34,9 +34,9 @@ def _alive(family: Family) -> tuple[Ints, NDArray[np.float64]]:
             steps[min(max(born, 0), count), place] += 1
             steps[count if freed is None or freed == last else min(freed, count), place] -= 1
     rows = np.unique(np.cumsum(steps, axis=0)[:count], axis=0)
-    kept: list[Ints] = []
+    maximal: list[Ints] = []
     while len(rows):
         most = rows[rows.sum(axis=1).argmax()]
-        kept.append(most)
+        maximal.append(most)
         rows = rows[(rows > most).any(axis=1)]
-    return slots, np.array(kept, float)
+    return slots, np.array(maximal, float)

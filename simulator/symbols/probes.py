@@ -1,4 +1,4 @@
-"""Traces taken while a family is fitted: each point once, and their programs."""
+"""Traces and programs of the points that a fit needs, each traced once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from simulator.records import Trace
 from simulator.symbols.expressions import Point
 from simulator.symbols.program import Program, program
-from simulator.symbols.templates import UnlikeError
+from simulator.symbols.templates import ProgramMismatchError
 
 Tracer = Callable[[int, int], Trace]
 
 
 class Probes:
-    """Points traced so far. `count` says how often the tracer was called."""
+    """Points traced so far; `count` is the number of calls of the tracer."""
 
     def __init__(self, tracer: Tracer, progress: Callable[[int], None]) -> None:
         self.tracer = tracer
@@ -29,7 +29,7 @@ class Probes:
             self._traces[point] = self._trace(point)
         return self._traces[point]
 
-    def taken(self) -> list[Point]:
+    def traced(self) -> list[Point]:
         """The points traced so far."""
         return list(self._traces)
 
@@ -40,24 +40,27 @@ class Probes:
             self._programs[point] = program(self.trace(*point))
         return self._programs[point]
 
-    def same(self, one: Point, other: Point) -> bool:
-        """Have two points one program?
+    def same_program(self, first: Point, second: Point) -> bool:
+        """Whether two points have the same program.
 
-        Where only the host's counts differ, both are traced again: a process does some things once
-        (imports, caches), and the first trace counts them.
+        If only the host's counts differ, both are traced again: a process does some work once
+        (imports, caches), and the first trace counts it.
         """
-        if self.program(*one).differs_in_counts_alone(self.program(*other)):
-            for point in (one, other):
+        if self.program(*first).differs_in_counts_only(self.program(*second)):
+            for point in (first, second):
                 self._traces[point] = self._trace(point)
                 self._programs[point] = program(self._traces[point])
-        return self.program(*one) == self.program(*other)
+        return self.program(*first) == self.program(*second)
 
-    def alike(self, points: Sequence[Point]) -> list[Trace]:
-        """The traces of points with one program; UnlikeError where there are two."""
+    def of_one_program(self, points: Sequence[Point]) -> list[Trace]:
+        """The traces of points with one program.
+
+        Raises ProgramMismatchError if their programs differ.
+        """
         for point in points[1:]:
-            if not self.same(points[0], point):
-                raise UnlikeError(
-                    "its ops at batch {} × seq {} are others than at {} × {}".format(
+            if not self.same_program(points[0], point):
+                raise ProgramMismatchError(
+                    "its ops at batch {} × seq {} differ from those at {} × {}".format(
                         *points[0], *point
                     )
                 )

@@ -1,4 +1,4 @@
-"""What of a trace does not depend on its sizes: two points with one program can share a family."""
+"""The parts of a trace that do not depend on sizes; points with one program can share a family."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from simulator.symbols.templates import shape_of
 
 
 class Program(NamedTuple):
-    """Ops, arguments and lives of storages, without a size other than 1."""
+    """Ops, arguments and lifetimes of storages, without sizes other than 1."""
 
     ops: list[Hashable]
     counts: list[tuple[int, ...]]
     storages: list[Hashable]
     rest: Hashable
 
-    def differs_in_counts_alone(self, other: Program) -> bool:
-        """One program, run by a host that did more the one time: what it does once a process."""
+    def differs_in_counts_only(self, other: Program) -> bool:
+        """Whether only the host's counts differ, as they do for work that a process does once."""
         return self != other and self[:1] + self[2:3] == other[:1] + other[2:3]
 
 
@@ -46,9 +46,9 @@ def program(trace: Trace) -> Program:
 
 
 def _kind(signature: Signature) -> Hashable:
-    def tensors(found: tuple[Tensor, ...]) -> Hashable:
-        # A size of 1 counts as structure: strides around it follow a rule of their own.
-        return tuple((tuple(n == 1 for n in t.shape), t.dtype, t.device) for t in found)
+    def tensors(operands: tuple[Tensor, ...]) -> Hashable:
+        # A size of 1 is part of the program, because it changes the strides around it.
+        return tuple((tuple(n == 1 for n in t.shape), t.dtype, t.device) for t in operands)
 
     return (
         signature.name,

@@ -1,8 +1,8 @@
-"""Reuse distances of a family at many points at once.
+"""Reuse distances of a family at many points.
 
-The traffic between an access and the last one to the same storage is a sum over the ops between
-them; how many there are of each signature is the same at every point (`simulator.schedule.l2_reuse`
-has the distances of one trace).
+The traffic between an access and the previous one to the same storage is a sum over the ops in
+between; how many of them have each signature is the same at every point
+(`simulator.schedule.l2_reuse` computes the distances of one trace).
 """
 
 from __future__ import annotations
@@ -25,10 +25,20 @@ _READ, _WRITE, _FIRST = 0, 1, 2
 
 @dataclass(frozen=True)
 class Reuse:
-    """Ops of a program by what they find in L2: `op_class` [ops] (−1 where nothing is launched),
-    `number` the signature of each class. One row for the accesses of a class that are alike: which
-    class, how many, which tensor of the family, how it reaches its storage, and a row of `between`,
-    which counts the tensors that were moved since [rows, tensors]."""
+    """Ops of a program in classes with equal L2 reuse.
+
+    op_class   the class of each op [ops], −1 for ops without launches
+    number     the signature of each class
+
+    The other fields have one item for each group of equal accesses of a class:
+
+    of_class   the class
+    count      the number of accesses
+    tensor     the index of the family's tensor
+    how        a first access, a read of a storage touched before, or a write
+    row        a row of `between` [rows, tensors], which counts the tensors moved since the previous
+               access
+    """
 
     op_class: Ints
     number: Ints
@@ -40,8 +50,8 @@ class Reuse:
     between: Floats
 
     def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
-        """The share of the bytes of each class that an L2 of this size serves [classes, points],
-        where the family's tensors have these [tensors, points]."""
+        """The share of each class's bytes that L2 serves [classes, points], for `tensor_bytes`
+        [tensors, points]."""
         sizes = tensor_bytes[self.tensor]
         distance = np.where(
             (self.how == _READ)[:, None], (self.between @ tensor_bytes)[self.row] + sizes, sizes
@@ -50,23 +60,24 @@ class Reuse:
         total = sizes * self.count[:, None]
         hot = total * served
         rows = np.bincount(self.of_class, minlength=len(self.number))
-        found = np.zeros((len(self.number), sizes.shape[1]))
-        some = np.flatnonzero(rows)
-        if some.size:
-            starts = (np.cumsum(rows) - rows)[some]
-            whole = np.add.reduceat(total, starts, axis=0)
-            found[some] = np.add.reduceat(hot, starts, axis=0) / np.maximum(whole, 1)
-        return found
+        shares = np.zeros((len(self.number), sizes.shape[1]))
+        nonempty = np.flatnonzero(rows)
+        if nonempty.size:
+            starts = (np.cumsum(rows) - rows)[nonempty]
+            total_bytes = np.add.reduceat(total, starts, axis=0)
+            hot_bytes = np.add.reduceat(hot, starts, axis=0)
+            shares[nonempty] = hot_bytes / np.maximum(total_bytes, 1)
+        return shares
 
 
 def tensor_bytes(family: Family, sizes: Ints) -> Floats:
     """The bytes of each tensor of a family [tensors, points], as `Tensor.nbytes`."""
-    found = np.empty((len(family.tensors), sizes.shape[1]))
-    for row, (shape, stride, dtype, _) in zip(found, family.tensors, strict=True):
+    nbytes = np.empty((len(family.tensors), sizes.shape[1]))
+    for row, (shape, stride, dtype, _) in zip(nbytes, family.tensors, strict=True):
         row[:] = ITEM_BYTES[dtype]
         for size, step in zip(shape, stride, strict=True):
             row *= np.where(sizes[step] != 0, sizes[size], 1)
-    return found
+    return nbytes
 
 
 def reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
@@ -90,54 +101,53 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     storage = np.array([s for op in ops.tolist() for s in storages[op]], np.int64)
     by_storage = np.argsort(storage, kind="stable")
     again = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
-    last = np.full(row.size, -1)  # the op that touched the storage last
-    last[by_storage[again]] = row[by_storage[again - 1]]
+    previous = np.full(row.size, -1)  # the op of the previous access to the storage
+    previous[by_storage[again]] = row[by_storage[again - 1]]
     reads = place < reads_of[kinds][row]
-    how = np.where(reads, np.where(last < 0, _FIRST, _READ), _WRITE)
-    # Ops of each signature before each op; those after the last one lie between.
+    how = np.where(reads, np.where(previous < 0, _FIRST, _READ), _WRITE)
+    # Counts of ops of each signature before each op; their differences count those in between.
     numbers = len(family.signatures)
     before = np.zeros((ops.size + 1, numbers), np.int32)
     np.add.at(before, (np.arange(ops.size) + 1, kinds), 1)
     before = np.cumsum(before, axis=0, dtype=np.int32)
     between = np.zeros((row.size, numbers), np.int32)
-    told = how == _READ
-    between[told] = before[row[told]] - before[last[told] + 1]
+    reread = how == _READ
+    between[reread] = before[row[reread]] - before[previous[reread] + 1]
     distinct, code = _distinct(between)
     tensors = [np.array((*f.inputs, *f.outputs), np.int64) for f in family.signatures]
-    held = np.stack([np.bincount(t, minlength=len(family.tensors)) for t in tensors])
-    # Ops are of one class where signature and every access are alike.
+    tensor_counts = np.stack([np.bincount(t, minlength=len(family.tensors)) for t in tensors])
+    # Ops are of one class if their signatures and all of their accesses are equal.
     classes: dict[Any, int] = {}
     op_class = np.full(len(rows), -1)
-    alike: list[tuple[int, int, int, int, int]] = []
+    groups: list[tuple[int, int, int, int, int]] = []
     for op, kind, begin, count in zip(
         ops.tolist(), kinds.tolist(), first.tolist(), counts.tolist(), strict=True
     ):
-        some = slice(begin, begin + count)
-        key = kind, code[some].tobytes(), how[some].tobytes()
+        accesses = slice(begin, begin + count)
+        key = kind, code[accesses].tobytes(), how[accesses].tobytes()
         if key not in classes:
             classes[key] = len(classes)
-            same = Counter(
-                zip(tensors[kind].tolist(), how[some].tolist(), code[some].tolist(), strict=True)
-            )
-            alike += [(classes[key], times, *each) for each, times in same.items()]
+            columns = tensors[kind], how[accesses], code[accesses]
+            equal = Counter(zip(*(column.tolist() for column in columns), strict=True))
+            groups += [(classes[key], times, *access) for access, times in equal.items()]
         op_class[op] = classes[key]
     number = np.array([kind for kind, *_ in classes], np.int64)
-    of_class, times, tensor, means, row = np.array(alike, np.int64).reshape(-1, 5).T
+    of_class, times, tensor, how, row = np.array(groups, np.int64).reshape(-1, 5).T
     return Reuse(
-        op_class,
-        number,
-        of_class,
-        times.astype(float),
-        tensor,
-        means,
-        row,
-        (distinct @ held).astype(float),
+        op_class=op_class,
+        number=number,
+        of_class=of_class,
+        count=times.astype(float),
+        tensor=tensor,
+        how=how,
+        row=row,
+        between=(distinct @ tensor_counts).astype(float),
     )
 
 
 def _distinct(table: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
-    """The distinct rows, and which of them each one is."""
-    found: dict[bytes, int] = {}
-    code = [found.setdefault(row.tobytes(), len(found)) for row in table]
+    """The distinct rows, and the index of each row among them."""
+    indices: dict[bytes, int] = {}
+    code = [indices.setdefault(row.tobytes(), len(indices)) for row in table]
     first = np.unique(code, return_index=True)[1] if code else np.zeros(0, np.int64)
     return table[first], np.array(code, np.int64)

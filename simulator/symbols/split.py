@@ -1,9 +1,9 @@
-"""The plane of batches and sequence lengths, split where a network runs another program.
+"""Split the plane of batches and sequence lengths where the program of a network changes.
 
-Batch 1 and sequence 1 are cells of their own: a dimension of size 1 is contiguous in any layout,
-so copies come and go. Beyond them three causes are looked for: lengths that need no padding
+Batch 1 and sequence 1 are separate cells: a dimension of size 1 is contiguous in any layout, so
+copies appear and disappear. Three other causes are searched for: lengths that need no padding
 (multiples of a modulus), short lengths (one chunk, fewer frames than a kernel), and a largest
-length. A cause that stays unfound leaves a cell whose points disagree, and that cell no family.
+length. If a cause is missed, the points of a cell disagree, and the cell gets no family.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from simulator.symbols.cells import HIGHLY_COMPOSITE, LARGEST_BATCH, Cell, edge
 from simulator.symbols.expressions import LARGEST_MODULUS
 from simulator.symbols.probes import Probes
 
-_BATCH = 3  # at which lengths are compared
+_BATCH = 3  # at which sequence lengths are compared
 _LADDER = tuple(2**k for k in range(1, 9))
 
 
 class Limits(NamedTuple):
-    """Where to start, and how far to go; None goes as far as the network admits."""
+    """The first point, and the largest batch and length; None: what the network supports."""
 
     batch: int
     seq: int | None
@@ -30,43 +30,43 @@ class Limits(NamedTuple):
 
 
 def split(probes: Probes, limits: Limits) -> list[Cell]:
-    """Cells, the widest first; together they may leave lengths and batches out."""
+    """Cells, the widest first; they need not cover all lengths and batches."""
     spans: list[Span] = [((1, 1), 1, True)]
     if limits.seq is not None:
-        found = _lengths(probes, limits.seq, limits.largest_seq)
-        spans = [part for span in found for part in _parts(span)] + spans
+        lengths = _lengths(probes, limits.seq, limits.largest_seq)
+        spans = [part for span in lengths for part in _parts(span)] + spans
     high = limits.largest_batch or max(LARGEST_BATCH, 4 * limits.batch)
     long = max(end for (_, end), _, _ in spans)
-    while high > _BATCH and not _admitted(probes, high, long):
+    while high > _BATCH and not _is_supported(probes, high, long):
         high //= 4  # more elements than a tensor can have
-    if high > _BATCH and not probes.same((_BATCH, long), (high, long)):
-        high = edge(lambda b: probes.same((_BATCH, long), (b, long)), _BATCH, high)
+    if high > _BATCH and not probes.same_program((_BATCH, long), (high, long)):
+        high = edge(lambda b: probes.same_program((_BATCH, long), (b, long)), _BATCH, high)
     batches = (2, high), (1, 1)
     return [Cell(box, *span) for box in batches if box[1] >= box[0] for span in spans]
 
 
 Span = tuple[tuple[int, int], int, bool]
-"""Lengths from and to, modulus, aligned: what a cell says of the sequence."""
+"""First and last length, modulus, aligned: the sequence part of a cell."""
 
 
 def _parts(span: Span) -> list[Span]:
-    """A span of too few lengths to fit to, as one for each length."""
+    """The span, or one span for each length if they are too few for a fit."""
     lengths = Cell((1, 1), *span).lengths()
     return [span] if len(lengths) > 4 else [((s, s), 1, True) for s in lengths]
 
 
 def _lengths(probes: Probes, start: int, largest: int | None) -> list[Span]:
-    def same(one: int, other: int) -> bool:
-        return probes.same((_BATCH, one), (_BATCH, other))
+    def same(first: int, second: int) -> bool:
+        return probes.same_program((_BATCH, first), (_BATCH, second))
 
     if start < 5:
-        start = next((s for s in (64, 16, 8) if _admitted(probes, _BATCH, s)), 1)
+        start = next((s for s in (64, 16, 8) if _is_supported(probes, _BATCH, s)), 1)
         if start == 1:
             return []
     near = max(3, start // 2 - 1) | 1, (start - 1) | 1
     further = (2 * start - 1) | 1
-    if not same(*near) and not (_admitted(probes, _BATCH, further) and same(near[1], further)):
-        # A loop over the sequence in Python, say: no length speaks for another.
+    if not same(*near) and not (_is_supported(probes, _BATCH, further) and same(near[1], further)):
+        # Every length has its own program, as with a Python loop over the sequence.
         return [((start, start), 1, True)]
     end = _end(probes, start, largest or HIGHLY_COMPOSITE)
     odd, whole = _odd(end), end if end % 64 == 0 else end // 64 * 64 or end // 2 * 2
@@ -75,7 +75,7 @@ def _lengths(probes: Probes, start: int, largest: int | None) -> list[Span]:
         odd, whole = end, end // 64 * 64 or end - 1
     modulus = 1 if same(odd, whole) else _modulus(same, whole)
     if modulus is None:
-        return [((2, end), 1, True)]  # its points disagree, and say so
+        return [((2, end), 1, True)]  # its points disagree, which the fit reports
     spans: list[Span] = []
     short = 1
     if modulus == 1:
@@ -96,24 +96,24 @@ def _lengths(probes: Probes, start: int, largest: int | None) -> list[Span]:
 
 
 def _end(probes: Probes, start: int, largest: int) -> int:
-    """The largest length that the network admits."""
+    """The largest length that the network supports."""
 
-    def admitted(seq: int) -> bool:
-        return _admitted(probes, _BATCH, seq)
+    def supported(seq: int) -> bool:
+        return _is_supported(probes, _BATCH, seq)
 
-    if largest <= start or admitted(largest):
+    if largest <= start or supported(largest):
         return max(largest, start)
     good, bad = start, largest
-    while 2 * good < bad and admitted(2 * good):
+    while 2 * good < bad and supported(2 * good):
         good *= 2
     bad = min(bad, 2 * good)
-    while bad - good > 1 and admitted(good + 1):  # limits are mostly where doubling leads
+    while bad - good > 1 and supported(good + 1):  # limits are mostly powers of two times the start
         middle = (good + 1 + bad) // 2
-        good, bad = (middle, bad) if admitted(middle) else (good + 1, middle)
+        good, bad = (middle, bad) if supported(middle) else (good + 1, middle)
     return good
 
 
-def _admitted(probes: Probes, batch: int, seq: int) -> bool:
+def _is_supported(probes: Probes, batch: int, seq: int) -> bool:
     try:
         probes.program(batch, seq)
     except InputError:
@@ -127,8 +127,8 @@ def _odd(end: int) -> int:
 
 
 def _modulus(same: Callable[[int, int], bool], whole: int) -> int | None:
-    """The smallest divisor of `whole` whose multiples run its program: a power of two, or what is
-    left when every prime factor without effect is taken out."""
+    """The smallest divisor of `whole` whose multiples have its program: a power of two, or `whole`
+    divided by every prime factor without effect."""
     low, high = 0, len(_LADDER)
     while low < high:
         middle = (low + high) // 2

@@ -1,8 +1,8 @@
-"""A network's traces for every batch and sequence length, from a few that were really taken.
+"""Traces of a network for every batch and sequence length, from a few that are taken.
 
 The plane of batches and sequence lengths is split into cells with one program each (`split`), and
-each cell gets a family, fitted to its corners and to points between. What no cell holds, and what
-no family could be fitted to, is traced when it is asked for; `reason_to_retrace` says so.
+each cell gets a family, fitted to its corners and to points in between. A point outside all cells,
+or in a cell without a family, is traced when it is needed; `reason_to_retrace` says why.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from simulator.symbols.expressions import Point
 from simulator.symbols.family import Family
 from simulator.symbols.probes import Probes, Tracer
 from simulator.symbols.split import Limits, split
-from simulator.symbols.templates import UnlikeError
+from simulator.symbols.templates import ProgramMismatchError
 
-_KEPT = 16
-_KNOWN = 8  # points traced on the way that a fit looks at
+_CACHED_TRACES = 16
+_EXTRA_POINTS = 8  # at most, of those traced while splitting, that a fit includes
 
 
 class Sizes(NamedTuple):
-    """What one family makes of some of the points: `places` are theirs, `values` [slots, places]
-    the family's sizes."""
+    """The sizes of one family, `values` [slots, places], at the points with indices `places`."""
 
     family: Family
     places: NDArray[np.int64]
@@ -37,7 +36,7 @@ class Sizes(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """All sizes at many points at once; `retrace` are the places that no family answers."""
+    """All sizes at many points; `retrace` holds the indices of the points without a family."""
 
     parts: list[Sizes]
     retrace: NDArray[np.int64]
@@ -45,14 +44,14 @@ class Evaluated(NamedTuple):
 
 @dataclass(frozen=True)
 class Symbolic:
-    """Answers `at` for every point; `traced` counts the traces that the fit took."""
+    """Traces at every point by `at`; `traced` is the number of traces that the fit took."""
 
     tracer: Tracer
     families: list[tuple[Cell, Family]]
     failures: list[tuple[Cell, str]]
     has_seq: bool
     traced: int
-    _kept: dict[Point, Trace] = field(default_factory=dict)
+    _cached: dict[Point, Trace] = field(default_factory=dict)
 
     @staticmethod
     def fit(
@@ -64,11 +63,11 @@ class Symbolic:
         largest_seq: int | None = None,
         progress: Callable[[int], None] = lambda traced: None,
     ) -> Symbolic:
-        """Fit around (batch, seq), where the network must be traceable; seq None: it has none.
+        """Fit around (batch, seq), where the network must be traceable.
 
-        `tracer` takes the batch and the sequence, 1 for a network without. Up to `largest_batch`
-        and `largest_seq` the answers are exact without a trace; by default up to 16,384 and
-        120,960, or what the network admits. `progress` is told of each trace.
+        `seq` is None for a network without a sequence, whose `tracer` is called with 1. Up to
+        `largest_batch` and `largest_seq` traces are instantiated exactly; by default up to 16,384
+        and 120,960, or what the network supports. `progress` receives the number of each trace.
         """
         probes = Probes(tracer, progress)
         limits = Limits(batch, seq, largest_batch, largest_seq)
@@ -77,14 +76,14 @@ class Symbolic:
         for cell in split(probes, limits):
             try:
                 families.append((cell, _family(probes, cell, [f for _, f in families])))
-            except UnlikeError as error:
+            except ProgramMismatchError as error:
                 failures.append((cell, str(error)))
             except InputError as error:
                 failures.append((cell, f"the network cannot be traced there: {error}"))
         return Symbolic(tracer, families, failures, seq is not None, probes.count)
 
     def at(self, batch: int, seq: int | None = None) -> Trace:
-        """What `tracer(batch, seq)` returns: instantiated where a family holds, else traced.
+        """The trace that `tracer(batch, seq)` returns: instantiated from a family, else traced.
 
         Raises what the tracer raises, such as InputError past the last position.
         """
@@ -92,36 +91,36 @@ class Symbolic:
         family = self._family(*point)
         if family is not None:
             return family.at(*point)
-        if point not in self._kept:
-            while len(self._kept) >= _KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[point] = self.tracer(*point)
-        return self._kept[point]
+        if point not in self._cached:
+            while len(self._cached) >= _CACHED_TRACES:
+                self._cached.pop(next(iter(self._cached)))
+            self._cached[point] = self.tracer(*point)
+        return self._cached[point]
 
     def reason_to_retrace(self, batch: int, seq: int | None = None) -> str | None:
-        """Why `at` has to trace at this point; None where it need not."""
+        """Why `at` has to trace at this point; None if a family covers it."""
         point = self._point(batch, seq)
         if self._family(*point) is not None:
             return None
         where = f"batch {batch}" + (f", seq {seq}" if self.has_seq else "")
-        for cell, why in self.failures:
+        for cell, reason in self.failures:
             if cell.holds(*point):
-                return f"{where}: {why}"
-        return f"{where} is outside of what was verified"
+                return f"{where}: {reason}"
+        return f"{where} is outside the range that was verified"
 
     def family(self, batch: int, seq: int | None = None) -> Family | None:
-        """The family that answers a point, as `at` would; None where `at` traces."""
+        """The family that `at` uses for a point; None if `at` traces."""
         return self._family(*self._point(batch, seq))
 
     def verify(self, batch: int, seq: int | None = None) -> bool:
-        """Trace this point and compare. A family that is wrong here answers no more."""
+        """Trace this point and compare; False, and the family is dropped, if they differ."""
         point = self._point(batch, seq)
         for place, (cell, family) in enumerate(self.families):
             if cell.holds(*point):
                 if family.at(*point) == self.tracer(*point):
                     return True
                 del self.families[place]
-                self.failures.append((cell, "a trace at {} × {} was another".format(*point)))
+                self.failures.append((cell, "a trace at {} × {} differed".format(*point)))
                 return False
         return True
 
@@ -135,20 +134,20 @@ class Symbolic:
         parts: list[Sizes] = []
         for cell, family in self.families:
             low, high = cell.batches
-            held = open_ & (batch >= low) & (batch <= high)
-            held &= (seq >= cell.seqs[0]) & (seq <= cell.seqs[1])
-            held &= (seq % cell.modulus == 0) == cell.aligned
-            places = np.flatnonzero(held)
+            inside = open_ & (batch >= low) & (batch <= high)
+            inside &= (seq >= cell.seqs[0]) & (seq <= cell.seqs[1])
+            inside &= (seq % cell.modulus == 0) == cell.aligned
+            places = np.flatnonzero(inside)
             if places.size:
                 parts.append(Sizes(family, places, family.sizes(batch[places], seq[places])))
-            open_ &= ~held
+            open_ &= ~inside
         return Evaluated(parts, np.flatnonzero(open_))
 
     def _point(self, batch: int, seq: int | None) -> Point:
         if self.has_seq and seq is None:
-            raise InputError("this network has a sequence: give its length as seq")
+            raise InputError("this network has a sequence: expected its length as seq")
         if not self.has_seq and seq is not None:
-            raise InputError("this network has no sequence: leave seq out")
+            raise InputError("this network has no sequence: expected no seq")
         return batch, 1 if seq is None else seq
 
     def _family(self, batch: int, seq: int) -> Family | None:
@@ -156,29 +155,30 @@ class Symbolic:
 
 
 def _family(probes: Probes, cell: Cell, others: Iterable[Family]) -> Family:
-    """The family of a cell: one that answers its two ends already, or one of its own.
+    """The family of a cell: one of `others` that reproduces its two ends, or a new one.
 
-    Points that were traced on the way to the cell stand in for the last of its own.
+    Raises ProgramMismatchError if the cell has too few points. Points in it that were traced while
+    splitting replace the last of those that the cell would choose.
     """
-    wanted = _wanted(cell)
-    points = cell.points(wanted)
+    count = _points_needed(cell)
+    points = cell.points(count)
     for family in others:
-        if len(points) > 1 and all(_answers(family, probes, point) for point in points[:2]):
+        if len(points) > 1 and all(_reproduces(family, probes, point) for point in points[:2]):
             return family
-    if len(points) < wanted:
-        raise UnlikeError("it has too few points to fit expressions to")
-    known = [p for p in probes.taken() if cell.holds(*p) and p not in points]
-    points = [*points[: wanted - len(known[:1])], *known[:_KNOWN]]
-    return Family.fit(points, probes.alike(points))
+    if len(points) < count:
+        raise ProgramMismatchError("it has too few points to fit expressions to")
+    traced = [p for p in probes.traced() if cell.holds(*p) and p not in points]
+    points = [*points[: count - len(traced[:1])], *traced[:_EXTRA_POINTS]]
+    return Family.fit(points, probes.of_one_program(points))
 
 
-def _answers(family: Family, probes: Probes, point: Point) -> bool:
+def _reproduces(family: Family, probes: Probes, point: Point) -> bool:
     return family.at(*point) == probes.trace(*point)
 
 
-def _wanted(cell: Cell) -> int:
-    """Points for three unknowns with two to spare along the sequence, two along the batch alone,
-    and two more where both vary."""
+def _points_needed(cell: Cell) -> int:
+    """The number of points: five along the sequence (three unknowns and two to spare), four along
+    the batch, seven if both vary."""
     if cell.seqs[0] == cell.seqs[1]:
         return 1 if cell.batches[0] == cell.batches[1] else 4
     return 5 if cell.batches[0] == cell.batches[1] else 7

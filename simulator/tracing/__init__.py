@@ -1,4 +1,4 @@
-"""From a network's own code to the ops that a GPU build of PyTorch would dispatch.
+"""Trace a network: the ops that a GPU build of PyTorch would dispatch, without a GPU.
 
 May import torch, hardware and records.
 """

@@ -1,11 +1,11 @@
-"""How many bytecode instructions a step runs, from the calls and returns of Python's profiler.
+"""Count the bytecode instructions of a step from the calls and returns of Python's profiler.
 
-Each event says at which instruction a frame stands. Between two of them the frame took the shortest
-way through its code, so that a loop is counted as often as it calls something. Instructions that
-only one version of Python has, and that take next to nothing, are left out.
+Each event gives the instruction that a frame is at. Between two events a frame is assumed to take
+the shortest path through its code, so that a loop counts once for each call in it. Instructions
+that only some versions of Python have, and that take almost no time, are not counted.
 
 A function that was called before in the step, but not among the last `RECENT` calls, is cold: other
-code has taken its place in the caches, and its instructions take far longer than in a loop.
+code has replaced it in the caches, and its instructions take far longer than in a loop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from __future__ import annotations
 import dis
 from bisect import bisect_right
 from collections import deque
+from dataclasses import dataclass
 from types import CodeType, FrameType
+from typing import NamedTuple
 
 _UNCOUNTED = {
     "CACHE", "PRECALL", "RESUME", "NOP", "NOT_TAKEN", "EXTENDED_ARG", "PUSH_NULL", "MAKE_CELL",
@@ -23,104 +25,120 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "LOAD_SUPER_ATTR"}
 _JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
 _ENDS = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
 RECENT = 32
-Way = tuple[int, int]
-"""Instructions in all, and those among them that look up an attribute."""
+
+
+class PathCounts(NamedTuple):
+    """Instructions on a path through the code, and those of them that look up an attribute."""
+
+    instructions: int
+    attributes: int
+
+
+@dataclass
+class _Position:
+    """Where a frame that is counted stands: the offset of its last instruction."""
+
+    offset: int
+    is_cold: bool
 
 
 class Bytecode:
-    """Told of frames that are entered, seen and left. `cold` of the `instructions` are cold."""
+    """Counts instructions as frames enter, advance and leave; `cold` of `instructions` are cold."""
 
     def __init__(self) -> None:
         self.instructions = 0
         self.attributes = 0
         self.cold = 0
-        self._standing: dict[int, list[int]] = {}  # by id: a frame would hold its tensors
+        self._positions: dict[int, _Position] = {}  # by id: a frame would keep tensors alive
         self._calls = 0
         self._last_call: dict[int, int] = {}
 
-    def entered(self, frame: FrameType) -> None:
-        """A call, or a generator that goes on."""
+    def enter(self, frame: FrameType) -> None:
+        """A function is called, or a generator is resumed."""
         self._calls += 1
         code = id(frame.f_code)
         last = self._last_call.get(code, self._calls)
         self._last_call[code] = self._calls
-        self._standing[id(frame)] = [frame.f_lasti, self._calls - last >= RECENT]
+        self._positions[id(frame)] = _Position(frame.f_lasti, self._calls - last >= RECENT)
 
-    def seen(self, frame: FrameType) -> bool:
-        """A call from a frame. False for one that was not entered, which counts for nothing."""
-        standing = self._standing.get(id(frame))
-        if standing is None:
+    def advance(self, frame: FrameType) -> bool:
+        """Count up to a frame's current instruction; False if the frame has not entered."""
+        position = self._positions.get(id(frame))
+        if position is None:
             return False
-        now = frame.f_lasti
-        instructions, attributes = _way(frame.f_code, standing[0], now)
-        self.instructions += instructions
-        self.attributes += attributes
-        if standing[1]:
-            self.cold += instructions
-        standing[0] = now
+        offset = frame.f_lasti
+        counts = _path_counts(frame.f_code, position.offset, offset)
+        self.instructions += counts.instructions
+        self.attributes += counts.attributes
+        if position.is_cold:
+            self.cold += counts.instructions
+        position.offset = offset
         return True
 
-    def left(self, frame: FrameType) -> None:
-        """A return, a yield or an exception that leaves the frame."""
-        if self.seen(frame):
+    def leave(self, frame: FrameType) -> None:
+        """The frame returns, yields or raises."""
+        if self.advance(frame):
             self.forget(frame)
 
     def forget(self, frame: FrameType) -> None:
-        """What the frame does from now on is not counted."""
-        self._standing.pop(id(frame), None)
+        """Count nothing more of a frame."""
+        self._positions.pop(id(frame), None)
 
 
 class _Code:
-    """The instructions of a code object as a graph: what follows each."""
+    """The instructions of a code object as a graph, each with its successors."""
 
     def __init__(self, code: CodeType) -> None:
-        found = [*dis.get_instructions(code)]
-        self.code = code  # its id is a key as long as it lives
-        self.offsets = [each.offset for each in found]
+        instructions = [*dis.get_instructions(code)]
+        self.code = code  # kept alive, because its id is a key
+        self.offsets = [instruction.offset for instruction in instructions]
         self.counts = [
-            (int(each.opname not in _UNCOUNTED), int(each.opname in _ATTRIBUTES)) for each in found
+            PathCounts(int(i.opname not in _UNCOUNTED), int(i.opname in _ATTRIBUTES))
+            for i in instructions
         ]
-        self.following: list[tuple[int, ...]] = []
-        self.ways: dict[tuple[int, int], Way] = {}
+        self.successors: list[tuple[int, ...]] = []
+        self.paths: dict[tuple[int, int], PathCounts] = {}
         jumps = {*dis.hasjrel, *dis.hasjabs}
-        for place, each in enumerate(found):
-            on = () if each.opname in _JUMPS | _ENDS else (place + 1,)
-            to = (self.place(each.argval),) if each.opcode in jumps else ()
-            self.following.append((*on, *to))
+        for index, instruction in enumerate(instructions):
+            next_ = () if instruction.opname in _JUMPS | _ENDS else (index + 1,)
+            target = (self.index(instruction.argval),) if instruction.opcode in jumps else ()
+            self.successors.append((*next_, *target))
 
-    def place(self, offset: int) -> int:
-        """The instruction that holds an offset; caches behind one belong to it."""
+    def index(self, offset: int) -> int:
+        """The instruction at an offset; inline caches belong to the instruction before them."""
         return bisect_right(self.offsets, offset) - 1
 
-    def way(self, start: int, end: int) -> Way:
-        """From behind one offset until another's instruction is done: the fewest instructions.
-        Where only an exception leads there, none."""
-        first, last = self.place(start), self.place(end)
-        following = (0,) if first < 0 else self.following[first]
-        open_ = deque((place, (0, 0)) for place in following if place < len(self.counts))
+    def shortest_path(self, start: int, end: int) -> PathCounts:
+        """The fewest instructions after offset `start` up to and including the one at `end`; zero
+        if only an exception leads there."""
+        first, last = self.index(start), self.index(end)
+        successors = (0,) if first < 0 else self.successors[first]
+        queue = deque((index, PathCounts(0, 0)) for index in successors if index < len(self.counts))
         visited: set[int] = set()
-        while open_:
-            place, (instructions, attributes) = open_.popleft()
-            if place in visited:
+        while queue:
+            index, before = queue.popleft()
+            if index in visited:
                 continue
-            visited.add(place)
-            more = self.counts[place]
-            count = instructions + more[0], attributes + more[1]
-            if place == last:
-                return count
-            open_.extend((p, count) for p in self.following[place] if p < len(self.counts))
-        return 0, 0
+            visited.add(index)
+            own = self.counts[index]
+            counts = PathCounts(
+                before.instructions + own.instructions, before.attributes + own.attributes
+            )
+            if index == last:
+                return counts
+            queue.extend((i, counts) for i in self.successors[index] if i < len(self.counts))
+        return PathCounts(0, 0)
 
 
 _CODES: dict[int, _Code] = {}
 
 
-def _way(code: CodeType, start: int, end: int) -> Way:
-    found = _CODES.get(id(code))
-    if found is None:
-        found = _CODES[id(code)] = _Code(code)
+def _path_counts(code: CodeType, start: int, end: int) -> PathCounts:
+    graph = _CODES.get(id(code))
+    if graph is None:
+        graph = _CODES[id(code)] = _Code(code)
     key = start, end
-    way = found.ways.get(key)
-    if way is None:
-        way = found.ways[key] = found.way(start, end)
-    return way
+    counts = graph.paths.get(key)
+    if counts is None:
+        counts = graph.paths[key] = graph.shortest_path(start, end)
+    return counts

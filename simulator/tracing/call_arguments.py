@@ -1,4 +1,4 @@
-"""What an op was called with: tensors by the names of its schema, and the rest as plain values."""
+"""The arguments of an op's call: tensors by their names in the schema, others as plain values."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def by_name(
             tensors.append(value)
             names.append(name)
         elif isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
-            found = [v for v in value if isinstance(v, torch.Tensor)]
-            tensors += found
-            names += [name] * len(found)
-            if len(found) != len(value):  # index.Tensor([None, mask]): which places are taken
+            members = [v for v in value if isinstance(v, torch.Tensor)]
+            tensors += members
+            names += [name] * len(members)
+            if len(members) != len(value):  # index.Tensor([None, mask]): which items are tensors
                 plain[f"{name}_given"] = [v is not None for v in value]
         elif name == "non_blocking":
-            if value:  # the host waits for a copy, unless it is told not to
+            if value:  # by default the host waits for a copy
                 plain[name] = True
         elif value is not None and name not in _DROPPED_ARGS:
             plain[name] = _plain(value)
@@ -39,7 +39,7 @@ def by_name(
 
 
 def _plain(value: Any) -> Any:
-    """Arguments as JSON knows them; dtypes, layouts and formats by name."""
+    """An argument as a JSON value; dtypes, layouts and formats by name."""
     if isinstance(value, float) and not isfinite(value):
         return str(value)  # JSON has no "inf"
     if isinstance(value, (bool, int, float, str)):

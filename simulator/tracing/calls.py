@@ -1,4 +1,4 @@
-"""One call by itself, such as a softmax of 4096 rows, traced as a step of a network is."""
+"""Trace a single call, such as a softmax of 4096 rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.modes import Run
 from simulator.records import Trace
 from simulator.tracing.device import META
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import on_card
+from simulator.tracing.step import simulated_gpu
 
 
 def trace_call(
@@ -23,15 +23,14 @@ def trace_call(
 ) -> Trace:
     """The ops that the call returned by `make()` dispatches on `gpu`.
 
-    `make` allocates the operands on torch's default device, which is `meta` here, and may run a
-    forward pass; nothing of it is recorded. What it returns is run once, grad mode on as in eager
-    PyTorch: it may be a backward pass. Operands made before count as inputs, and the call as one
-    sample of an inference step. Raises InputError when either cannot be run on tensors without
-    data.
+    `make` allocates the operands on torch's default device, here `meta`, and may run a forward
+    pass; it is not recorded. The callable that it returns is run once, with grad mode on as in
+    eager PyTorch, and may be a backward pass. The operands count as inputs, and the call as one
+    sample of an inference step. Raises InputError if either cannot run on tensors without data.
     """
-    card = find_gpu(gpu) if isinstance(gpu, str) else gpu
+    gpu = find_gpu(gpu) if isinstance(gpu, str) else gpu
     recorder = Recorder({})
-    with on_card(card, recorder, nn.Module(), run), torch.enable_grad():
+    with simulated_gpu(gpu, recorder, nn.Module(), run), torch.enable_grad():
         try:
             with META:
                 call = make()
@@ -41,12 +40,12 @@ def trace_call(
             raise
         except Exception as error:
             raise InputError(
-                f"the call cannot be traced: {type(error).__name__}: {error}. Expected one that "
-                "runs on tensors of the meta device, without their data"
+                f"the call cannot be traced: {type(error).__name__}: {error}. Expected a call "
+                "that runs on tensors of the meta device, which have no data"
             ) from error
     storages = [
         msgspec.structs.replace(s, role="input") if s.born < 0 and s.role == "activation" else s
-        for s in recorder.storages()
+        for s in recorder.storages.records()
     ]
     _ = result  # alive until here, as in a loop that keeps the result of the last call
     trace = Trace(
@@ -60,6 +59,6 @@ def trace_call(
         weight_bytes=0,
         assumptions=recorder.assumptions,
         torch_version=str(torch.__version__),
-        gpu=card.id,
+        gpu=gpu.id,
     )
     return msgspec.structs.replace(trace, **recorder.tail())

@@ -1,7 +1,7 @@
-"""The GPU that a network believes it runs on.
+"""Make `meta` tensors and torch.cuda answer as on the GPU that is predicted.
 
-Tensors live on `meta`, but what a network may ask (`x.device`, `x.is_cuda`, what the card is
-called) is answered as on the GPU, so that it takes the path it would take there.
+Tensors live on `meta`, but `x.device`, `x.is_cuda`, the name of the GPU and the like are answered
+as on the GPU, so that a network takes the same path as there.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ CUDA = torch.device("cuda", 0)
 
 
 class OnGpu(TorchFunctionMode):
-    """Says `cuda:0` for `meta` on the way out and takes `cuda` for `meta` on the way in. What the
-    host has and writes to the GPU is recorded as it is there: as a copy, or as one number."""
+    """Returns `cuda:0` for tensors on `meta`, and maps `cuda` arguments to `meta`. Data that the
+    host writes to the GPU is recorded as it is there: as a copy, or as a scalar."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
@@ -39,9 +39,9 @@ class OnGpu(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        question = _QUESTIONS.get(func)
-        if question is not None:
-            return question(args[0])
+        getter = _GETTERS.get(func)
+        if getter is not None:
+            return getter(args[0])
         kwargs = kwargs or {}
         if "device" in kwargs:
             kwargs = {**kwargs, "device": _as_meta(kwargs["device"])}
@@ -49,50 +49,50 @@ class OnGpu(TorchFunctionMode):
             args = (args[0], _as_meta(args[1]), *args[2:])
         if not self.recorder.recording:
             return func(*args, **kwargs)
-        result = func(*self._with_numbers(func, list(args)), **kwargs)
-        if func in _FROM_DATA and _on_gpu(result) and not _is_tensor(args, kwargs):
+        result = func(*self._with_host_data(func, list(args)), **kwargs)
+        if func in _FROM_DATA and _on_gpu(result) and not _has_tensor_data(args, kwargs):
             self._upload(result)
         return result
 
-    def _with_numbers(self, func: Any, args: list[Any]) -> list[Any]:
-        """Numbers that index or fill a tensor as the tensors on the host that torch makes them."""
-        if func is _TENSOR.__getitem__ and _lists(args[1]) and _on_gpu(args[0]):
+    def _with_host_data(self, func: Any, args: list[Any]) -> list[Any]:
+        """The arguments, with numbers that index or fill a tensor as tensors on the host."""
+        if func is _TENSOR.__getitem__ and _is_index_list(args[1]) and _on_gpu(args[0]):
             args[1] = self._on_host(args[1])
-        if func is _TENSOR.__setitem__ and _fills(*args):
+        if func is _TENSOR.__setitem__ and _is_masked_fill(*args):
             args[2] = self._on_host(args[2], args[0].dtype)
         return args
 
     def _on_host(self, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
-        with self.recorder.unseen():
+        with self.recorder.paused():
             return torch.tensor(data, dtype=dtype, device="cpu")
 
-    def _upload(self, made: torch.Tensor) -> None:
-        """`internal_new_from_data` of torch/csrc/utils/tensor_new.cpp: made on the host, copied,
-        and waited for."""
-        with self.recorder.unseen():
-            source = torch.empty(made.shape, dtype=made.dtype, device="cpu")
-        self.recorder.emit("aten._to_copy.default", {"self": source}, {}, made)
+    def _upload(self, tensor: torch.Tensor) -> None:
+        """Record a tensor that is created on the host and copied, while the host waits
+        (`internal_new_from_data` of torch/csrc/utils/tensor_new.cpp)."""
+        with self.recorder.paused():
+            source = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
+        self.recorder.emit("aten._to_copy.default", {"self": source}, {}, tensor)
 
 
-def _lists(index: Any) -> bool:
-    """Is it a list of numbers, of which a tensor is made on the host?"""
+def _is_index_list(index: Any) -> bool:
+    """Whether an index is a list of numbers, which torch turns into a tensor on the host."""
     numbers = isinstance(index, list) and all(isinstance(i, int) for i in cast("list[Any]", index))
     return bool(numbers and index)
 
 
-def _fills(x: torch.Tensor, index: Any, value: Any) -> bool:
-    """Is it `x[mask] = number`?"""
+def _is_masked_fill(x: torch.Tensor, index: Any, value: Any) -> bool:
+    """Whether it is `x[mask] = number`."""
     masked = isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
     return masked and isinstance(value, int | float) and _on_gpu(x)
 
 
-def _is_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Is what `torch.tensor` or a kin of it is given a tensor already?"""
+def _has_tensor_data(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the data given to `torch.tensor` or the like is a tensor already."""
     return any(isinstance(v, torch.Tensor) for v in (*args[-1:], kwargs.get("data")))
 
 
 class OnRank(OnGpu):
-    """The same, where the GPU is the rank's own one of its node."""
+    """The same for a rank, whose GPU is the one of its local rank."""
 
     def __init__(self, recorder: Recorder, local_rank: int) -> None:
         super().__init__(recorder)
@@ -115,14 +115,15 @@ def _on_gpu(x: torch.Tensor) -> bool:
 
 _TENSOR: Any = torch.Tensor
 _FROM_DATA: tuple[Any, ...] = (torch.tensor, torch.as_tensor, _TENSOR.new_tensor)
-_QUESTIONS: dict[Any, Callable[[torch.Tensor], Any]] = {
+_GETTERS: dict[Any, Callable[[torch.Tensor], Any]] = {
     _TENSOR.device.__get__: lambda x: CUDA if _on_gpu(x) else x.device,
     _TENSOR.is_cuda.__get__: _on_gpu,
     _TENSOR.is_meta.__get__: lambda x: False,
     _TENSOR.get_device: lambda x: 0 if _on_gpu(x) else -1,
     _TENSOR.cuda: lambda x: x.to(META),
 }
-"""What a network may ask of a tensor, by the function torch passes: getters compare by value."""
+"""What a network may ask of a tensor, by the function that torch passes (getters compare by
+value)."""
 
 
 def _as_meta(device: Any) -> Any:
@@ -131,13 +132,13 @@ def _as_meta(device: Any) -> Any:
     if isinstance(device, torch.device) and device.type == "cuda":
         return META
     if isinstance(device, int) and not isinstance(device, bool):
-        return META  # an ordinal means a GPU
+        return META  # the ordinal of a GPU
     return device
 
 
 @contextmanager
-def believing(gpu: GPU) -> Generator[None]:
-    """Answer torch's questions about the machine with this GPU's data sheet."""
+def fake_cuda(gpu: GPU) -> Generator[None]:
+    """Make torch.cuda answer from the data sheet of this GPU."""
     capability = gpu.compute_capability or (9, 0)
     properties = SimpleNamespace(
         name=gpu.name,
@@ -156,7 +157,7 @@ def believing(gpu: GPU) -> Generator[None]:
         return lambda *args, **kwargs: value
 
     def bf16(including_emulation: bool = True) -> bool:
-        """Older cards run it too, slowly: torch asks whether such a tensor can be made."""
+        """Older GPUs emulate it: torch asks whether such a tensor can be created."""
         return including_emulation or capability[0] >= 8
 
     answers = {
@@ -174,7 +175,7 @@ def believing(gpu: GPU) -> Generator[None]:
         for name, value in answers.items():
             stack.enter_context(patch.object(torch.cuda, name, answer(value)))
         stack.enter_context(patch.object(torch.cuda, "is_bf16_supported", bf16))
-        stack.enter_context(  # else torch.autocast("cuda") turns itself off
+        stack.enter_context(  # otherwise torch.autocast("cuda") disables itself
             patch("torch.cuda.amp.common.amp_definitely_not_available", answer(False))
         )
         yield

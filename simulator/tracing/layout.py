@@ -1,4 +1,4 @@
-"""Which tensors can be written down: dense ones, whose place in memory sizes and strides give."""
+"""Only dense tensors are traced: their sizes and strides give the layout in memory."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterable
 import torch
 
 
-def not_dense(tensors: Iterable[torch.Tensor], whose: str) -> str:
-    """What is wrong where one is sparse, nested or opaque, "" else; `whose` says whose it is."""
+def dense_error(tensors: Iterable[torch.Tensor], subject: str) -> str:
+    """The error text for a sparse, nested or opaque tensor, beginning with `subject`; "" if all are
+    dense."""
     for tensor in tensors:
         if tensor.layout is not torch.strided or tensor.is_nested:
             kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
             shape = "" if tensor.is_nested else f" of shape {list(tensor.shape)}"
             return (
-                f"{whose} {kind} tensor{shape}: only dense (strided) tensors are predicted, since "
-                "the size of others depends on their data; make it dense, such as by to_dense()"
+                f"{subject} {kind} tensor{shape}: expected a dense (strided) tensor, because the "
+                "size of others depends on their data; convert it, for example with to_dense()"
             )
     return ""

@@ -1,7 +1,7 @@
-"""How large a share of a mask is true, where the ops that made it tell.
+"""The share of a mask that is true, as far as the ops that computed it determine it.
 
-A router picks `k` of `n` experts with `topk`; `chosen == 3` then keeps one index in n, if tokens
-spread evenly. Only what such a choice tells is followed; of other masks nothing is known.
+A router picks `k` of `n` experts with `topk`; `chosen == 3` then selects one index in n, if tokens
+spread evenly. Only masks from such choices are tracked; the share of others is unknown.
 """
 
 from __future__ import annotations
@@ -15,65 +15,64 @@ import torch
 aten = torch.ops.aten
 
 _CHOICES = {aten.topk: -1, aten.sort: -1, aten.argsort: -1, aten.argmax: None, aten.argmin: None}
-"""Ops that return indices along a dimension, and the one where the call names none; without any
-the index is one among all elements."""
-_SAME = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
-"""Ops whose result is as full as their first tensor."""
+"""Ops that return indices along a dimension, and its default; None: an index into all elements."""
+_PRESERVING = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
+"""Ops whose result has the share of their first tensor."""
 
 
 class Masks:
-    """`share(tensor)` of those seen so far; `learn` from each op, in order.
+    """Track shares: call `update` for each op in order, then `share(tensor)`.
 
-    Views share their tensor's memory, so what is known goes by it and ends with it.
+    Shares are stored by storage, which views have in common, and dropped with it.
     """
 
     def __init__(self) -> None:
-        self._chosen: dict[int, tuple[weakref.ref[Any], float]] = {}
+        self._index_shares: dict[int, tuple[weakref.ref[Any], float]] = {}
         self._shares: dict[int, tuple[weakref.ref[Any], float]] = {}
 
     def share(self, tensor: torch.Tensor) -> float | None:
-        """Of a tensor's elements that are not zero, in [0, 1]; None where nothing tells."""
+        """The share of nonzero elements of a tensor, in [0, 1]; None if unknown."""
         return _read(self._shares, tensor)
 
-    def learn(
+    def update(
         self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
     ) -> None:
-        """What `result = func(*args, **kwargs)` tells; `func` is an overload."""
+        """Take note of `result = func(*args, **kwargs)`, `func` being an overload."""
         op = func.overloadpacket
         if op in _CHOICES:
             axis = _argument(func, args, kwargs, "dim", _CHOICES[op])
             indices = result[1] if isinstance(result, tuple) else result
             x = args[0]
             among = x.numel() if axis is None or x.dim() == 0 else x.shape[axis]
-            _write(self._chosen, indices, 1.0 / max(1, among))
+            _write(self._index_shares, indices, 1.0 / max(1, among))
         elif op in (aten.scatter_, aten.scatter) and isinstance(args[3], int | float):
             if args[3]:  # one_hot: ones among zeros
                 _write(self._shares, result, min(1.0, args[2].numel() / max(1, result.numel())))
-        elif self._shares or self._chosen:
-            self._follow(op, args, result)
+        elif self._shares or self._index_shares:
+            self._propagate(op, args, result)
 
-    def _follow(self, op: Any, args: tuple[Any, ...], result: Any) -> None:
+    def _propagate(self, op: Any, args: tuple[Any, ...], result: Any) -> None:
         first = next((a for a in args if isinstance(a, torch.Tensor)), None)
         if first is None or not isinstance(result, torch.Tensor):
             return
-        share, one = self.share(first), _read(self._chosen, first)
-        if op is aten.eq and one is not None:
-            _write(self._shares, result, one)
-        elif op in _SAME or (op is aten.index and _integers(args[1])):
+        share, index_share = self.share(first), _read(self._index_shares, first)
+        if op is aten.eq and index_share is not None:
+            _write(self._shares, result, index_share)
+        elif op in _PRESERVING or (op is aten.index and _integers(args[1])):
             if share is not None:
                 _write(self._shares, result, share)
-            if one is not None:
-                _write(self._chosen, result, one)
-        elif share is not None and (rule := _OF_MASKS.get(op)):
+            if index_share is not None:
+                _write(self._index_shares, result, index_share)
+        elif share is not None and (rule := _MASK_RULES.get(op)):
             _write(self._shares, result, rule(share, first.numel() // max(1, result.numel())))
 
 
-_OF_MASKS: dict[Any, Callable[[float, int], float]] = {
+_MASK_RULES: dict[Any, Callable[[float, int], float]] = {
     aten.gt: lambda share, summed: share,
     aten.ne: lambda share, summed: share,
     aten.logical_not: lambda share, summed: 1 - share,
     aten.bitwise_not: lambda share, summed: 1 - share,
-    aten.sum: lambda share, summed: 1 - (1 - share) ** summed,  # that any of them is one
+    aten.sum: lambda share, summed: 1 - (1 - share) ** summed,  # that any is true
     aten.any: lambda share, summed: 1 - (1 - share) ** summed,
 }
 
@@ -81,7 +80,7 @@ _OF_MASKS: dict[Any, Callable[[float, int], float]] = {
 def _argument(
     func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str, default: Any
 ) -> Any:
-    """What a call gives for an argument of its schema. Overloads place theirs differently:
+    """The value of a call's argument by its name in the schema. Overloads differ in positions:
     `sort.stable(self, *, stable, dim=-1)`."""
     place = next((i for i, a in enumerate(func._schema.arguments) if a.name == name), len(args))
     return args[place] if place < len(args) else kwargs.get(name, default)
@@ -102,5 +101,5 @@ def _read(
     table: Mapping[int, tuple[weakref.ref[Any], float]], tensor: torch.Tensor
 ) -> float | None:
     storage = tensor.untyped_storage()
-    found = table.get(storage._cdata)
-    return found[1] if found is not None and found[0]() is storage else None
+    entry = table.get(storage._cdata)
+    return entry[1] if entry is not None and entry[0]() is storage else None

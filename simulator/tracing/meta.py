@@ -10,31 +10,31 @@ from torch import nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from simulator.errors import InputError
-from simulator.tracing.layout import not_dense
+from simulator.tracing.layout import dense_error
 
 
 def weightless(module: nn.Module) -> nn.Module:
     """A deep copy that shares nothing with `module`, holds no data and keeps ties and strides."""
     memo: dict[int, Any] = {}
     tensors = (*module.parameters(), *module.buffers())
-    if wrong := not_dense(tensors, f"{type(module).__name__} holds a"):
-        raise InputError(wrong)
+    if error := dense_error(tensors, f"{type(module).__name__} holds a"):
+        raise InputError(error)
     for tensor in tensors:
         memo[id(tensor)] = _empty(tensor)
     try:
         return copy.deepcopy(module, memo)
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError) as reason:
         raise InputError(
-            f"{type(module).__name__} cannot be copied: {error}. Expected a module whose tensors "
+            f"{type(module).__name__} cannot be copied: {reason}. Expected a module whose tensors "
             "are parameters or buffers; register the others with register_buffer()."
-        ) from error
+        ) from reason
 
 
 def weightless_inputs(values: Any) -> Any:
     """The same nest of arguments with every tensor on `meta`."""
     tensors = (v for v in tree_leaves(values) if isinstance(v, torch.Tensor))
-    if wrong := not_dense(tensors, "an input is a"):
-        raise InputError(wrong)
+    if error := dense_error(tensors, "an input is a"):
+        raise InputError(error)
     return tree_map(lambda v: _empty(v) if isinstance(v, torch.Tensor) else v, values)
 
 

@@ -1,10 +1,10 @@
-"""What code is told that asks how it is run: `torch.compiler.is_compiling()`,
-`torch.cuda.is_current_stream_capturing()` and their kin.
+"""The answers of `torch.compiler.is_compiling()`, `torch.cuda.is_current_stream_capturing()` and
+similar functions while a step is traced: those of the mode that is predicted.
 
-While a step is traced they answer as they would where it runs. A captured stream is one thread's,
-and Dynamo traces one thread, so another thread is told that it runs eagerly. What Dynamo answers
-is its own table (`tracing_state_functions` of torch/_dynamo/variables/torch.py): it differs from
-version to version. `torch.jit.is_tracing()` is false in each of the modes.
+Stream capture and Dynamo both apply to one thread, so in other threads the functions answer as in
+eager mode. The functions that Dynamo answers are in its own table (`tracing_state_functions` of
+torch/_dynamo/variables/torch.py), which differs from version to version. `torch.jit.is_tracing()`
+is false in every mode.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from simulator.modes import Run
-from simulator.tracing.whose_code import theirs
+from simulator.tracing.user_code import is_user_code
 
 if TYPE_CHECKING:
     from simulator.tracing.recorder import Recorder
 
 _CAPTURING = "torch.cuda.is_current_stream_capturing"
 _MODULES = (Path(torch.__file__).parent / "nn" / "modules").as_posix()
-_EACH_CALL = f"{_MODULES}/module.py"
-"""`Module.__call__` asks each time, and computes the same either way."""
+_MODULE_CALL = f"{_MODULES}/module.py"
+"""`Module.__call__` asks at every call, and computes the same either way."""
 
 
 class Flags:
-    """The answers for one traced step; `asked` are the names of the functions that were asked where
-    the answer may change what is computed."""
+    """The answers for one traced step. `asked` holds the names of the functions that were called
+    where the answer may change the result."""
 
     def __init__(self, run: Run, recorder: Recorder) -> None:
         self.asked: set[str] = set()
@@ -44,10 +44,10 @@ class Flags:
         self._thread = get_ident()
 
     def answer(self, name: str, frame: FrameType | None) -> bool:
-        """What a function of this name says to the frame that calls it."""
+        """The answer of the function `name` to the frame that calls it."""
         while frame is not None and frame.f_code.co_name == name.rpartition(".")[2]:
-            frame = frame.f_back  # an older name of the same question
-        if frame is None or self._recorder.busy or not _minds(frame.f_code):
+            frame = frame.f_back  # an alias that calls the function
+        if frame is None or self._recorder.busy or not _depends_on_mode(frame.f_code):
             return False
         self.asked.add(name)
         if get_ident() != self._thread:
@@ -55,51 +55,51 @@ class Flags:
         return self._run == ("captured" if name == _CAPTURING else "compiled")
 
 
-_ANSWERING: list[Flags] = []
+_ACTIVE: list[Flags] = []
 
 
 @contextmanager
-def answering(run: Run, recorder: Recorder) -> Generator[Flags]:
-    """Meanwhile each of the functions answers as in this run, whoever holds a reference to it."""
+def mode_flags(run: Run, recorder: Recorder) -> Generator[Flags]:
+    """Make each of the functions answer as in mode `run`, through any reference to it."""
     flags = Flags(run, recorder)
-    usual = {name: function.__code__ for name, function in _functions().items()}
-    asking = {name: _asking(name, code) for name, code in usual.items()}
-    _ANSWERING.append(flags)
-    _give(asking)
+    original = {name: function.__code__ for name, function in _functions().items()}
+    replaced = {name: _asking_code(name, code) for name, code in original.items()}
+    _ACTIVE.append(flags)
+    _set_codes(replaced)
     try:
         yield flags
     finally:
-        _give(usual)
-        _ANSWERING.pop()
+        _set_codes(original)
+        _ACTIVE.pop()
 
 
-def _give(codes: dict[str, CodeType]) -> None:
+def _set_codes(codes: dict[str, CodeType]) -> None:
     for name, function in _functions().items():
         function.__code__ = codes[name]
 
 
 def asked(name: str) -> bool:
-    """The answer to whoever called the function of this name."""
-    return _ANSWERING[-1].answer(name, sys._getframe(2))
+    """The answer to the caller of the function `name`."""
+    return _ACTIVE[-1].answer(name, sys._getframe(2))
 
 
 @cache
 def _functions() -> dict[str, Any]:
-    """Those whose answer depends on the mode, by name."""
-    import torch._dynamo.variables.torch as dynamo
+    """The functions whose answer depends on the mode, by name."""
+    import torch._dynamo.variables.torch as dynamo  # slow to import
 
     table: dict[Callable[..., Any], Any] = dynamo.tracing_state_functions()
-    found: dict[str, Any] = {_CAPTURING: torch.cuda.is_current_stream_capturing}
+    functions: dict[str, Any] = {_CAPTURING: torch.cuda.is_current_stream_capturing}
     for function, answer in table.items():
         plain = inspect.unwrap(function)
         if answer is True and inspect.isfunction(plain) and not plain.__closure__:
-            found[f"{plain.__module__}.{plain.__name__}"] = plain
-    return found
+            functions[f"{plain.__module__}.{plain.__name__}"] = plain
+    return functions
 
 
 @cache
-def _asking(name: str, code: CodeType) -> CodeType:
-    """The code of a function that passes the question on, in the file of the one in its place."""
+def _asking_code(name: str, code: CodeType) -> CodeType:
+    """Code that calls `asked(name)`, with the file and name of the code that it replaces."""
     names: dict[str, Any] = {}
     source = f"def ask():\n import sys\n return sys.modules[{__name__!r}].asked({name!r})"
     exec(source, names)
@@ -107,8 +107,8 @@ def _asking(name: str, code: CodeType) -> CodeType:
 
 
 @cache
-def _minds(code: CodeType) -> bool:
-    """May the answer change what this code computes? torch asks in many places of its own that only
-    arrange what Dynamo traces; its modules choose kernels by it."""
+def _depends_on_mode(code: CodeType) -> bool:
+    """Whether the answer may change what this code computes. Most of torch's own calls only prepare
+    what Dynamo traces; its modules choose kernels by the answer."""
     path = code.co_filename.replace("\\", "/")
-    return theirs(code) or (path.startswith(_MODULES) and path != _EACH_CALL)
+    return is_user_code(code) or (path.startswith(_MODULES) and path != _MODULE_CALL)

@@ -1,4 +1,4 @@
-"""What a network raises while it runs on tensors without data, said to whoever wrote it."""
+"""Errors that a network raises while it is traced, as InputErrors for its author."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ _TORCHS = Path(torch.__file__).resolve().parent
 
 
 @contextmanager
-def blaming(
+def as_input_error(
     module: nn.Module,
     what: str,
     remedy: str,
-    given: Any = None,
+    inputs: Any = None,
     assumed: Callable[[], str] = lambda: "",
 ) -> Generator[None]:
-    """Turn whatever `module`'s own code raises in `what` ("forward", "backward" …) into an
-    InputError with the tensors among `given`, the line of that code, the remedy and, by then, what
-    had been assumed."""
+    """Turn an error that `module` raises in `what` ("forward", "backward" …) into an InputError.
+
+    Its text holds the tensors among `inputs`, the line of the user's code, the remedy, and what
+    `assumed` returns by then.
+    """
     name = type(module).__name__
     try:
         yield
@@ -37,20 +39,20 @@ def blaming(
     except NotImplementedError as error:
         raise InputError(
             f"{name} uses an op that cannot be traced without data: {error}{line_of(error)}; "
-            "compute it outside of the network, or another way"
+            "compute it outside the network, or replace it"
         ) from error
     except BaseException as error:
-        tensors = [t for t in tree_leaves(given) if isinstance(t, torch.Tensor)]
+        tensors = [t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)]
         shown = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors)
-        inputs = f" on inputs ({shown})" if given is not None else ""
+        on_inputs = f" on inputs ({shown})" if inputs is not None else ""
         raise InputError(
-            f"{name}.{what} failed{inputs}: {type(error).__name__}: {error}{line_of(error)}; "
+            f"{name}.{what} failed{on_inputs}: {type(error).__name__}: {error}{line_of(error)}; "
             f"{remedy}{assumed()}"
         ) from error
 
 
 def line_of(error: BaseException) -> str:
-    """The last line of the user's own files on the way to an error; "" where there is none."""
+    """The innermost line of the user's files in an error's traceback; "" without one."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if path.is_file() and not {_OURS, _TORCHS} & set(path.resolve().parents):

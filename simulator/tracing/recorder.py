@@ -1,65 +1,83 @@
-"""The recorder: a dispatch mode that writes down each ATen call and each storage's life.
+"""The recorder: a dispatch mode that records each ATen call and the lifetime of each storage.
 
-It sits below autograd, so it sees what the GPU would be asked to do, forward and backward alike.
+It runs below autograd, so it sees every op that the GPU would run, forward and backward.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
-import weakref
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd import _get_sequence_nr as next_sequence  # pyright: ignore
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from simulator.records import TAIL, Assumption, Op, Phase, Role, Signature, Storage, Tensor
+from simulator.records import Assumption, Op, Phase
 from simulator.tracing.breaks import Breaks
 from simulator.tracing.bytecode import Bytecode
 from simulator.tracing.call_arguments import by_name
-from simulator.tracing.layout import not_dense
+from simulator.tracing.layout import dense_error
 from simulator.tracing.masks import Masks
-from simulator.tracing.sizes import DATA_DEPENDENT, Known, host_copy
+from simulator.tracing.signatures import Signatures
+from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes, host_copy
+from simulator.tracing.storages import Storages
 
-_UNSEEN = {"prim", "profiler"}
-_HERE = Path(__file__).parent.as_posix()
+_IGNORED_NAMESPACES = {"prim", "profiler"}
+_FOLDER = Path(__file__).parent.as_posix()
 _UNCOUNTED = (
-    _HERE, "contextlib.py", "torch/overrides.py",
+    _FOLDER, "contextlib.py", "torch/overrides.py",
     "torch/_library", "torch/_compile.py", "torch/_dynamo", "torch/compiler",
 )  # fmt: skip
-"""Files whose Python runs because a step is being traced: the way into the recorder."""
-_REPEATING = (f"{_HERE}/device.py", f"{_HERE}/semantics", "torch/compiler")
-"""Files that call on what was called already, or what only a traced step calls: `F.relu` comes
-here through the function mode and is entered once more."""
+"""Files whose Python runs only because a step is traced."""
+_REPEATING = (f"{_FOLDER}/device.py", f"{_FOLDER}/semantics", "torch/compiler")
+"""Files whose calls repeat a call that is counted already, or occur in a traced step only: the
+function mode intercepts `F.relu` and calls it a second time."""
 _MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}
 _OPS = ("torch/_ops.py",)
-"""Functions and a file whose instructions are not counted, since they take another way where a
-step is traced: a module's call has a cost of its own; the dispatcher's rules call ops."""
-_OVERRIDING = "handle_torch_function"
-"""What a function of torch's calls to be called once more, without the mode: from there on it does
-nothing that it does on a GPU."""
-_ONCE = {
+"""Functions and a file whose instructions are not counted, because a traced step takes another path
+through them: a module's call has a cost of its own; the dispatcher's rules call ops."""
+_OVERRIDE = "handle_torch_function"
+"""A torch function calls this to be called a second time, outside the function mode. What it runs
+afterwards does not run on a GPU."""
+_ONCE_A_PROCESS = {
     "_find_and_load": "importlib", "__getattr__": "_ops.py", "__subclasscheck__": "abc",
     "getEffectiveLevel": "logging", "feature_import": "shibokensupport",
     "feature_imported": "shibokensupport",
 }  # fmt: skip
-"""Functions by name and file that find a module, an op, a base class or a level, and keep what they
-found; and what PySide hangs onto every import."""
+"""Functions, by name and file, that look up a module, an op, a base class or a logging level and
+cache the result; and the hooks that PySide adds to every import."""
+
+
+class HostCounts(NamedTuple):
+    """The host's work so far; the fields and their order are those of `Op` and `COUNTED`."""
+
+    python_calls: int = 0
+    module_calls: int = 0
+    autograd_nodes: int = 0
+    instructions: int = 0
+    cold_instructions: int = 0
+    attributes: int = 0
+    c_calls: int = 0
+
+    def since(self, before: HostCounts) -> HostCounts:
+        """The difference to an earlier count."""
+        return HostCounts(*(now - then for now, then in zip(self, before, strict=True)))
 
 
 class Recorder(TorchDispatchMode):
-    """Records while it is entered. `modules` gives the path of the module now running."""
+    """Record ops while entered. `module_path` is the path of the module that runs."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         super().__init__()
         self.ops: list[Op] = []
         self.assumptions: list[Assumption] = []
-        self.known = Known(sizes, Masks())
+        self.data_sizes = DataSizes(sizes, Masks())
+        self.storages = Storages(self.ops)
         self.breaks = Breaks()
         self.phase: Phase = "forward"
         self.module_path = ""
@@ -70,18 +88,14 @@ class Recorder(TorchDispatchMode):
         self.bytecode = Bytecode()
         self.busy = False
         self.recording = False
-        self._counted = [0] * 7
-        self._signatures: dict[Any, Signature] = {}
-        self._types: dict[Any, Tensor] = {}
-        self._live: dict[int, int] = {}
-        self._storages: list[list[Any]] = []
-        self._watch: dict[int, weakref.ref[Any]] = {}
-        self._sequence: dict[int, str] = {}
+        self._counted = HostCounts()
+        self._signatures = Signatures()
+        self._node_modules: dict[int, str] = {}
         self._next_sequence = next_sequence()
         self._node: object = None
         self._code_in: dict[tuple[object, tuple[str, ...]], bool] = {}
 
-    # -- what the dispatcher calls ---------------------------------------------------------
+    # -- dispatch --------------------------------------------------------------------------
 
     def __torch_dispatch__(
         self,
@@ -94,16 +108,16 @@ class Recorder(TorchDispatchMode):
         was_busy, self.busy = self.busy, True
         try:
             with torch._C.DisableTorchFunction():  # meta kernels in Python must not be intercepted
-                if func.namespace in _UNSEEN:
+                if func.namespace in _IGNORED_NAMESPACES:
                     return func(*args, **kwargs)
                 assume = DATA_DEPENDENT.get(func.overloadpacket) or host_copy(func, args, kwargs)
                 if assume is None:
                     result = func(*args, **kwargs)
                 else:
-                    result, taken = assume(self.known, func, *args, **kwargs)
+                    result, taken = assume(self.data_sizes, func, *args, **kwargs)
                     if taken:
                         self.assumptions.append(Assumption(len(self.ops), str(func), taken))
-            self.known.masks.learn(func, args, kwargs, result)
+            self.data_sizes.masks.update(func, args, kwargs, result)
             self._record(str(func), *by_name(func, args, kwargs), result)
             return result
         finally:
@@ -120,8 +134,8 @@ class Recorder(TorchDispatchMode):
         self._record(name, [leaf for _, leaf in flat], tuple(key for key, _ in flat), args, out)
 
     @contextmanager
-    def unseen(self) -> Generator[None]:
-        """Calls in here are not recorded and their Python is not counted."""
+    def paused(self) -> Generator[None]:
+        """Neither record calls nor count Python while entered."""
         was_busy, self.busy = self.busy, True
         try:
             with _disable_current_modes():
@@ -135,37 +149,37 @@ class Recorder(TorchDispatchMode):
     def counting_python(self) -> Generator[None]:
         """Count Python's instructions and calls, without those of the tracer itself.
 
-        The collector of cycles rests meanwhile: what it would run is left from before the step.
+        The garbage collector is off meanwhile: it would collect garbage from before the step.
         """
 
         bytecode = self.bytecode
-        once = 0  # depth within what happens once in a process, not once a step
+        once_depth = 0  # of nested calls that a process makes once, not in every step
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
-            nonlocal once
+            nonlocal once_depth
             code = frame.f_code
-            if code.co_name in _ONCE and event in ("call", "return"):
-                here = _ONCE[code.co_name] in code.co_filename
-                once += here if event == "call" else -here
-            if self.busy or once:
+            if code.co_name in _ONCE_A_PROCESS and event in ("call", "return"):
+                matches = _ONCE_A_PROCESS[code.co_name] in code.co_filename
+                once_depth += matches if event == "call" else -matches
+            if self.busy or once_depth:
                 return
             if self.phase == "forward":
                 self.breaks.on_event(frame, event, arg, len(self.ops))
             if event == "c_call":
-                self.c_calls += bytecode.seen(frame)
+                self.c_calls += bytecode.advance(frame)
             elif event == "return":
-                bytecode.left(frame)
+                bytecode.leave(frame)
             elif event == "call":
                 caller = frame.f_back
                 if caller is not None:
-                    bytecode.seen(caller)
-                    if code.co_name == _OVERRIDING:
+                    bytecode.advance(caller)
+                    if code.co_name == _OVERRIDE:
                         bytecode.forget(caller)
                 if not self._lies_in(code, _UNCOUNTED):
                     repeated = caller is not None and self._lies_in(caller.f_code, _REPEATING)
                     self.python_calls += not repeated
                     if code.co_name not in _MODULE_CALLS and not self._lies_in(code, _OPS):
-                        bytecode.entered(frame)
+                        bytecode.enter(frame)
 
         before, collecting = sys.getprofile(), gc.isenabled()
         gc.disable()
@@ -180,48 +194,11 @@ class Recorder(TorchDispatchMode):
                 gc.enable()
 
     def _lies_in(self, code: Any, parts: tuple[str, ...]) -> bool:
-        found = self._code_in.get((code, parts))
-        if found is None:
+        lies_in = self._code_in.get((code, parts))
+        if lies_in is None:
             path = code.co_filename.replace("\\", "/")
-            found = self._code_in[code, parts] = any(part in path for part in parts)
-        return found
-
-    # -- storages --------------------------------------------------------------------------
-
-    def own(self, tensor: torch.Tensor, role: Role) -> int:
-        """Give a storage a role, registering it as older than the step when it is new."""
-        storage = tensor.untyped_storage()
-        known = storage._cdata in self._live
-        number = self._number(tensor, born=-1)
-        if not known or role != "activation":
-            self._storages[number][3] = role
-        return number
-
-    def own_view(self, tensor: torch.Tensor) -> None:
-        """Count no memory for a storage that is a second view of memory counted elsewhere."""
-        self._storages[self.own(tensor, "weight")][0] = 0
-
-    def storages(self) -> list[Storage]:
-        """Every storage seen so far, with the life it had."""
-        return [Storage(*fields) for fields in self._storages]
-
-    def _number(self, tensor: torch.Tensor, born: int) -> int:
-        storage = tensor.untyped_storage()
-        key = storage._cdata
-        number = self._live.get(key)
-        if number is None:
-            number = len(self._storages)
-            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta", or said to be cuda
-            self._storages.append([storage.nbytes(), born, None, "activation", device])
-            self._live[key] = number
-
-            def freed(_: object, key: int = key, number: int = number) -> None:
-                self._live.pop(key, None)
-                self._watch.pop(key, None)
-                self._storages[number][2] = len(self.ops)
-
-            self._watch[key] = weakref.ref(storage, freed)
-        return number
+            lies_in = self._code_in[code, parts] = any(part in path for part in parts)
+        return lies_in
 
     # -- one op ----------------------------------------------------------------------------
 
@@ -234,110 +211,62 @@ class Recorder(TorchDispatchMode):
         result: Any,
     ) -> None:
         outputs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
-        if wrong := not_dense((*inputs, *outputs), f"{name} takes or makes a"):
-            raise NotImplementedError(wrong)
+        if error := dense_error((*inputs, *outputs), f"{name} takes or returns a"):
+            raise NotImplementedError(error)
         here = len(self.ops)
         storages = tuple(
-            [self._number(t, born=-1) for t in inputs]
-            + [self._number(t, born=here) for t in outputs]
+            [self.storages.number(t) for t in inputs]
+            + [self.storages.number(t, born=here) for t in outputs]
         )
         module = self._owner()
         regions = [
             (storage, int(t.storage_offset()))
             for storage, t in zip(storages, (*inputs, *outputs), strict=True)
         ]
-        signature = self._signature(name, inputs, outputs, names, args, regions)
+        signature = self._signatures.signature(name, inputs, outputs, names, args, regions)
         if self.phase == "forward":
             self.breaks.on_op(signature, here)
         counts = self._counts()
-        calls, modules, nodes, instructions, cold, attributes, c_calls = (
-            now - then for now, then in zip(counts, self._counted, strict=True)
-        )
+        new_counts = counts.since(self._counted)
         self._counted = counts
-        self.ops.append(
-            Op(
-                signature,
-                module,
-                self.phase,
-                storages,
-                calls,
-                modules,
-                nodes,
-                instructions,
-                cold,
-                attributes,
-                c_calls,
-            )
-        )
+        self.ops.append(Op(signature, module, self.phase, storages, *new_counts))
 
-    def _counts(self) -> list[int]:
-        """Of an op's fields what was counted so far."""
-        python = self.bytecode
-        return [
-            self.python_calls,
-            self.module_calls,
-            self.autograd_nodes,
-            python.instructions,
-            python.cold,
-            python.attributes,
-            self.c_calls,
-        ]
+    def _counts(self) -> HostCounts:
+        return HostCounts(
+            python_calls=self.python_calls,
+            module_calls=self.module_calls,
+            autograd_nodes=self.autograd_nodes,
+            instructions=self.bytecode.instructions,
+            cold_instructions=self.bytecode.cold,
+            attributes=self.bytecode.attributes,
+            c_calls=self.c_calls,
+        )
 
     def tail(self) -> dict[str, int]:
-        """What was counted after the last op, by the trace's field."""
-        python, module, _, *rest = (
-            now - then for now, then in zip(self._counts(), self._counted, strict=True)
-        )
-        return dict(zip(TAIL, (python, module, *rest), strict=True))
+        """The counts since the last op, by the trace's fields."""
+        counts = self._counts().since(self._counted)
+        return {
+            f"tail_{name}": n for name, n in counts._asdict().items() if name != "autograd_nodes"
+        }
 
     def _owner(self) -> str:
-        """The module that asked for this op; a backward op belongs to its forward's module.
+        """The module that calls this op; a backward op belongs to the module of its forward op.
 
-        Autograd numbers its nodes in order of creation, so the numbers handed out since the op
-        before this one are the nodes of the module now running.
+        Autograd numbers its nodes in order of creation, so the numbers assigned since the previous
+        op are the nodes of the module that runs.
         """
         node: Any = torch._C._current_autograd_node()
         if node is None:
-            now = next_sequence()
-            for number in range(self._next_sequence, now):
-                self._sequence[number] = self.module_path
-                self.breaks.made(number, len(self.ops))
-            self.autograd_nodes += now - self._next_sequence
-            self._next_sequence = now
+            next_number = next_sequence()
+            for number in range(self._next_sequence, next_number):
+                self._node_modules[number] = self.module_path
+                self.breaks.on_node_created(number, len(self.ops))
+            self.autograd_nodes += next_number - self._next_sequence
+            self._next_sequence = next_number
             return self.module_path
         if node is not self._node:
             self._node = node
             self.autograd_nodes += 1
         number = node._sequence_nr()
-        self.breaks.ran(number, len(self.ops))
-        return self._sequence.get(number, self.module_path)
-
-    def _signature(
-        self,
-        name: str,
-        inputs: list[torch.Tensor],
-        outputs: list[torch.Tensor],
-        names: tuple[str, ...],
-        args: dict[str, Any],
-        regions: list[tuple[int, int]],
-    ) -> Signature:
-        ins = tuple([self._type(t) for t in inputs])
-        outs = tuple([self._type(t) for t in outputs])
-        order: dict[tuple[int, int], int] = {}
-        aliases = tuple([order.setdefault(region, len(order)) for region in regions])
-        key = (name, tuple(map(id, ins)), tuple(map(id, outs)), names, repr(args), aliases)
-        found = self._signatures.get(key)
-        if found is None:
-            found = Signature(name, ins, outs, names, args, aliases)
-            self._signatures[key] = found
-        return found
-
-    def _type(self, tensor: torch.Tensor) -> Tensor:
-        key = (tensor.shape, tensor.stride(), tensor.dtype, tensor.device.type)
-        found = self._types.get(key)
-        if found is None:
-            device = "cuda" if tensor.device.type == "meta" else tensor.device.type
-            dtype = str(tensor.dtype).removeprefix("torch.")
-            found = Tensor(tuple(tensor.shape), dtype, tuple(tensor.stride()), device)
-            self._types[key] = found
-        return found
+        self.breaks.on_node_run(number, len(self.ops))
+        return self._node_modules.get(number, self.module_path)

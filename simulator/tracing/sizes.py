@@ -1,7 +1,7 @@
-"""Ops whose result depends on data: what is assumed where a tensor has no data.
+"""Ops whose result depends on data: what is assumed for tensors without data.
 
-Each takes a size from the user (`sizes={"nonzero": 640}`) or a stated default, and says which it
-took; the answer lists them.
+Each rule takes a size from the user (`sizes={"nonzero": 640}`) or a stated default, and returns the
+assumption as a text, which the prediction lists.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from simulator.tracing.masks import Masks
-from simulator.tracing.whose_code import place_of
+from simulator.tracing.user_code import place_of
 
 aten = torch.ops.aten
 Assumed = tuple[Any, str | None]
@@ -22,14 +22,14 @@ Assume = Callable[..., Assumed]
 
 DATA_DEPENDENT: dict[Any, Assume] = {}
 DEFAULT_SHARE = 0.5
-"""Share of the elements that a mask is assumed to keep."""
+"""Share of the elements that a mask is assumed to select."""
 
 
 def _assume(*packets: Any) -> Callable[[Assume], Assume]:
     def register(function: Assume) -> Assume:
         for packet in packets:
             if packet in DATA_DEPENDENT:
-                raise ValueError(f"{packet} has a rule for its data-dependent size already")
+                raise ValueError(f"{packet} already has a rule for its data-dependent size")
             DATA_DEPENDENT[packet] = function
         return function
 
@@ -37,16 +37,16 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
 
 
 @dataclass
-class Known:
-    """What the user gave, by an op's name ("item", or "item@nets.py:31" for those of one line), and
-    what the ops before tell of masks. `assumed` is what was taken for others, by name and place."""
+class DataSizes:
+    """The user's `sizes` by op ("item", or "item@nets.py:31" for the ops of one line), what is
+    known of masks, and the values `assumed` for other ops, by name and place."""
 
     sizes: Mapping[str, int]
     masks: Masks
     assumed: dict[str, str] = field(default_factory=dict[str, str])
 
-    def given(self, name: str) -> tuple[int, str] | None:
-        """The user's value for the op that runs now, and how it was given; None without one."""
+    def user_value(self, name: str) -> tuple[int, str] | None:
+        """The user's value for the op that runs, and how it was given; None without one."""
         place = place_of(sys._getframe(1))
         for key, how in ((f"{name}@{place}", f"as given for {place}"), (name, "as given")):
             if key in self.sizes:
@@ -54,38 +54,39 @@ class Known:
         return None
 
     def assume(self, name: str, taken: str) -> str:
-        """Keep what is taken for the op that runs now, by its place; returns it."""
+        """Record and return the assumption `taken` for the op that runs."""
         self.assumed[f"{name}@{place_of(sys._getframe(1))}"] = taken
         return taken
 
     def remedy(self) -> str:
-        """How to give other values than those that were assumed; "" where none were."""
+        """How to replace assumed values, as the end of an error's text; "" if there are none."""
         if not self.assumed:
             return ""
         shown = [f"{key} as {taken}" for key, taken in [*self.assumed.items()][-_SHOWN:]]
         key = next(reversed(self.assumed))
         return (
-            f", so this was assumed: {'; '.join(shown)}. Where that contradicts the network give "
-            f"another: --data-size {key}=N, or sizes={{{key!r}: N}} in Python"
+            f", so this was assumed: {'; '.join(shown)}. If that contradicts the network, give "
+            f"another value: --data-size {key}=N, or sizes={{{key!r}: N}} in Python"
         )
 
 
-_SHOWN = 3  # assumptions, the last ones before an error
+_SHOWN = 3  # assumptions before an error, the latest ones
 
 
-def _rows(known: Known, name: str, default: int, why: str) -> tuple[int, str]:
-    if found := known.given(name):
-        return found[0], f"{found[0]} rows, {found[1]}"
-    return default, known.assume(name, f"{default} rows: {why}")
+def _rows(data: DataSizes, name: str, default: int, why: str) -> tuple[int, str]:
+    if user_value := data.user_value(name):
+        rows, source = user_value
+        return rows, f"{rows} rows, {source}"
+    return default, data.assume(name, f"{default} rows: {why}")
 
 
-def _kept(known: Known, name: str, mask: torch.Tensor) -> tuple[int, str]:
-    share, numel = known.masks.share(mask), mask.numel()
+def _selected(data: DataSizes, name: str, mask: torch.Tensor) -> tuple[int, str]:
+    share, numel = data.masks.share(mask), mask.numel()
     why = f"half of {numel} elements"
     if share is not None:
-        why = f"{share:.4g} of {numel} elements, as the choice that made the mask spreads evenly"
+        why = f"{share:.4g} of {numel} elements, assuming evenly spread routing"
     share = DEFAULT_SHARE if share is None else share
-    return _rows(known, name, max(1, round(numel * share)), why)
+    return _rows(data, name, max(1, round(numel * share)), why)
 
 
 def _on_host(tensor: torch.Tensor) -> bool:
@@ -93,66 +94,68 @@ def _on_host(tensor: torch.Tensor) -> bool:
 
 
 @_assume(aten._local_scalar_dense)
-def item(known: Known, func: Any, x: torch.Tensor) -> Assumed:
-    """`.item()`, `bool(t)`, `int(t)`: 1 unless told otherwise; a real value on the CPU."""
+def item(data: DataSizes, func: Any, x: torch.Tensor) -> Assumed:
+    """`.item()`, `bool(t)`, `int(t)`: 1 by default; the actual value on the CPU."""
     if _on_host(x):
         return func(x), None
-    found = known.given("item")
-    value = found[0] if found else 1
+    user_value = data.user_value("item")
+    value = user_value[0] if user_value else 1
     result = float(value) if x.dtype.is_floating_point else value
     result = bool(value) if x.dtype == torch.bool else result
     text = f"the value {result}"
-    return result, f"{text}, {found[1]}" if found else known.assume("item", text)
+    return result, f"{text}, {user_value[1]}" if user_value else data.assume("item", text)
 
 
 @_assume(aten.nonzero)
-def nonzero(known: Known, func: Any, x: torch.Tensor) -> Assumed:
-    """Rows of indices, [kept, dims]; int64, laid out column by column as CUDA does."""
+def nonzero(data: DataSizes, func: Any, x: torch.Tensor) -> Assumed:
+    """Rows of indices, [selected, dims]; int64, in column-major order as on CUDA."""
     if _on_host(x):
         return func(x), None
-    rows, taken = _kept(known, "nonzero", x)
+    rows, taken = _selected(data, "nonzero", x)
     return x.new_empty((x.dim(), rows), dtype=torch.int64).t(), taken
 
 
 @_assume(aten.masked_select)
-def masked_select(known: Known, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Assumed:
-    """The kept elements, [kept]."""
+def masked_select(data: DataSizes, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Assumed:
+    """The selected elements, [selected]."""
     if _on_host(x):
         return func(x, mask), None
-    rows, taken = _kept(known, "masked_select", mask)
+    rows, taken = _selected(data, "masked_select", mask)
     return x.new_empty((rows,)), taken
 
 
 @_assume(aten.index)
-def index(known: Known, func: Any, x: torch.Tensor, indices: list[torch.Tensor | None]) -> Assumed:
-    """Indexing; a boolean mask stands for as many integer indices as it keeps."""
+def index(
+    data: DataSizes, func: Any, x: torch.Tensor, indices: list[torch.Tensor | None]
+) -> Assumed:
+    """Indexing; a boolean mask acts as integer indices of the elements that it selects."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if _on_host(x) or not masks:
         return func(x, indices), None
-    rows, taken = _kept(known, "index", masks[0])
-    taken_indices: list[torch.Tensor | None] = []
+    rows, taken = _selected(data, "index", masks[0])
+    integer_indices: list[torch.Tensor | None] = []
     for i in indices:
         if i is not None and i.dtype in (torch.bool, torch.uint8):
-            taken_indices += [x.new_empty((rows,), dtype=torch.int64)] * i.dim()
+            integer_indices += [x.new_empty((rows,), dtype=torch.int64)] * i.dim()
         else:
-            taken_indices.append(i)
-    return func(x, taken_indices), taken
+            integer_indices.append(i)
+    return func(x, integer_indices), taken
 
 
 @_assume(aten.index_put, aten.index_put_, aten._index_put_impl_)
-def index_put(known: Known, func: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Assumed:
-    """Writes in place whatever the mask keeps: the result's shape is known."""
+def index_put(data: DataSizes, func: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Assumed:
+    """Writes the selected elements in place: the shape of the result is known."""
     if _on_host(x):
         return func(x, *args, **kwargs), None
     return (x if "put_" in str(func) else torch.empty_like(x)), None
 
 
 @_assume(aten._unique2, aten.unique_consecutive)
-def unique(known: Known, func: Any, x: torch.Tensor, *args: Any, **kw: Any) -> Assumed:
-    """Distinct values, their inverse and counts; all elements are taken to be distinct."""
+def unique(data: DataSizes, func: Any, x: torch.Tensor, *args: Any, **kw: Any) -> Assumed:
+    """Distinct values, their inverse and counts; all elements are assumed to be distinct."""
     if _on_host(x):
         return func(x, *args, **kw), None
-    rows, taken = _rows(known, "unique", x.numel(), "all elements taken as distinct")
+    rows, taken = _rows(data, "unique", x.numel(), "all elements assumed to be distinct")
     values = x.new_empty((rows,))
     inverse = x.new_empty(x.shape, dtype=torch.int64)
     return (values, inverse, x.new_empty((rows,), dtype=torch.int64)), taken
@@ -160,66 +163,68 @@ def unique(known: Known, func: Any, x: torch.Tensor, *args: Any, **kw: Any) -> A
 
 @_assume(aten.repeat_interleave)
 def repeat_interleave(
-    known: Known, func: Any, repeats: torch.Tensor, *args: Any, **kwargs: Any
+    data: DataSizes, func: Any, repeats: torch.Tensor, *args: Any, **kwargs: Any
 ) -> Assumed:
-    """Indices of repeated rows, [sum of repeats]; one repeat each unless told otherwise."""
+    """Indices of repeated rows, [sum of repeats]; one repeat each by default."""
     if _on_host(repeats):
         return func(repeats, *args, **kwargs), None
-    given = kwargs.get("output_size")
-    rows, taken = _rows(known, "repeat_interleave", given or repeats.numel(), "one repeat each")
-    return repeats.new_empty((rows,), dtype=torch.int64), None if given else taken
+    output_size = kwargs.get("output_size")
+    rows, taken = _rows(
+        data, "repeat_interleave", output_size or repeats.numel(), "one repeat each"
+    )
+    return repeats.new_empty((rows,), dtype=torch.int64), None if output_size else taken
 
 
 @_assume(aten.bincount)
 def bincount(
-    known: Known,
+    data: DataSizes,
     func: Any,
     x: torch.Tensor,
     weights: torch.Tensor | None = None,
     minlength: int = 0,
 ) -> Assumed:
-    """Counts by value, [bins]; `minlength` bins unless told otherwise."""
+    """Counts by value, [bins]; `minlength` bins by default."""
     if _on_host(x):
         return func(x, weights, minlength), None
-    rows, taken = _rows(known, "bincount", max(1, minlength), "as many as minlength asks")
+    rows, taken = _rows(data, "bincount", max(1, minlength), "the value of minlength")
     return x.new_empty((rows,), dtype=torch.int64), taken
 
 
 @_assume(aten.equal)
-def equal(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
-    """`torch.equal`: true where the shapes agree."""
+def equal(data: DataSizes, func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
+    """`torch.equal`: true if the shapes agree."""
     if _on_host(x):
         return func(x, y), None
-    return x.shape == y.shape, "tensors of equal shape taken as equal"
+    return x.shape == y.shape, "tensors of equal shape assumed to be equal"
 
 
 @_assume(aten.allclose)
-def allclose(known: Known, func: Any, x: torch.Tensor, y: torch.Tensor, *args: Any) -> Assumed:
-    """`torch.allclose`: true, as of two ways to the same values."""
+def allclose(data: DataSizes, func: Any, x: torch.Tensor, y: torch.Tensor, *args: Any) -> Assumed:
+    """`torch.allclose`: true, as for two computations of the same values."""
     if _on_host(x):
         return func(x, y, *args), None
-    return True, "tensors taken as close"
+    return True, "tensors assumed to be close"
 
 
 @_assume(aten._nested_tensor_from_mask_left_aligned)
-def left_aligned(known: Known, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Assumed:
-    """Of `nn.TransformerEncoder`, which makes nested tensors where it is true: false."""
+def left_aligned(data: DataSizes, func: Any, x: torch.Tensor, mask: torch.Tensor) -> Assumed:
+    """False; `nn.TransformerEncoder` would create nested tensors if it were true."""
     if _on_host(x):
         return func(x, mask), None
-    return False, "padding that does not end each row, so that no nested tensor is made"
+    return False, "padding not at the end of each row, so that no nested tensor is created"
 
 
 def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Assume | None:
-    """The rule for a copy from the GPU to the host, which has no data to copy; else None."""
+    """The rule for a copy from the GPU to the host, where there is no data to copy; else None."""
     if func.overloadpacket is aten._to_copy:
         to = kwargs.get("device")
         if to is not None and torch.device(to).type == "cpu" and not _on_host(args[0]):
             return _download
     elif func.overloadpacket is aten.copy_ and _on_host(args[0]) and not _on_host(args[1]):
-        return lambda known, func, out, *rest, **kw: (out, "the target's own values")
+        return lambda data, func, out, *rest, **kw: (out, "the target's own values")
     return None
 
 
-def _download(known: Known, func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
+def _download(data: DataSizes, func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
     values = torch.ones(x.shape, dtype=kwargs.get("dtype") or x.dtype)
     return values, f"ones of shape {tuple(x.shape)}"

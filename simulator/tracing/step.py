@@ -1,4 +1,4 @@
-"""One step of a network, run on tensors without memory and written down."""
+"""Trace one step of a network that runs on tensors without memory."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.modes import Run
 from simulator.records import Storage, Trace
-from simulator.tracing.device import OnGpu, believing
+from simulator.tracing.device import OnGpu, fake_cuda
+from simulator.tracing.loss import Loss, loss_of
 from simulator.tracing.meta import weightless, weightless_inputs
-from simulator.tracing.mode_flags import Flags, answering
-from simulator.tracing.raising import blaming
+from simulator.tracing.mode_flags import Flags, mode_flags
+from simulator.tracing.raising import as_input_error
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
 from simulator.tracing.semantics.autocast import autocast_semantics
-from simulator.tracing.whose_code import theirs
+from simulator.tracing.user_code import is_user_code
 
-Loss = Callable[[Any], torch.Tensor]
 OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
     "adamw": lambda weights: torch.optim.AdamW(weights, lr=1e-3),
     "adamw_fused": lambda weights: torch.optim.AdamW(weights, lr=1e-3, fused=True),
     "sgd": lambda weights: torch.optim.SGD(weights, lr=1e-3, momentum=0.9),
 }
 PHASES = ("inference", "training")
-_NO_DATA = "correct the network or its inputs; its tensors have no data here"
+_NO_DATA = "correct the network or its inputs; Ridgepoint runs tensors without data"
 _NO_GRADIENT = (
-    "expected a gradient for every op: give an op of your own one (register_autograd), or predict "
-    "inference"
+    "expected a gradient for every op: register one for a custom op (register_autograd), or "
+    "predict inference"
 )
-_OTHER_OPTIMIZER = "expected gradients that it takes: choose another optimizer"
+_OTHER_OPTIMIZER = "expected gradients that this optimizer supports: choose another optimizer"
 _ONE_AT_A_TIME = threading.Lock()  # the dispatcher's rules are global
 
 
@@ -65,35 +65,36 @@ def trace(
     neither is changed. A training step is forward, `loss` (by default the output's `.loss`, else
     the mean of its squares), backward and the optimizer's second step, when its state exists.
     `sizes` answers data-dependent ops by name; `autocast` ("bf16", "fp16") wraps forward and loss
-    in `torch.autocast("cuda", ...)`. Code that asks whether it is captured or compiled is told what
-    `run` says; the trace names what it asked. Raises InputError when the network cannot be run.
+    in `torch.autocast("cuda", ...)`. Code that asks whether it is captured or compiled gets the
+    answer of `run`; `Trace.asked` names the functions that it called. Raises InputError if the
+    network cannot be run.
     """
     if not isinstance(module, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"expected an nn.Module to trace, got {type(module).__name__}")
     if phase not in PHASES:
         raise InputError(f"unknown phase {phase!r}: expected 'inference' or 'training'")
     if optimizer is not None and optimizer not in OPTIMIZERS:
-        known = ", ".join(map(repr, OPTIMIZERS))
-        raise InputError(f"unknown optimizer {optimizer!r}: expected one of {known} or None")
-    card = find_gpu(gpu) if isinstance(gpu, str) else gpu
+        names = ", ".join(map(repr, OPTIMIZERS))
+        raise InputError(f"unknown optimizer {optimizer!r}: expected one of {names} or None")
+    gpu = find_gpu(gpu) if isinstance(gpu, str) else gpu
     training = phase == "training"
     copy = weightless(module).train(training)
     args = weightless_inputs(tuple(args))
     keywords: dict[str, Any] = weightless_inputs(dict(kwargs or {}))
     recorder = Recorder(sizes or {})
     for parameter in copy.parameters():
-        recorder.own(parameter, "weight")
+        recorder.storages.own(parameter, "weight")
     for buffer in copy.buffers():
-        recorder.own(buffer, "buffer")
+        recorder.storages.own(buffer, "buffer")
     tensors = [t for t in tree_leaves((args, keywords)) if isinstance(t, torch.Tensor)]
     for tensor in tensors:
-        recorder.own(tensor, "input")
-    with on_card(card, recorder, copy, run) as flags:
+        recorder.storages.own(tensor, "input")
+    with simulated_gpu(gpu, recorder, copy, run) as flags:
         if training:
             _training_step(copy, args, keywords, loss, optimizer, autocast, recorder)
         else:
             _inference_step(copy, args, keywords, autocast, recorder)
-    storages = recorder.storages()
+    storages = recorder.storages.records()
     _check_bytes(storages)
     batch = [t for t in tensors if t.dim() > 0]
     samples = batch[0].shape[0] if batch else 1
@@ -111,61 +112,61 @@ def trace(
         weight_bytes=sum(w.numel() * w.element_size() for w in weights),
         assumptions=recorder.assumptions,
         torch_version=str(torch.__version__),
-        gpu=card.id,
+        gpu=gpu.id,
         **recorder.tail(),
-        breaks=recorder.breaks.found(forward),
-        code=_code(copy),
+        breaks=recorder.breaks.graph_breaks(forward),
+        code=_forward_lines(copy),
         run=run,
         asked=sorted(flags.asked),
     )
 
 
 _MOST_BYTES = 2**60
-"""Of all tensors of a step: sums of bytes keep to 64 bits."""
+"""Of all tensors of a step, so that sums of bytes fit into 64 bits."""
 
 
 def _check_bytes(storages: list[Storage]) -> None:
     total = sum(storage.nbytes for storage in storages)
     if total > _MOST_BYTES:
         raise InputError(
-            f"the tensors of the step have {total:.3g} bytes together: expected 2**60 (1 EiB) at "
-            "most; give smaller sizes, or a smaller batch"
+            f"the tensors of the step have {total:.3g} bytes in total: expected at most 2**60 "
+            "(1 EiB); give smaller sizes, or a smaller batch"
         )
 
 
-def _code(module: nn.Module) -> dict[str, str]:
+def _forward_lines(module: nn.Module) -> dict[str, str]:
     """Where each module's `forward` begins, as "nets.py, line 31", by its path."""
-    found: dict[str, str] = {}
+    lines: dict[str, str] = {}
     for path, child in module.named_modules():
         code = getattr(inspect.unwrap(type(child).forward), "__code__", None)
-        if code is not None and theirs(code):
-            found[path] = f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
-    return found
+        if code is not None and is_user_code(code):
+            lines[path] = f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
+    return lines
 
 
 @contextmanager
-def on_card(
-    card: GPU,
+def simulated_gpu(
+    gpu: GPU,
     recorder: Recorder,
     module: nn.Module,
     run: Run = "eager",
     answers: OnGpu | None = None,
 ) -> Generator[Flags]:
-    """Tensors on `meta` behave as on `card`, code is told that it is run this way, and `recorder`
-    knows which part of `module` runs."""
-    # torch imports this at its first custom kernel; an error caught on the way would hold the
-    # frames of the step, and with them its tensors, until the collector runs
+    """Make tensors on `meta` behave as on `gpu`, answer questions about the mode as `run` does, and
+    keep `recorder.module_path` at the part of `module` that runs."""
+    # torch imports this at its first custom kernel; an error caught during the import would keep
+    # the frames of the step, and with them its tensors, alive until garbage is collected
     import_module("torch._dynamo")
     with ExitStack() as stack:
         stack.enter_context(_ONE_AT_A_TIME)
         stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")  # about a GPU that is not there
-        stack.enter_context(believing(card))
-        stack.enter_context(gpu_semantics(Situation(card, recorder)))
+        warnings.simplefilter("ignore")  # about a missing GPU
+        stack.enter_context(fake_cuda(gpu))
+        stack.enter_context(gpu_semantics(Situation(gpu, recorder)))
         stack.enter_context(autocast_semantics())
         stack.enter_context(_module_paths(recorder, module))
         stack.enter_context(answers or OnGpu(recorder))
-        yield stack.enter_context(answering(run, recorder))
+        yield stack.enter_context(mode_flags(run, recorder))
 
 
 @contextmanager
@@ -176,7 +177,9 @@ def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
 
     def enter(child: nn.Module, _: Any) -> None:
         recorder.module_calls += 1
-        recorder.python_calls -= 1  # the `inner` that exists for the sake of hooks like this one
+        recorder.python_calls -= (
+            1  # `inner`, which torch calls only if there are hooks like this one
+        )
         stack.append(paths.get(id(child), stack[-1]))
         recorder.module_path = stack[-1]
 
@@ -196,7 +199,7 @@ def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
 def _forward(
     module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder
 ) -> Any:
-    with blaming(module, "forward", _NO_DATA, (args, kwargs), recorder.known.remedy):
+    with as_input_error(module, "forward", _NO_DATA, (args, kwargs), recorder.data_sizes.remedy):
         return module(*args, **kwargs)
 
 
@@ -235,66 +238,32 @@ def _training_step(
     weights = [w for w in module.parameters() if w.requires_grad]
     with torch.enable_grad(), recorder, recorder.counting_python():
         if autocast is None:
-            value = _loss(module, loss, _forward(module, args, kwargs, recorder))
+            value = loss_of(module, loss, _forward(module, args, kwargs, recorder))
         else:
             with _autocast(autocast):
-                value = _loss(module, loss, _forward(module, args, kwargs, recorder))
-        _check_scalar(value, module)
+                value = loss_of(module, loss, _forward(module, args, kwargs, recorder))
         if not value.requires_grad:
             raise InputError(
                 f"the loss of {type(module).__name__} depends on no trainable parameter: expected "
                 "at least one parameter with requires_grad; predict phase='inference' instead"
             )
         recorder.phase = "backward"
-        with blaming(module, "backward", _NO_GRADIENT):
+        with as_input_error(module, "backward", _NO_GRADIENT):
             value.backward()
         del value
     for weight in weights:
         if weight.grad is not None:
-            recorder.own(weight.grad, "gradient")
+            recorder.storages.own(weight.grad, "gradient")
     if optimizer is None:
         return
     stepper = OPTIMIZERS[optimizer](weights)
-    with blaming(module, f"step of {optimizer}", _OTHER_OPTIMIZER):
-        stepper.step()  # creates its state; the step after it is the one that repeats
+    with as_input_error(module, f"step of {optimizer}", _OTHER_OPTIMIZER):
+        stepper.step()  # creates its state; only later steps repeat
     for state in stepper.state.values():
         for tensor in state.values():
             if isinstance(tensor, torch.Tensor):
-                recorder.own(tensor, "optimizer")
+                recorder.storages.own(tensor, "optimizer")
     recorder.phase = "optimizer"
     with recorder, recorder.counting_python():
         stepper.step()
         stepper.zero_grad()
-
-
-def _loss(module: nn.Module, loss: Loss | None, output: Any) -> Any:
-    if loss is None:
-        return _default_loss(output)
-    with blaming(module, "loss", "correct the loss, a callable(output) -> scalar tensor", output):
-        return loss(output)
-
-
-def _check_scalar(value: object, module: nn.Module) -> None:
-    if isinstance(value, torch.Tensor) and value.numel() == 1:
-        return
-    what = f"of type {type(value).__name__}"
-    if isinstance(value, torch.Tensor):
-        what = f"a tensor of shape {list(value.shape)}"
-    raise InputError(
-        f"the loss of {type(module).__name__} is {what}: expected a tensor of one element, "
-        "such as loss=lambda out: out.mean()"
-    )
-
-
-def _default_loss(output: Any) -> torch.Tensor:
-    found = getattr(output, "loss", None)
-    if isinstance(found, torch.Tensor):
-        return found
-    tensors = [t for t in tree_leaves(output) if isinstance(t, torch.Tensor)]
-    floating = [t for t in tensors if t.is_floating_point()]
-    if not floating:
-        raise InputError(
-            "the network returns no floating-point tensor to make a loss of: return one, or "
-            "an output with a .loss; in Python, loss=callable(output) -> scalar tensor does too"
-        )
-    return floating[0].float().pow(2).mean()

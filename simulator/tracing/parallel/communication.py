@@ -1,4 +1,4 @@
-"""Which collective an op of torch.distributed is: its kind, its bytes, its group."""
+"""The collective that an op of torch.distributed is: its kind, bytes and group."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ KINDS = {
     "scatter_": "all_to_all",
     "send": "send", "isend": "send", "recv": "recv", "irecv": "recv", "barrier": "barrier",
 }  # fmt: skip
-"""Our word for a collective by the beginning of the op's name, the longest that fits."""
+"""The kind of a collective by a prefix of the op's name; the longest match counts."""
 
 
 def is_collective(func: Any) -> bool:
-    """Does this op communicate?"""
+    """Whether an op communicates."""
     if func.namespace == "_c10d_functional":
         return "wait_tensor" not in func.__name__ and "_wrap_tensor" not in func.__name__
     return func.namespace == "c10d" and "check_for_nan" not in func.__name__
 
 
 def kind_of(func: Any) -> str:
-    """The kind of a collective op. KeyError for one that is none."""
+    """The kind of a collective op. Raises ValueError if the op is not a collective."""
     name = func._schema.name.split("::")[1]
-    return KINDS[max((known for known in KINDS if name.startswith(known)), key=len)]
+    return KINDS[max((prefix for prefix in KINDS if name.startswith(prefix)), key=len)]
 
 
 def collective(
@@ -48,30 +48,35 @@ def collective(
     batch: int | None,
     where: str,
 ) -> Collective:
-    """What this call communicates, seen from `rank`."""
-    given = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | kwargs
+    """The communication of a call, seen from `rank`."""
+    arguments = _arguments(func, args, kwargs)
     kind = kind_of(func)
-    group = _group(given)
+    group = _group(arguments)
     ranks = tuple(dist.get_process_group_ranks(group))
     if kind in ("send", "recv"):
-        peer = ranks[int(given.get("dst", given.get("src", 0)))]
+        peer = ranks[int(arguments.get("dst", arguments.get("src", 0)))]
         ranks = (rank, peer)
-    return Collective(kind, _BYTES.get(kind, _largest)(given, result), ranks, batch, where)
+    return Collective(kind, _BYTES.get(kind, _largest)(arguments, result), ranks, batch, where)
 
 
 def runs_async(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """NCCL runs what is waited for later on a stream of its own, the rest on the current one."""
+    """Whether NCCL runs a call on its own stream: if the program waits for it later."""
     if func.namespace == "_c10d_functional":
         return True
-    given = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | kwargs
-    return bool(given.get("async_op", True))
+    return bool(_arguments(func, args, kwargs).get("async_op", True))
 
 
-def _group(given: dict[str, Any]) -> Any:
-    if "group_name" in given:
-        name = given["group_name"]
+def _arguments(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by their names in the schema."""
+    names = (argument.name for argument in func._schema.arguments)
+    return dict(zip(names, args, strict=False)) | kwargs
+
+
+def _group(arguments: dict[str, Any]) -> Any:
+    if "group_name" in arguments:
+        name = arguments["group_name"]
         return resolve(name) if isinstance(name, str) else name  # pyright: ignore
-    boxed = given["process_group"]
+    boxed = arguments["process_group"]
     return dist.ProcessGroup.unbox(boxed) if isinstance(boxed, torch.ScriptObject) else boxed
 
 
@@ -80,10 +85,10 @@ def _bytes(value: Any) -> int:
     return sum(t.numel() * t.element_size() for t in tensors)
 
 
-def _largest(given: dict[str, Any], result: Any) -> int:
+def _largest(arguments: dict[str, Any], result: Any) -> int:
     """The larger of all inputs and all outputs: the gathered or the unscattered array."""
-    groups = [_bytes(v) for name, v in given.items() if name != "process_group"]
-    return max([*groups, _bytes(result)])
+    sizes = [_bytes(v) for name, v in arguments.items() if name != "process_group"]
+    return max([*sizes, _bytes(result)])
 
 
-_BYTES: dict[str, Callable[[dict[str, Any], Any], int]] = {"barrier": lambda given, result: 4}
+_BYTES: dict[str, Callable[[dict[str, Any], Any], int]] = {"barrier": lambda arguments, result: 4}

@@ -1,4 +1,4 @@
-"""A catalogue's or a user's network spread over ranks, as a program that `predict_step` takes."""
+"""A network, given by its name, spread over ranks as a program for `predict_step`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ _AUTOCAST = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}
 
 
 @dataclass(frozen=True)
-class Question:
-    """A network by its name, and its step: `batch` is that of one GPU (of a tensor-parallel
-    group)."""
+class NetworkStep:
+    """A step of a network; `batch` is that of one GPU, or of one tensor-parallel group."""
 
     network: str
     batch: int | None = None
@@ -37,26 +36,26 @@ class Question:
     sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def program(question: Question, layout: Layout) -> Callable[[int, int], Callable[[], object]]:
-    """`make(rank, world_size)` of the question under a layout. Raises InputError where the
-    network cannot be split so."""
+def program(step: NetworkStep, layout: Layout) -> Callable[[int, int], Callable[[], object]]:
+    """`make(rank, world_size)` for a step under a layout. Raises InputError if the network cannot
+    be split that way."""
     if layout.pp > 1:
         raise InputError(
-            f"pp = {layout.pp}: a network by name is not cut into stages: expected pp=1; write "
-            "make(rank, world_size) with torch.distributed.pipelining and call predict_step"
+            f"pp = {layout.pp}: a network given by name is not cut into stages: expected pp=1; "
+            "write make(rank, world_size) with torch.distributed.pipelining and call predict_step"
         )
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
-        dtype = "fp32" if question.dtype in _AUTOCAST else question.dtype
+        dtype = "fp32" if step.dtype in _AUTOCAST else step.dtype
         loaded = load(
-            question.network,
-            batch=question.batch,
-            seq=question.seq,
+            step.network,
+            batch=step.batch,
+            seq=step.seq,
             dtype=dtype,
-            training=question.training,
-            sizes=question.sizes,
+            training=step.training,
+            sizes=step.sizes,
         )
-        module = loaded.module.train(question.training)
+        module = loaded.module.train(step.training)
         run: nn.Module = module
         mesh = init_device_mesh("cuda", (layout.dp, layout.tp), mesh_dim_names=("dp", "tp"))
         if layout.tp > 1:
@@ -65,22 +64,22 @@ def program(question: Question, layout: Layout) -> Callable[[int, int], Callable
             for block in blocks(module):
                 fully_shard(block, mesh=mesh["dp"])
             fully_shard(module, mesh=mesh["dp"])
-        elif layout.dp > 1 and question.training:
+        elif layout.dp > 1 and step.training:
             run = DistributedDataParallel(
                 module,
                 device_ids=[torch.cuda.current_device()],
                 process_group=mesh["dp"].get_group(),
                 gradient_as_bucket_view=True,
             )
-        return _step(question, run, loaded.args, loaded.kwargs)
+        return _training_or_inference(step, run, loaded.args, loaded.kwargs)
 
     return make
 
 
-def _step(
-    question: Question, run: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+def _training_or_inference(
+    step: NetworkStep, run: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Callable[[], object]:
-    precision = _AUTOCAST.get(question.dtype)
+    precision = _AUTOCAST.get(step.dtype)
 
     def forward() -> Any:
         if precision is None:
@@ -88,7 +87,7 @@ def _step(
         with torch.autocast("cuda", dtype=precision):
             return run(*args, **kwargs)
 
-    if not question.training:
+    if not step.training:
 
         def infer() -> object:
             with torch.no_grad():
@@ -96,7 +95,7 @@ def _step(
 
         return infer
     weights = [w for w in run.parameters() if w.requires_grad]
-    optimizer = OPTIMIZERS[question.optimizer](weights) if question.optimizer else None
+    optimizer = OPTIMIZERS[step.optimizer](weights) if step.optimizer else None
 
     def train() -> object:
         output = forward()
@@ -119,8 +118,9 @@ def blocks(module: nn.Module) -> list[nn.Module]:
 
 
 def _split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> None:
-    """Megatron's split (Shoeybi et al. 2019): first linear layers by column, last ones by row; an
-    all-reduce after the latter, and one of the gradient before the former."""
+    """Split in place as Megatron does (Shoeybi et al. 2019): the first linear layers by column, the
+    last ones by row, with an all-reduce after the latter and one of the gradient before the
+    former. Raises InputError if the module does not fit."""
     parents: list[nn.Module] = []
     for path, child in module.named_modules():
         first = [c for n, c in child.named_children() if n in _COLUMNS and isinstance(c, nn.Linear)]
@@ -129,22 +129,24 @@ def _split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> None:
             continue
         if hasattr(child, "heads"):
             raise InputError(
-                f"tp = {ranks}: {path} of {type(module).__name__} counts on all of its heads: "
+                f"tp = {ranks}: {path} of {type(module).__name__} needs all of its heads: "
                 "expected a network of the llama family; write make(rank, world_size) with "
                 "parallelize_module and call predict_step"
             )
         head = getattr(child, "d", 1)
         for linear in first:
-            _check(path, "heads", linear.out_features // head, ranks)
-            _check(path, "out_features", linear.out_features, ranks)
-            _halve(linear, linear.weight[: linear.out_features // ranks])
+            _check_divides(path, "heads", linear.out_features // head, ranks)
+            _check_divides(path, "out_features", linear.out_features, ranks)
+            _set_weight(linear, linear.weight[: linear.out_features // ranks])
             if linear.bias is not None:  # pyright: ignore
                 linear.bias = nn.Parameter(linear.bias[: linear.out_features // ranks].clone())
         for linear in last:
-            _check(path, "in_features", linear.in_features, ranks)
-            _halve(linear, linear.weight[:, : linear.in_features // ranks])
-            linear.register_forward_hook(lambda _m, _a, out: _Reduced.apply(out, group))
-        child.register_forward_pre_hook(lambda _m, a: (_Copied.apply(a[0], group), *a[1:]))
+            _check_divides(path, "in_features", linear.in_features, ranks)
+            _set_weight(linear, linear.weight[:, : linear.in_features // ranks])
+            linear.register_forward_hook(lambda _m, _a, out: _AllReduceForward.apply(out, group))
+        child.register_forward_pre_hook(
+            lambda _m, a: (_AllReduceBackward.apply(a[0], group), *a[1:])
+        )
         parents.append(child)
     if not parents:
         raise InputError(
@@ -154,11 +156,11 @@ def _split(module: nn.Module, group: dist.ProcessGroup, ranks: int) -> None:
         )
 
 
-def _halve(linear: nn.Linear, weight: torch.Tensor) -> None:
+def _set_weight(linear: nn.Linear, weight: torch.Tensor) -> None:
     linear.weight = nn.Parameter(weight.clone())
 
 
-def _check(path: str, what: str, size: int, ranks: int) -> None:
+def _check_divides(path: str, what: str, size: int, ranks: int) -> None:
     if size % ranks:
         raise InputError(
             f"tp = {ranks} does not divide {what} = {size} of {path}: expected a divisor; choose "
@@ -166,7 +168,7 @@ def _check(path: str, what: str, size: int, ranks: int) -> None:
         )
 
 
-class _Reduced(torch.autograd.Function):
+class _AllReduceForward(torch.autograd.Function):
     """All-reduce forward, identity backward."""
 
     @staticmethod
@@ -180,7 +182,7 @@ class _Reduced(torch.autograd.Function):
         return grads[0], None
 
 
-class _Copied(torch.autograd.Function):
+class _AllReduceBackward(torch.autograd.Function):
     """Identity forward, all-reduce backward."""
 
     @staticmethod

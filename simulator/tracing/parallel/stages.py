@@ -1,4 +1,4 @@
-"""Pipeline stages learn each other's shapes without asking: ranks are traced one by one."""
+"""Shapes of pipeline stages without communication, since ranks are traced one by one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch.distributed.pipelining import stage as stages
 
 
 @contextmanager
-def one_by_one() -> Generator[None]:
-    """Forward shapes come by mail from the stage before; those of gradients are those of the
-    outputs. (Since torch 2.12 stages vote on it first, which needs values.)"""
-    kind: Any = stages.PipelineStage
-    if not hasattr(kind, "_warmup_backward_result"):
+def static_stage_shapes() -> Generator[None]:
+    """Take forward shapes from the mail of the previous stage and shapes of gradients from the
+    outputs. (Since torch 2.12 stages vote on this first, which needs values.)"""
+    stage: Any = stages.PipelineStage
+    if not hasattr(stage, "_warmup_backward_result"):
         yield
         return
-    prepare = kind._prepare_backward_infra
+    prepare = stage._prepare_backward_infra
 
     def vote(self: Any, *_: Any, **__: Any) -> torch.Tensor:
         return torch.zeros((), dtype=torch.int32, device="cpu")  # 0: shapes are inferred
@@ -29,7 +29,7 @@ def one_by_one() -> Generator[None]:
         return prepare(self, *args, **kwargs)
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(kind, "_warmup_forward_vote", vote))
-        stack.enter_context(patch.object(kind, "_warmup_backward_result", vote))
-        stack.enter_context(patch.object(kind, "_prepare_backward_infra", backward))
+        stack.enter_context(patch.object(stage, "_warmup_forward_vote", vote))
+        stack.enter_context(patch.object(stage, "_warmup_backward_result", vote))
+        stack.enter_context(patch.object(stage, "_prepare_backward_infra", backward))
         yield

@@ -1,4 +1,4 @@
-"""CUDA streams and events of a machine that is not there: who waits for whom is written down."""
+"""Fake CUDA streams and events that record which op waits for which."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ class Streams:
         self._count = 1
 
     def number(self) -> int:
-        """The number of one more stream."""
+        """The number of a new stream."""
         self._count += 1
         return self._count - 1
 
     def place(self, op: int, stream: int) -> tuple[int, ...]:
-        """Put an op on a stream; returns the ops of other streams that it waits for."""
+        """Put an op on a stream and return the ops of other streams that it waits for."""
         self.last[stream] = op
         return tuple(sorted(self.waits.pop(stream, ())))
 
     def wait(self, stream: int, op: int) -> None:
-        """Whatever comes next on `stream` waits for `op`."""
+        """Make the next op on `stream` wait for `op`."""
         self.waits.setdefault(stream, set()).add(op)
 
     def last_on(self, stream: int) -> int:
-        """The last op on a stream; −1 − stream is that of the step before."""
+        """The last op on a stream; −1 − stream stands for the last one of the previous step."""
         return self.last.get(stream, -1 - stream)
 
     def forget(self) -> None:
-        """Drop what was recorded before the step, events too."""
+        """Start a new step: drop recorded ops, waits and events."""
         self.step += 1
         self.last.clear()
         self.waits.clear()
 
 
 class Stream:
-    """What torch.cuda.Stream does, in terms of ops."""
+    """The interface of torch.cuda.Stream, in terms of ops."""
 
     def __init__(self, streams: Streams, number: int) -> None:
         self._streams = streams
@@ -63,15 +63,15 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         if event.op is None:
-            return  # never recorded: nothing to wait for
-        before = event.step != self._streams.step
-        self._streams.wait(self.number, -1 - event.stream if before else event.op)
+            return  # never recorded
+        is_older = event.step != self._streams.step
+        self._streams.wait(self.number, -1 - event.stream if is_older else event.op)
 
     def record_event(self, event: Event | None = None) -> Event:
         return (event or Event(self._streams)).record(self)
 
     def synchronize(self) -> None:
-        """The host waits; nothing to note."""
+        """Do nothing: the host's waits are not modelled here."""
 
     def query(self) -> bool:
         return True
@@ -85,7 +85,7 @@ class Stream:
 
 
 class Event:
-    """What torch.cuda.Event does: the op that was last on a stream."""
+    """The interface of torch.cuda.Event: the op that was last on a stream."""
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
@@ -103,7 +103,7 @@ class Event:
         (stream or self._streams.current).wait_event(self)
 
     def synchronize(self) -> None:
-        """The host waits; nothing to note."""
+        """Do nothing: the host's waits are not modelled here."""
 
     def query(self) -> bool:
         return True
@@ -112,8 +112,8 @@ class Event:
         return 0.0
 
 
-class _Within:
-    """`torch.cuda.stream(s)`, which takes None too."""
+class _StreamContext:
+    """`torch.cuda.stream(s)`, where `s` may be None."""
 
     def __init__(self, stream: Stream | None) -> None:
         self._stream = stream
@@ -128,10 +128,10 @@ class _Within:
 
 
 @contextmanager
-def streaming(streams: Streams, gpus: int, local_rank: int) -> Generator[None]:
-    """Answer torch.cuda's calls for streams, events and devices."""
+def fake_streams(streams: Streams, gpus: int, local_rank: int) -> Generator[None]:
+    """Replace torch.cuda's functions for streams, events and devices."""
 
-    class OfRank(Stream):
+    class StreamOfRank(Stream):
         """A new stream of this rank."""
 
         def __init__(self, *_: Any, **__: Any) -> None:
@@ -149,12 +149,12 @@ def streaming(streams: Streams, gpus: int, local_rank: int) -> Generator[None]:
     def set_stream(stream: Stream) -> None:
         streams.current = stream
 
-    answers: dict[str, Any] = {
-        "Stream": OfRank,
+    functions: dict[str, Any] = {
+        "Stream": StreamOfRank,
         "Event": EventOfRank,
         "current_stream": lambda *_, **__: streams.current,
         "default_stream": lambda *_, **__: streams.default,
-        "stream": _Within,
+        "stream": _StreamContext,
         "set_stream": set_stream,
         "set_device": no_op,
         "device_count": lambda: gpus,
@@ -169,10 +169,10 @@ def streaming(streams: Streams, gpus: int, local_rank: int) -> Generator[None]:
         "set_rng_state": no_op,
     }
     with ExitStack() as stack:
-        for name, value in answers.items():
+        for name, value in functions.items():
             stack.enter_context(patch.object(torch.cuda, name, value))
         stack.enter_context(
-            patch.object(torch.accelerator, "current_stream", answers["current_stream"])
+            patch.object(torch.accelerator, "current_stream", functions["current_stream"])
         )
         stack.enter_context(patch.object(torch.accelerator, "set_device_index", no_op))
         stack.enter_context(patch.object(torch.Tensor, "record_stream", no_op))

@@ -1,4 +1,4 @@
-"""The layer of GPU semantics: importing it registers every rule.
+"""Rules for ops that a GPU build dispatches differently; importing this registers them.
 
 May import torch, hardware and the recorder of tracing.
 """

@@ -1,5 +1,5 @@
-"""The ops that `scaled_dot_product_attention` becomes on a GPU: a fused kernel with what it wants
-done before, or plain matrix products (`simulator.costs.attention_kernels` says which)."""
+"""The ops that `scaled_dot_product_attention` becomes on a GPU: a fused kernel after padding, or
+plain matrix products (`simulator.costs.attention_kernels` chooses)."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def call_of(
     causal: bool,
     grouped: bool,
 ) -> Attention:
-    """What the table of kernels looks at."""
+    """The attention call as `choose` takes it."""
     learned = mask is not None and mask.requires_grad
-    tensors = [t if t is None else _seen(t) for t in (q, k, v, mask)]
+    tensors = [t if t is None else _operand(t) for t in (q, k, v, mask)]
     query, key, value, bias = tensors
     assert query is not None and key is not None and value is not None
     return Attention(situation.capability, query, key, value, bias, causal, grouped, learned)
 
 
-def _seen(tensor: Tensor) -> Operand:
+def _operand(tensor: Tensor) -> Operand:
     dtype = str(tensor.dtype).removeprefix("torch.")
     return Operand(tuple(tensor.shape), dtype, tuple(tensor.stride()))
 
@@ -86,7 +86,7 @@ def cudnn_attention(
     *rest: object,
     **options: object,
 ) -> tuple[object, ...]:
-    """Output laid out as the query is, log-sum-exp where a backward pass wants it, and the
+    """The output in the layout of the query, the log-sum-exp if a backward pass needs it, and the
     seed and offset of dropout, which live on the GPU."""
     shape = (*q.shape[:3], v.shape[-1])
     order = sorted(range(4), key=lambda d: (-q.stride(d), d))
@@ -97,7 +97,7 @@ def cudnn_attention(
 
 
 def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """A boolean mask as 0 and −∞."""
+    """A boolean mask as one of 0 and −∞; other masks unchanged."""
     if mask is None or mask.dtype != torch.bool:
         return mask
     return torch.where(
@@ -106,14 +106,14 @@ def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
 
 
 def _pad_to_8(x: Tensor) -> Tensor:
-    """The flash kernel wants a head width divisible by 8."""
+    """Pad the head width to a multiple of 8, which the flash kernel requires."""
     missing = -x.shape[-1] % 8
     return torch.constant_pad_nd(x, [0, missing]) if missing else x
 
 
 def _align(mask: Tensor) -> Tensor:
-    """The efficient kernel wants rows that begin at multiples of 8 elements: pad, then look at a
-    slice. A row that is such a multiple itself is padded by one whole (`pad_bias`)."""
+    """Pad and slice a mask so that its rows begin at multiples of 8 elements, which the efficient
+    kernel requires. A row whose length is a multiple is padded by 8 elements (`pad_bias`)."""
     if all(stride % _ALIGNED == 0 for stride in mask.stride()[:-1]):
         return mask
     keys = mask.shape[-1]

@@ -1,8 +1,8 @@
 """`torch.autocast("cuda")` for tensors that live on `meta`.
 
-torch's own casts ask whether a tensor is on a GPU, so they pass `meta` by. The same lists
-(ATen/autocast_mode.h) stand here under a dispatch key that no backend of a stock build uses, and
-consult the state that `torch.autocast("cuda", ...)` sets. Ops nested in C++ are caught as well.
+torch's own casts apply to tensors on a GPU only, not to `meta`. Here the same lists
+(ATen/autocast_mode.h) are registered under a dispatch key that no backend of a stock build uses,
+and read the state that `torch.autocast("cuda", ...)` sets. Calls from C++ are cast as well.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def autocast_semantics() -> Generator[None]:
     cache: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
     key = getattr(torch._C.DispatchKey, _KEY)
     aten = torch.library.Library("aten", "IMPL")
-    others = torch.library.Library("_", "IMPL")
-    others.fallback(torch.library.fallthrough_kernel, _KEY)
+    fallthrough = torch.library.Library("_", "IMPL")
+    fallthrough.fallback(torch.library.fallthrough_kernel, _KEY)
     policies = (
         (LOWER, lambda op: _lower(op, cache)),
         (SINGLE, _single),
@@ -62,7 +62,7 @@ def autocast_semantics() -> Generator[None]:
                 aten.impl(name, _guarded(op, policy(op), key), _KEY)
     was_enabled = torch.is_autocast_enabled(_DEVICE)
     with ExitStack() as stack:
-        stack.callback(others._destroy)
+        stack.callback(fallthrough._destroy)
         stack.callback(aten._destroy)
         stack.callback(torch.set_autocast_enabled, _DEVICE, was_enabled)
         torch.set_autocast_enabled(_DEVICE, True)
@@ -77,7 +77,7 @@ def _overload(name: str) -> Any:
 
 
 def _guarded(op: Any, cast: Callable[..., Any], key: Any) -> Callable[..., Any]:
-    """Cast only while autocast is on, and once: what the op calls is not cast again."""
+    """A kernel that casts only while autocast is on, and not again in nested calls."""
     excluded = torch._C.DispatchKeySet(key)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -90,8 +90,8 @@ def _guarded(op: Any, cast: Callable[..., Any], key: Any) -> Callable[..., Any]:
 
 
 def _call(op: Any, cast: Callable[[torch.Tensor], torch.Tensor], args: Any, kwargs: Any) -> Any:
-    """Cast and call. The compiler of torch's wheels evaluates C++ arguments from the last to the
-    first, so the casts are dispatched in that order, and autograd numbers them so."""
+    """Cast and call. In torch's wheels C++ arguments are evaluated from the last to the first, so
+    casts are dispatched, and numbered by autograd, in that order."""
     named = {name: _map(cast, value) for name, value in reversed(kwargs.items())}
     placed = [_map(cast, value) for value in reversed(args)]
     return op(*reversed(placed), **named)
@@ -134,11 +134,12 @@ def _single(op: Any) -> Callable[..., Any]:
 def _single_by_argument(op: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         names = [a.name for a in op._schema.arguments]
-        given = dict(zip(names, args, strict=False)) | kwargs
-        if _eligible(args[0]) and given.get("dtype") is None:
-            given["dtype"] = torch.float32
-        ordered = [a.name for a in op._schema.arguments if not a.kwarg_only and a.name in given]
-        return op(*[given.pop(name) for name in ordered], **given)
+        call_args = dict(zip(names, args, strict=False)) | kwargs
+        if _eligible(args[0]) and call_args.get("dtype") is None:
+            call_args["dtype"] = torch.float32
+        schema = op._schema.arguments
+        ordered = [a.name for a in schema if not a.kwarg_only and a.name in call_args]
+        return op(*[call_args.pop(name) for name in ordered], **call_args)
 
     return call
 
@@ -146,8 +147,8 @@ def _single_by_argument(op: Any) -> Callable[..., Any]:
 def _widest(op: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves = tree_leaves((args, kwargs))
-        seen = [v.dtype for v in leaves if isinstance(v, torch.Tensor) and _eligible(v)]
-        wide = torch.float32 if torch.float32 in seen else torch.get_autocast_dtype("cuda")
+        dtypes = [v.dtype for v in leaves if isinstance(v, torch.Tensor) and _eligible(v)]
+        wide = torch.float32 if torch.float32 in dtypes else torch.get_autocast_dtype("cuda")
         return _call(op, lambda x: x.to(wide), args, kwargs)
 
     return call

@@ -1,7 +1,7 @@
-"""Convolutions keep channels last where their input has them so.
+"""Convolutions return channels last for an input in channels last.
 
-cuDNN takes them, depthwise ones too (ATen/native/Convolution.cpp, `use_cudnn_depthwise`); torch's
-own shape rule gives depthwise convolutions back in the plain layout.
+cuDNN does so for depthwise ones too (ATen/native/Convolution.cpp, `use_cudnn_depthwise`), whereas
+torch's own shape rule returns those contiguous.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from simulator.tracing.semantics.registry import Situation, shape_rule
 
 @shape_rule("convolution")
 def convolution(situation: Situation, x: torch.Tensor, *args: Any) -> torch.Tensor:
-    """[N, C, H, W] to [N, C', H', W'], laid out as the input is."""
+    """[N, C, H, W] to [N, C', H', W'], in the layout of the input."""
     out = meta_conv(x, *args)
-    last = x.dim() == 4 and x.stride(1) == 1 and not x.is_contiguous()
-    if not last or x.shape[1] == 1:
+    channels_last = x.dim() == 4 and x.stride(1) == 1 and not x.is_contiguous()
+    if not channels_last or x.shape[1] == 1:
         return out
     return torch.empty_like(out, memory_format=torch.channels_last)

@@ -11,7 +11,7 @@ aten = torch.ops.aten
 
 @on_gpu("dropout")
 def dropout(situation: Situation, x: torch.Tensor, p: float, train: bool) -> torch.Tensor:
-    """[...] to [...]; the mask is kept for the backward pass."""
+    """[...] to [...]; the mask is saved for the backward pass."""
     if not train or p == 0 or x.numel() == 0:
         return x
     if p == 1:

@@ -1,4 +1,4 @@
-"""Calls that CUDA's kernels take and torch's shape rules for `meta` refuse."""
+"""Shape rules for calls that CUDA's kernels support and torch's rules for `meta` reject."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from simulator.tracing.semantics.registry import Situation, shape_rule
 
-_LINE_BYTES = 16
+_ROW_ALIGNMENT_BYTES = 16
 
 
 @shape_rule("_grouped_mm")
@@ -19,9 +19,9 @@ def grouped_mm(
     bias: Tensor | None = None,
     out_dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """One product for each group, of any floating-point dtype: torch's rule takes bf16 alone, CUDA
-    falls back to products one by one (GroupedMMUtils.h). Lines of the result begin at multiples of
-    16 bytes (`create_grouped_gemm_output_tensor`)."""
+    """One product for each group, of any floating-point dtype: torch's rule supports bf16 only,
+    CUDA falls back to one product at a time (GroupedMMUtils.h). Rows of the result begin at
+    multiples of 16 bytes (`create_grouped_gemm_output_tensor`)."""
     rows, columns = x.shape[-2], y.shape[-1]
     groups: tuple[int, ...] = ()
     if x.dim() == y.dim() == 3:
@@ -32,15 +32,15 @@ def grouped_mm(
     if inner[0] != inner[1] and not x.dim() == y.dim() == 2:
         raise RuntimeError(f"contraction dimensions of mat_a and mat_b must match: {inner}")
     dtype = out_dtype or x.dtype
-    step = max(1, _LINE_BYTES // dtype.itemsize)
-    line = -(-columns // step) * step
-    strides = (rows * line, line, 1)[-2 - len(groups) :]
+    multiple = max(1, _ROW_ALIGNMENT_BYTES // dtype.itemsize)
+    row = -(-columns // multiple) * multiple
+    strides = (rows * row, row, 1)[-2 - len(groups) :]
     return x.new_empty_strided((*groups, rows, columns), strides, dtype=dtype)
 
 
 @shape_rule("masked_fill.Tensor")
 def masked_fill(situation: Situation, x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """`value` may be of no dimension and lie on the CPU (TensorAdvancedIndexing.cpp)."""
+    """`value` has no dimension and may be on the CPU (TensorAdvancedIndexing.cpp)."""
     _check_value(value)
     shape = torch.broadcast_shapes(x.shape, mask.shape)
     return torch.empty_like(x.expand(shape), memory_format=torch.preserve_format)

@@ -1,4 +1,4 @@
-"""Normalisations that are single kernels on a GPU: batch norm by cuDNN, RMS norm fused."""
+"""Normalisations that run as one kernel on a GPU: batch norm by cuDNN, fused RMS norm."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """[N, C, ...] to [N, C, ...] by the backend that `_select_batch_norm_backend` takes
+    """[N, C, ...] to [N, C, ...] by the backend that `_select_batch_norm_backend` chooses
     (ATen/native/Normalization.cpp)."""
     limit = 65535 if not training else 880801 if x.dim() > 2 else 131070
-    cudnn = (
+    uses_cudnn = (
         situation.gpu.vendor == "NVIDIA"
         and cudnn_enabled
         and weight is not None
@@ -39,10 +39,10 @@ def batch_norm(
         and x.shape[0] <= limit
         and eps >= 1e-5 * 0.99
     )
-    if cudnn:
+    if uses_cudnn:
         x = x.contiguous(memory_format=_format(x))
         return aten.cudnn_batch_norm(x, weight, bias, mean, variance, training, momentum, eps)[0]
-    torch.empty((0,), dtype=torch.uint8, device=x.device)  # the reserve that cuDNN alone would fill
+    torch.empty((0,), dtype=torch.uint8, device=x.device)  # the reserve, empty without cuDNN
     return aten.native_batch_norm(x, weight, bias, mean, variance, training, momentum, eps)[0]
 
 
@@ -60,12 +60,12 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """[..., D] to [..., D]; composite where the weight's dtype is another than the input's."""
+    """[..., D] to [..., D]; several ops if the weight and the input differ in dtype."""
     if weight is not None and weight.dtype != x.dtype:
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         dims = list(range(-len(normalized_shape), 0))
-        finest = torch.finfo(wide.dtype).eps if eps is None else eps
-        scaled = wide * torch.rsqrt(wide.pow(2).mean(dims, keepdim=True).add_(finest))
+        epsilon = torch.finfo(wide.dtype).eps if eps is None else eps
+        scaled = wide * torch.rsqrt(wide.pow(2).mean(dims, keepdim=True).add_(epsilon))
         return (scaled * weight).type_as(x)
     return aten._fused_rms_norm(x, normalized_shape, weight, eps)[0]
 
@@ -78,7 +78,7 @@ def fused_rms_norm(
     weight: Tensor | None,
     eps: float | None,
 ) -> tuple[Tensor, Tensor]:
-    """The output and the reciprocal root, one a row, in at least single precision."""
+    """The output, and the reciprocal root mean square of each row in at least single precision."""
     rows = list(x.shape[: x.dim() - len(normalized_shape)])
     wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
     out = torch.empty_like(x, memory_format=torch.contiguous_format)

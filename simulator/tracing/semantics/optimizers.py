@@ -1,4 +1,4 @@
-"""Fused optimizers that have no shape rule: they change their lists in place."""
+"""Fused optimizers without a shape rule in torch: they update lists of tensors in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent layers: one call into cuDNN for all layers and steps (ATen/native/cudnn/RNN.cpp)."""
+"""Recurrent layers: one cuDNN call for all layers and steps (ATen/native/cudnn/RNN.cpp)."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def _cudnn(
     if kind == "lstm" and cx is not None and cx.shape[-1] != hidden:
         hidden, projected = cx.shape[-1], hidden
     recorder = situation.recorder
-    with recorder.unseen():  # on a GPU the weights are views of one flat buffer
+    with recorder.paused():  # on a GPU the weights are views of one flat buffer
         size = sum(p.numel() for p in params)
         flat = torch.empty((size,), dtype=params[0].dtype, device=x.device)
-        recorder.own_view(flat)
-        drops = train and dropout > 0
-        state = _dropout_state(situation, x) if drops else None
+        recorder.storages.own_view(flat)
+        has_dropout = train and dropout > 0
+        state = _dropout_state(situation, x) if has_dropout else None
     weight_buf = torch.empty((0,), dtype=params[0].dtype, device=x.device)
     weight_buf.set_(cast(Any, flat.untyped_storage()))
     return aten._cudnn_rnn(
@@ -101,9 +101,9 @@ def _cudnn(
 
 
 def _dropout_state(situation: Situation, x: Tensor) -> Tensor:
-    """cuDNN keeps 24 bytes of generator state for each of 2048 threads of each SM."""
+    """cuDNN's generator state: 24 bytes for each of 2048 threads of each SM."""
     state = x.new_empty(((situation.gpu.units or 1) * 2048 * 24,), dtype=torch.uint8)
-    situation.recorder.own(state, "buffer")
+    situation.recorder.storages.own(state, "buffer")
     return state
 
 
@@ -128,9 +128,9 @@ def cudnn_rnn(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Output (steps outermost in memory, whatever `batch_first`), last states, and the reserve.
 
-    The reserve's size was read off recordings: per layer and step the gates, the cell and the
-    candidate (5 tensors of the hidden size in an LSTM, 6 in a GRU), one mask between layers
-    where there is dropout, and the last states.
+    The size of the reserve is derived from recordings: per layer and step the gates, the cell and
+    the candidate (5 tensors of the hidden size in an LSTM, 6 in a GRU), one mask between layers
+    with dropout, and the last states.
     """
     directions = 2 if bidirectional else 1
     steps, batch = (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
@@ -140,10 +140,10 @@ def cudnn_rnn(
     cy = x.new_empty((0,)) if cx is None else torch.empty_like(cx)
     reserve = 0
     if train:
-        kept = {2: 5, 3: 6}.get(mode, 2) * num_layers
-        kept += num_layers - 1 if dropout > 0 else 0
-        each = batch * hidden * directions * 4
-        reserve = kept * steps * each + num_layers * each + 256
+        saved = {2: 5, 3: 6}.get(mode, 2) * num_layers
+        saved += num_layers - 1 if dropout > 0 else 0
+        state_bytes = batch * hidden * directions * 4
+        reserve = saved * steps * state_bytes + num_layers * state_bytes + 256
     reserved = x.new_empty((reserve,), dtype=torch.uint8)
     return out, torch.empty_like(hx), cy, reserved, weight_buf.detach()
 
@@ -160,9 +160,9 @@ def cudnn_rnn_backward(
     output: Tensor,
     *rest: object,
 ) -> tuple[Tensor, Tensor, Tensor | None, list[Tensor]]:
-    """Gradients of input, states and every weight, shaped as they are."""
+    """Gradients of the input, the states and every weight, in their shapes."""
     grad_cx = None if cx is None else torch.empty_like(cx)
-    grad_x = x.new_empty(x.shape)  # as the output: steps outermost in memory
+    grad_x = x.new_empty(x.shape)  # like the output, steps outermost in memory
     if output.stride(0) < output.stride(1):
         grad_x = x.new_empty((x.shape[1], x.shape[0], x.shape[2])).transpose(0, 1)
     return grad_x, torch.empty_like(hx), grad_cx, [torch.empty_like(w) for w in weight]

@@ -1,7 +1,7 @@
-"""Where a GPU build of PyTorch dispatches another op than this build would.
+"""Rules for ops that a GPU build of PyTorch dispatches differently from this build.
 
-One rule, one decorated function. While a network is traced, the rules stand in the dispatcher for
-`meta` tensors, above autograd, so calls from Python and from C++ are caught alike.
+A rule is one decorated function. While a network is traced, the rules are registered in the
+dispatcher for `meta` tensors, above autograd, so that they apply to calls from Python and C++.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Situation:
-    """What a rule may look at: the GPU traced for, and the recorder to write into."""
+    """What a rule depends on: the GPU that is predicted, and the recorder of the trace."""
 
     gpu: GPU
     recorder: Recorder
 
     @property
     def capability(self) -> tuple[int, int]:
-        """CUDA compute capability, or the one whose attention kernels the others offer as well that
-        have matrix units for bf16 (ROCm's builds, Gaudi's FusedSDPA, torch_xla's flash_attention);
-        (0, 0) where there is none."""
+        """The CUDA compute capability. For other GPUs with matrix units for bf16 it is (8, 0),
+        whose attention kernels they offer too (ROCm's builds, Gaudi's FusedSDPA, torch_xla's
+        flash_attention); else (0, 0)."""
         if self.gpu.compute_capability:
             return self.gpu.compute_capability
         return (8, 0) if self.gpu.peak("tensor", "bf16") else (0, 0)
@@ -40,7 +40,7 @@ COMPOSITES: dict[str, Rule] = {}
 """Ops that a GPU build decomposes into others: rule(situation, *args, **kwargs)."""
 
 META_KERNELS: dict[str, Rule] = {}
-"""Ops that exist on a GPU only and have no shape rule here."""
+"""Ops without a shape rule in this build, or with another one."""
 
 
 def on_gpu(name: str) -> Callable[[Rule], Rule]:
@@ -56,7 +56,7 @@ def shape_rule(name: str) -> Callable[[Rule], Rule]:
 def _register(table: dict[str, Rule], name: str) -> Callable[[Rule], Rule]:
     def decorate(rule: Rule) -> Rule:
         if name in table:
-            raise ValueError(f"aten::{name} has a rule already")
+            raise ValueError(f"aten::{name} already has a rule")
         table[name] = rule
         return rule
 
@@ -65,13 +65,15 @@ def _register(table: dict[str, Rule], name: str) -> Callable[[Rule], Rule]:
 
 @contextmanager
 def gpu_semantics(situation: Situation) -> Generator[None]:
-    """Install every rule for `meta` tensors; remove them on the way out."""
+    """Register every rule for `meta` tensors while entered."""
 
     def bound(rule: Rule) -> Rule:
         return lambda *args, **kwargs: rule(situation, *args, **kwargs)
 
     library = torch.library.Library("aten", "IMPL")
-    dispatcher: Any = library.m  # Library.impl refuses composites under Meta; here it is the aim
+    dispatcher: Any = (
+        library.m
+    )  # Library.impl rejects composites under Meta, which is intended here
     try:
         for name, rule in COMPOSITES.items():
             dispatcher.impl(name, "AutogradMeta", bound(rule), False)

@@ -1,4 +1,4 @@
-"""Softmax that widens from half to single while it reads (ATen/native/SoftMax.cpp)."""
+"""Softmax that reads half and computes single precision (ATen/native/SoftMax.cpp)."""
 
 from __future__ import annotations
 

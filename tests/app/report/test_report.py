@@ -173,7 +173,7 @@ def test_the_verdict_tells_that_rules_answered_where_exact_was_asked(
     tiny: Subject, tiny_prediction: Prediction
 ) -> None:
     assert "--exact" not in verdict(tiny_prediction, tiny)
-    asked = replace(tiny_prediction, notes=(f"{NO_EXACT_ANSWER}: it runs on Linux",))
+    asked = replace(tiny_prediction, notes=(f"{NO_EXACT_ANSWER}: it needs Linux",))
     assert verdict(asked, tiny).endswith(
         "; fused by rules, not by the real compiler (--exact): see the notes"
     )

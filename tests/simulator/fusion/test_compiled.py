@@ -117,8 +117,8 @@ def test_a_product_is_padded_where_that_pays() -> None:
 def test_graph_breaks_are_named() -> None:
     p = predict_trace(network("mixtral-small", batch=1, seq=32, dtype="bf16"), mode="compiled")
     assert p.notes[-2] == (
-        "torch.compile breaks its graph at mixtral.py, line 29 (32 times): the size of what "
-        "nonzero makes depends on data"
+        "torch.compile breaks its graph at mixtral.py, line 29 (32 times): the size of the "
+        "result of nonzero depends on data"
     )
     plain = predict_trace(network("mlp-tiny"), mode="compiled")
     assert plain.notes[-1] == (

@@ -30,7 +30,7 @@ CASES: dict[type[breaking.Two], tuple[int, str]] = {
     breaking.Logs: (41, "logging's info cannot be traced"),
     breaking.Item: (48, VALUE),
     breaking.Branches: (55, VALUE),
-    breaking.Masks: (63, "the size of what index makes depends on data"),
+    breaking.Masks: (63, "the size of the result of index depends on data"),
     breaking.Says: (85, "print cannot be traced"),
     breaking.Disabled: (105, "a function under torch.compiler.disable"),
     breaking.InC: (111, "zlib.crc32 is written in C"),

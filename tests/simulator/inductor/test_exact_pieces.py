@@ -116,8 +116,7 @@ def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
     assert found.notes == (
         "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source "
         "code; the optimizer stays eager",
-        "the rules answer for 1 graph, which Inductor does not schedule: NotImplementedError: no "
-        "loop",
+        "the rules fuse 1 graph, which Inductor does not schedule: NotImplementedError: no loop",
     )
 
 
@@ -126,8 +125,8 @@ def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules()
     pieces = [EDGE, Piece(True, UP, *ASKS, 0), EDGE, Piece(True, UP, "", "", 1), EDGE]
     found = made(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Two, "training")
     assert found.notes[-1] == (
-        "the graphs are Dynamo's, and what each fuses is the rules' answer: where the backward "
-        "pass leaves them is not known"
+        "the graphs are Dynamo's, and the rules fuse each of them, because the breaks of "
+        "the backward pass are unknown"
     )
     assert found.trace.kept["fusion"] is found
 
@@ -179,6 +178,6 @@ def test_a_schedule_of_other_sizes_is_not_taken() -> None:
     found = item(replace(FIRST, launches=[small, *FIRST.launches[1:]]))
     assert found.origin.assumptions
     assert found.notes[-1] == (
-        "the rules answer for 1 graph, which Inductor does not schedule: sizes that depend on data "
-        "are taken otherwise there"
+        "the rules fuse 1 graph, which Inductor does not schedule: it assumes other "
+        "sizes that depend on data"
     )

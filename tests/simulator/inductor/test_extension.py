@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from simulator.inductor.extension import extended
-from simulator.inductor.periods import ENOUGH, Made, Row, continued
+from simulator.inductor.extension import extend
+from simulator.inductor.periods import ENOUGH, ContinuedRow, Row, continued
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Phase, Signature, Tensor
 
@@ -129,7 +129,7 @@ def lists(depth: int, wrong: int = -1) -> list[Row]:
 
 @pytest.mark.parametrize("depth", [5, 6, 9, 32])
 def test_a_step_is_that_of_its_depth(depth: int) -> None:
-    made = extended(network(3), network(4), depth - 4)
+    made = extend(network(3), network(4), depth - 4)
     assert made is not None and made == network(depth)
     # seeds 8 bytes a block; 2 launches forward and 2 backward a block, 4 besides
     assert made.buffers[2 + depth].nbytes == 8 * depth
@@ -138,18 +138,18 @@ def test_a_step_is_that_of_its_depth(depth: int) -> None:
 
 
 def test_two_blocks_can_be_one_period() -> None:
-    assert extended(alternating(6), alternating(8), 12) == alternating(32)
-    assert extended(alternating(7), alternating(9), 12) == alternating(33)
-    assert extended(alternating(6), alternating(7), 25) is None  # odd and even differ
+    assert extend(alternating(6), alternating(8), 12) == alternating(32)
+    assert extend(alternating(7), alternating(9), 12) == alternating(33)
+    assert extend(alternating(6), alternating(7), 25) is None  # odd and even differ
 
 
 def test_too_shallow_to_see_a_period_twice() -> None:
     assert ENOUGH == 2
-    assert extended(alternating(2), alternating(4), 1) is None
+    assert extend(alternating(2), alternating(4), 1) is None
 
 
 def test_what_gathers_all_blocks_is_no_period() -> None:
-    assert extended(gathering(8), gathering(9), 1) is None
+    assert extend(gathering(8), gathering(9), 1) is None
 
 
 Change = Callable[[Schedule], Schedule]
@@ -178,17 +178,19 @@ def _role(number: int) -> Change:
     _launch(4, reads=((1, 999), (3, 77))),
 ])  # fmt: skip
 def test_a_block_that_is_otherwise_is_not_extended(change: Change) -> None:
-    assert extended(network(4), change(network(5)), 3) is None
-    assert extended(change(network(4)), network(5), 3) is None
+    assert extend(network(4), change(network(5)), 3) is None
+    assert extend(change(network(4)), network(5), 3) is None
 
 
 def test_rows_go_on_as_they_began() -> None:
     made = continued(lists(2), lists(3), 2)
     assert made is not None
-    assert made[:3] == [Made(0, (5,)), Made(1, (0, 7)), Made(2, (50,))]
+    assert made[:3] == [ContinuedRow(0, (5,)), ContinuedRow(1, (0, 7)), ContinuedRow(2, (50,))]
     assert [counts for _, counts in made] == [row.counts for row in lists(5)]
     assert [lists(3)[like].label for like, _ in made] == [row.label for row in lists(5)]
-    assert continued(lists(2), lists(2), 9) == [Made(i, r.counts) for i, r in enumerate(lists(2))]
+    assert continued(lists(2), lists(2), 9) == [
+        ContinuedRow(i, r.counts) for i, r in enumerate(lists(2))
+    ]
 
 
 def test_counts_that_leave_the_line() -> None:
@@ -202,6 +204,6 @@ def test_counts_that_leave_the_line() -> None:
 
 
 def test_depths_grow_by_as_many_launches() -> None:
-    found = [extended(network(4), network(5), times) for times in range(5)]
+    found = [extend(network(4), network(5), times) for times in range(5)]
     counts = [len(each.launches) for each in found if each is not None]
     assert [b - a for a, b in pairwise(counts)] == [4, 4, 4, 4]

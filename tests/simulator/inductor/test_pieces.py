@@ -8,7 +8,7 @@ from torch import nn
 
 from simulator import predict_trace, trace
 from simulator.inductor.pieces import Piece, broken
-from simulator.inductor.survey import said
+from simulator.inductor.survey import explanation
 from simulator.records import Break, Trace
 from tests.simulator.fusion import breaking
 
@@ -97,4 +97,4 @@ def test_what_dynamo_found_is_told_and_predicted() -> None:
     ],
 )  # fmt: skip
 def test_dynamos_words_are_its_first_sentence(text: str, first: str) -> None:
-    assert said(text) == first
+    assert explanation(text) == first

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from simulator.kernel_source import Told, fused_group, kernel, source
+from simulator.kernel_source import KernelInfo, fused_group, kernel, source
 from simulator.kernel_source.order import loads_first
 from tests.simulator.kernel_source import modules as m
 
-TOLD = Told("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
+TOLD = KernelInfo("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
 
 
 def _tensor(*shape: int, dtype: torch.dtype = torch.float16) -> Tensor:
@@ -83,8 +83,6 @@ def test_parts_that_a_trace_does_not_tell_apart_are_named() -> None:
     group = fused_group(rotary, number)
     assert group.guessed == ("neg", "cat")
     text = source(kernel(group), TOLD)
-    assert (
-        "GUESSED: neg, cat read parts of a tensor that are alike but for where they begin" in text
-    )
+    assert "GUESSED: neg, cat read parts of a tensor that differ only in where they begin" in text
     plain = source(kernel(m.only(nn.GELU(), _tensor(3, 5))), TOLD)
     assert "GUESSED" not in plain

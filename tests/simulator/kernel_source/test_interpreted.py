@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from simulator.errors import InputError
 from simulator.fusion import Fused
-from simulator.kernel_source import Told, fused_group, kernel, source
+from simulator.kernel_source import KernelInfo, fused_group, kernel, source
 from tests.simulator.kernel_source import modules as m
 
 pytest.importorskip("triton")
 
 HALF, FLOAT = torch.float16, torch.float32
-TOLD = Told("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
+TOLD = KernelInfo("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
 _TILE = "rows, cols, warps = 1, 2048, 16"
 _EMPTIED = "made.normal_()", "made.normal_().masked_fill_(made < 0.8, -torch.inf)"
 """Most elements nothing, of some rows the first ones, of others all."""

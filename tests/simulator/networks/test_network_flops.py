@@ -17,8 +17,9 @@ from simulator.costs import works
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.records import Trace
 from simulator.tracing import trace
+from simulator.tracing.loss import default_loss
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import _default_loss, on_card  # pyright: ignore
+from simulator.tracing.step import simulated_gpu
 from tests.simulator.conftest import SMALL, small
 
 CARD = find_gpu("h200")
@@ -40,10 +41,10 @@ def ours(traced: Trace) -> int:
 
 def torchs(module: nn.Module, inputs: tuple[object, ...], training: bool) -> int:
     counter = FlopCounterMode(display=False)
-    with on_card(CARD, Recorder({}), module), torch.set_grad_enabled(training), counter:
+    with simulated_gpu(CARD, Recorder({}), module), torch.set_grad_enabled(training), counter:
         output = module(*inputs)
         if training:
-            _default_loss(output).backward()
+            default_loss(output).backward()
     return counter.get_total_flops()
 
 

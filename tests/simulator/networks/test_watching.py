@@ -12,7 +12,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.networks.loading import load
 from simulator.networks.watching import WATCH, Watch, watched
-from simulator.tracing.whose_code import place_of
+from simulator.tracing.user_code import place_of
 
 CODE = """
 import os, time, torch

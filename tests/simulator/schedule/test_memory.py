@@ -15,8 +15,9 @@ from torch.distributed._tools.mem_tracker import MemTracker
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.schedule.memory import memory
 from simulator.tracing import trace
+from simulator.tracing.loss import default_loss
 from simulator.tracing.recorder import Recorder
-from simulator.tracing.step import OPTIMIZERS, _default_loss, on_card  # pyright: ignore
+from simulator.tracing.step import OPTIMIZERS, simulated_gpu
 from tests.simulator.conftest import Calls, small
 
 # Recurrent layers are left out: their flat weights are set on a buffer that the tracker sees twice.
@@ -47,11 +48,11 @@ def tracked_bytes(module: nn.Module, inputs: tuple[Any, ...], optimizer: str | N
         if optimizer is None:
             with torch.no_grad():
                 return module(*inputs)
-        _default_loss(module(*inputs)).backward()
+        default_loss(module(*inputs)).backward()
         stepper.step()
         return stepper.zero_grad()
 
-    with warnings.catch_warnings(), on_card(CARD, Recorder({}), module):
+    with warnings.catch_warnings(), simulated_gpu(CARD, Recorder({}), module):
         warnings.simplefilter("ignore")
         stepper: Any = OPTIMIZERS[optimizer](list(module.parameters())) if optimizer else None
         step()

@@ -164,7 +164,8 @@ def test_a_branch_on_length_ends_the_cell() -> None:
     symbolic = Symbolic.fit(of(lambda x: x.exp() if x.shape[1] > 300 else x), seq=100)
     assert agree(symbolic, [(5, 20), (5, 299), (5, 301), (5, 9000)]) == [True, True, False, False]
     assert (
-        symbolic.reason_to_retrace(5, 9000) == "batch 5, seq 9000 is outside of what was verified"
+        symbolic.reason_to_retrace(5, 9000)
+        == "batch 5, seq 9000 is outside the range that was verified"
     )
 
 
@@ -187,7 +188,9 @@ def test_a_size_without_an_expression_is_traced() -> None:
     symbolic = Symbolic.fit(of(lambda x: x[:, : x.shape[1].bit_length()]), seq=64)
     assert agree(symbolic, [(5, 70)]) == [False]
     reason = symbolic.reason_to_retrace(5, 70) or ""
-    assert reason.startswith("batch 5, seq 70: a size is") and reason.endswith("which no sum fits")
+    assert reason.startswith("batch 5, seq 70: a size is") and reason.endswith(
+        "which no expression fits"
+    )
 
 
 def test_numbers_in_arguments_and_words_follow() -> None:
@@ -206,7 +209,7 @@ def test_a_program_met_in_between_is_caught_by_a_look() -> None:
     assert symbolic.verify(5, 600)
     assert symbolic.reason_to_retrace(5, 605) is None  # nobody looked there
     assert not symbolic.verify(5, 605)
-    assert symbolic.reason_to_retrace(5, 605) == "batch 5, seq 605: a trace at 5 × 605 was another"
+    assert symbolic.reason_to_retrace(5, 605) == "batch 5, seq 605: a trace at 5 × 605 differed"
     assert agree(symbolic, [(5, 605), (5, 600)]) == [False, False]
 
 
@@ -244,7 +247,7 @@ def test_a_sequence_is_given_where_there_is_one() -> None:
 def test_past_the_largest_batch_it_traces() -> None:
     symbolic = fitted("convnet-tiny", False, "fp32", largest_batch=64)
     assert alike(symbolic.at(65), symbolic.tracer(65, 1))
-    assert symbolic.reason_to_retrace(65) == "batch 65 is outside of what was verified"
+    assert symbolic.reason_to_retrace(65) == "batch 65 is outside the range that was verified"
     assert symbolic.at(65) is symbolic.at(65)  # and keeps it
 
 

@@ -18,23 +18,23 @@ from simulator.tracing.bytecode import _ATTRIBUTES, _UNCOUNTED, Bytecode
 
 def counted(call: Callable[[], object]) -> tuple[int, int]:
     """Instructions and attribute look-ups as a step's are counted."""
-    found = Bytecode()
+    counter = Bytecode()
 
     def on_event(frame: FrameType, event: str, arg: Any) -> None:
         if event == "c_call":
-            found.seen(frame)
+            counter.advance(frame)
         elif event == "return":
-            found.left(frame)
+            counter.leave(frame)
         elif event == "call":
-            found.seen(frame.f_back)  # pyright: ignore[reportArgumentType]
-            found.entered(frame)
+            counter.advance(frame.f_back)  # pyright: ignore[reportArgumentType]
+            counter.enter(frame)
 
     sys.setprofile(on_event)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return found.instructions, found.attributes
+    return counter.instructions, counter.attributes
 
 
 def run(call: Callable[[], object]) -> tuple[int, int]:
@@ -82,13 +82,13 @@ def looping() -> int:
 
 
 def branching() -> list[int]:
-    found: list[int] = []
+    ordered: list[int] = []
     for each in range(6):
         if each % 2:
-            found.append(abs(each))
+            ordered.append(abs(each))
         else:
-            found.insert(0, each)
-    return found
+            ordered.insert(0, each)
+    return ordered
 
 
 def generating() -> int:
@@ -109,10 +109,10 @@ def test_the_count_is_what_python_ran(call: Callable[[], object]) -> None:
 
 
 def test_a_frame_that_was_not_entered_counts_for_nothing() -> None:
-    found = Bytecode()
-    assert found.seen(sys._getframe()) is False
-    found.left(sys._getframe())
-    assert (found.instructions, found.attributes) == (0, 0)
+    counter = Bytecode()
+    assert counter.advance(sys._getframe()) is False
+    counter.leave(sys._getframe())
+    assert (counter.instructions, counter.attributes) == (0, 0)
 
 
 class Calls(nn.Module):

@@ -35,13 +35,13 @@ CASES: list[tuple[str, Forward, str, str, tuple[int, ...]]] = [
     ("masked_select", lambda _, x: torch.masked_select(x, x > 0), "aten.masked_select.default",
      HALF, (16,)),
     ("unique", lambda _, x: x.unique() + 1, "aten._unique2.default",
-     "32 rows: all elements taken as distinct", (32,)),
+     "32 rows: all elements assumed to be distinct", (32,)),
     ("unique", lambda _, x: torch.unique_consecutive(x) + 1, "aten.unique_consecutive.default",
-     "32 rows: all elements taken as distinct", (32,)),
+     "32 rows: all elements assumed to be distinct", (32,)),
     ("repeat_interleave", lambda _, x: x.repeat_interleave((x[:, 0] > 0).long(), 0),
      "aten.repeat_interleave.Tensor", "4 rows: one repeat each", (4, 8)),
     ("bincount", lambda _, x: torch.bincount(x[0].long(), minlength=5), "aten.bincount.default",
-     "5 rows: as many as minlength asks", (5,)),
+     "5 rows: the value of minlength", (5,)),
 ]  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_tolist_is_a_copy_to_the_host() -> None:
 
 def test_equal_shapes_are_taken_as_equal() -> None:
     traced = run(lambda _, x: x if torch.equal(x, x) else x.cos())
-    assert taken(traced) == [("aten.equal.default", "tensors of equal shape taken as equal")]
+    assert taken(traced) == [("aten.equal.default", "tensors of equal shape assumed to be equal")]
     assert traced.names() == ["aten.equal.default"]
 
 
@@ -137,7 +137,7 @@ def test_random_numbers_are_no_assumption() -> None:
     assert run(lambda _, x: x + torch.rand_like(x)).assumptions == []
 
 
-EVENLY = "as the choice that made the mask spreads evenly"
+EVENLY = "assuming evenly spread routing"
 
 
 def test_a_router_sends_its_tokens_evenly() -> None:
@@ -187,8 +187,8 @@ def test_a_value_that_contradicts_the_network_is_named_by_its_place() -> None:
     with pytest.raises(InputError) as caught:
         run(forward)
     assert str(caught.value).endswith(
-        f"so this was assumed: item@{place} as the value 1.0. Where that contradicts the network "
-        f"give another: --data-size item@{place}=N, or sizes={{'item@{place}': N}} in Python"
+        f"so this was assumed: item@{place} as the value 1.0. If that contradicts the network, "
+        f"give another value: --data-size item@{place}=N, or sizes={{'item@{place}': N}} in Python"
     )
     assert run(forward, **{f"item@{place}": 4}).ops[-1].outputs[0].shape == (4, 8)
 
@@ -209,5 +209,5 @@ def test_values_differ_by_place() -> None:
 
 def test_close_tensors_are_taken_as_close() -> None:
     traced = run(lambda _, x: x + 1 if torch.allclose(x, x * 2) else x)
-    assert taken(traced) == [("aten.allclose.default", "tensors taken as close")]
+    assert taken(traced) == [("aten.allclose.default", "tensors assumed to be close")]
     assert traced.ops[-1].name == "aten.add.Tensor"

@@ -19,8 +19,8 @@ from tests.simulator.conftest import Calls
 
 X = torch.ones(4, 4)
 DENSE = (
-    "only dense (strided) tensors are predicted, since the size of others depends on their data; "
-    "make it dense, such as by to_dense()"
+    "expected a dense (strided) tensor, because the size of others depends on their data; "
+    "convert it, for example with to_dense()"
 )
 
 
@@ -28,7 +28,7 @@ def run(forward: Any, *inputs: Tensor, **options: Any) -> Trace:
     return trace(Calls(lambda _, *given: forward(*given)), inputs or (X,), **options)
 
 
-def refused(forward: Any, *inputs: Tensor) -> str:
+def error_text(forward: Any, *inputs: Tensor) -> str:
     with pytest.raises(InputError) as caught:
         run(forward, *inputs)
     return str(caught.value)
@@ -37,11 +37,13 @@ def refused(forward: Any, *inputs: Tensor) -> str:
 def test_sparse_inputs_are_refused_by_their_layout() -> None:
     sparse = torch.eye(3).to_sparse_csr()
     assert (
-        refused(lambda x: x, sparse) == f"an input is a sparse_csr tensor of shape [3, 3]: {DENSE}"
+        error_text(lambda x: x, sparse)
+        == f"an input is a sparse_csr tensor of shape [3, 3]: {DENSE}"
     )
     sparse = torch.eye(3).to_sparse_coo()
     assert (
-        refused(lambda x: x, sparse) == f"an input is a sparse_coo tensor of shape [3, 3]: {DENSE}"
+        error_text(lambda x: x, sparse)
+        == f"an input is a sparse_coo tensor of shape [3, 3]: {DENSE}"
     )
 
 
@@ -54,8 +56,8 @@ def test_sparse_buffers_are_refused() -> None:
 
 
 def test_sparse_tensors_on_the_way_are_refused() -> None:
-    found = refused(lambda x: torch.sparse_coo_tensor(x.long()[:2], x[0], (4, 4)))
-    assert "takes or makes a sparse_coo tensor of shape [4, 4]: " in found
+    found = error_text(lambda x: torch.sparse_coo_tensor(x.long()[:2], x[0], (4, 4)))
+    assert "takes or returns a sparse_coo tensor of shape [4, 4]: " in found
 
 
 def test_every_dtype_of_torch_has_its_bytes() -> None:
@@ -92,13 +94,15 @@ def test_exceptions_of_any_base_are_errors_of_the_network() -> None:
     def fails(x: Tensor) -> Tensor:
         raise Own("gone")
 
-    assert refused(fails).startswith("Calls.forward failed on inputs (float32[4, 4]): Own: gone (")
+    assert error_text(fails).startswith(
+        "Calls.forward failed on inputs (float32[4, 4]): Own: gone ("
+    )
 
 
 def test_more_bytes_than_64_bits_add_up_to_are_refused() -> None:
     huge = torch.empty(2**30, 2**30, device="meta")  # 4·2^60 bytes
-    assert refused(lambda x: x + 1, huge) == (
-        "the tensors of the step have 9.22e+18 bytes together: expected 2**60 (1 EiB) at most; "
+    assert error_text(lambda x: x + 1, huge) == (
+        "the tensors of the step have 9.22e+18 bytes in total: expected at most 2**60 (1 EiB); "
         "give smaller sizes, or a smaller batch"
     )
 
@@ -140,7 +144,7 @@ def test_a_mask_is_filled_with_a_number_on_the_host(name: str) -> None:
 
 
 def test_the_value_of_a_filled_mask_has_no_dimension() -> None:
-    assert "0-dimensional value tensor, but got tensor with 1 dimension" in refused(
+    assert "0-dimensional value tensor, but got tensor with 1 dimension" in error_text(
         lambda x: x.masked_fill(x > 0, x[0])
     )
 

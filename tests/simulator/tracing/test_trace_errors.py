@@ -13,7 +13,7 @@ from simulator.tracing import trace
 from tests.simulator.conftest import Calls
 
 X = torch.ones(4, 4)
-CORRECT = "correct the network or its inputs; its tensors have no data here"
+CORRECT = "correct the network or its inputs; Ridgepoint runs tensors without data"
 
 
 @torch.library.custom_op("ridgepoint_tests::twice", mutates_args=())
@@ -38,50 +38,52 @@ class OneWay(torch.autograd.Function):
         raise KeyError("way back")
 
 
-def refused(module: Any, *args: Tensor, **options: Any) -> str:
+def error_text(module: Any, *args: Tensor, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
         trace(module, args, **options)
     return str(caught.value)
 
 
 def test_no_module() -> None:
-    assert refused(torch.relu, X) == (
+    assert error_text(torch.relu, X) == (
         "expected an nn.Module to trace, got builtin_function_or_method"
     )
-    assert refused(nn.Linear, X) == "expected an nn.Module to trace, got type"
+    assert error_text(nn.Linear, X) == "expected an nn.Module to trace, got type"
 
 
 def test_unknown_phase() -> None:
-    assert refused(nn.Linear(4, 4), X, phase="train") == (
+    assert error_text(nn.Linear(4, 4), X, phase="train") == (
         "unknown phase 'train': expected 'inference' or 'training'"
     )
 
 
 def test_unknown_optimizer() -> None:
-    assert refused(nn.Linear(4, 4), X, phase="training", optimizer="adam") == (
+    assert error_text(nn.Linear(4, 4), X, phase="training", optimizer="adam") == (
         "unknown optimizer 'adam': expected one of 'adamw', 'adamw_fused', 'sgd' or None"
     )
 
 
 @pytest.mark.parametrize("phase", ["inference", "training"])
 def test_unknown_autocast_dtype(phase: str) -> None:
-    assert refused(nn.Linear(4, 4), X, phase=phase, autocast="bfloat16") == (
+    assert error_text(nn.Linear(4, 4), X, phase=phase, autocast="bfloat16") == (
         "unknown autocast dtype 'bfloat16': expected 'bf16' or 'fp16'"
     )
 
 
 def test_unknown_gpu() -> None:
-    assert refused(nn.Linear(4, 4), X, gpu="h2000").startswith("unknown GPU 'h2000': did you mean")
+    assert error_text(nn.Linear(4, 4), X, gpu="h2000").startswith(
+        "unknown GPU 'h2000': did you mean"
+    )
 
 
 def test_a_forward_that_raises_names_the_network_and_its_inputs() -> None:
     ids = torch.zeros(2, 3, dtype=torch.int64)
-    text = refused(nn.Linear(4, 4), torch.ones(2, 5))
+    text = error_text(nn.Linear(4, 4), torch.ones(2, 5))
     assert text == (
         "Linear.forward failed on inputs (float32[2, 5]): RuntimeError: "
         "a and b must have same reduction dim, but got [2, 5] X [4, 4].; " + CORRECT
     )
-    assert refused(nn.Identity(), X, ids) == (
+    assert error_text(nn.Identity(), X, ids) == (
         "Identity.forward failed on inputs (float32[4, 4], int64[2, 3]): TypeError: "
         "Identity.forward() takes 2 positional arguments but 3 were given; " + CORRECT
     )
@@ -93,26 +95,26 @@ def test_a_loss_without_a_gradient() -> None:
         "with requires_grad; predict phase='inference' instead"
     )
     frozen = nn.Linear(4, 4).requires_grad_(False)
-    assert refused(frozen, X, phase="training") == expected
+    assert error_text(frozen, X, phase="training") == expected
     layer = nn.Linear(4, 4)
-    assert refused(layer, X, phase="training", loss=lambda y: y.detach().sum()) == expected
+    assert error_text(layer, X, phase="training", loss=lambda y: y.detach().sum()) == expected
 
 
 def test_a_loss_that_is_no_scalar() -> None:
     expected = "expected a tensor of one element, such as loss=lambda out: out.mean()"
-    assert refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: y) == (
+    assert error_text(nn.Linear(4, 4), X, phase="training", loss=lambda y: y) == (
         f"the loss of Linear is a tensor of shape [4, 4]: {expected}"
     )
-    assert refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: 1.0) == (
+    assert error_text(nn.Linear(4, 4), X, phase="training", loss=lambda y: 1.0) == (
         f"the loss of Linear is of type float: {expected}"
     )
 
 
 def test_an_output_without_a_loss() -> None:
     module = Calls(lambda self, x: x.argmax(-1))
-    assert refused(module, X, phase="training") == (
-        "the network returns no floating-point tensor to make a loss of: return one, or an output "
-        "with a .loss; in Python, loss=callable(output) -> scalar tensor does too"
+    assert error_text(module, X, phase="training") == (
+        "the network returns no floating-point tensor to compute a loss from: return one, or an "
+        "output with a .loss; in Python, loss=callable(output) -> scalar tensor works too"
     )
 
 
@@ -123,7 +125,7 @@ def test_a_network_that_cannot_be_copied() -> None:
             self.layer = nn.Linear(4, 4)
             self.cache = self.layer(X)  # neither parameter nor buffer, with a history
 
-    text = refused(Cached(), X)
+    text = error_text(Cached(), X)
     assert text.startswith("Cached cannot be copied: Only Tensors created explicitly by the user ")
     assert text.endswith(
         "Expected a module whose tensors are parameters or buffers; register the others with "
@@ -134,16 +136,16 @@ def test_a_network_that_cannot_be_copied() -> None:
 def test_a_generator_in_a_network_cannot_be_copied() -> None:
     module = nn.Linear(4, 4)
     module.lines = (i for i in range(3))  # pyright: ignore
-    assert refused(module, X).startswith("Linear cannot be copied: cannot pickle 'generator'")
+    assert error_text(module, X).startswith("Linear cannot be copied: cannot pickle 'generator'")
 
 
 def test_an_op_that_needs_data() -> None:
-    text = refused(Calls(lambda _, x: torch.unique(x, dim=0)), X)
+    text = error_text(Calls(lambda _, x: torch.unique(x, dim=0)), X)
     assert text.startswith("Calls uses an op that cannot be traced without data: aten::unique_dim")
 
 
 def test_numpy_has_no_data() -> None:
-    text = refused(Calls(lambda _, x: x.numpy()), X)
+    text = error_text(Calls(lambda _, x: x.numpy()), X)
     assert text.startswith("Calls.forward failed on inputs (float32[4, 4]): TypeError: ")
 
 
@@ -153,17 +155,17 @@ def test_an_op_of_ones_own_without_a_gradient() -> None:
             return twice(super().forward(input))
 
     assert trace(Doubles(4, 4), (X,)).ops[-1].name == "ridgepoint_tests.twice.default"
-    text = refused(Doubles(4, 4), X, phase="training")
+    text = error_text(Doubles(4, 4), X, phase="training")
     assert text.startswith("Doubles.backward failed: RuntimeError: Trying to backward through ")
     assert "ridgepoint_tests.twice.default but no autograd formula was registered" in text
     assert text.endswith(
-        "; expected a gradient for every op: give an op of your own one (register_autograd), or "
+        "; expected a gradient for every op: register one for a custom op (register_autograd), or "
         "predict inference"
     )
 
 
 def test_a_backward_that_raises_names_its_line() -> None:
-    text = refused(
+    text = error_text(
         Calls(lambda _, x: OneWay.apply(x)), X.clone().requires_grad_(), phase="training"
     )
     assert text.startswith(
@@ -175,13 +177,13 @@ def test_a_network_that_ends_python() -> None:
     def leave(_: nn.Module, x: Tensor) -> Tensor:
         raise SystemExit(3)
 
-    text = refused(Calls(leave), X)
+    text = error_text(Calls(leave), X)
     assert text.startswith("Calls.forward failed on inputs (float32[4, 4]): SystemExit: 3 (test_")
     assert text.endswith("; " + CORRECT)
 
 
 def test_a_loss_that_raises() -> None:
-    text = refused(nn.Linear(4, 4), X, phase="training", loss=lambda y: y.missing)
+    text = error_text(nn.Linear(4, 4), X, phase="training", loss=lambda y: y.missing)
     assert text.startswith("Linear.loss failed on inputs (float32[4, 4]): AttributeError: ")
     assert text.endswith("; correct the loss, a callable(output) -> scalar tensor")
 
@@ -191,6 +193,6 @@ def test_sparse_gradients_cannot_be_traced() -> None:
         pass
 
     rows = Looks(10, 4, sparse=True)
-    text = refused(rows, torch.zeros(3, dtype=torch.int64), phase="training")
+    text = error_text(rows, torch.zeros(3, dtype=torch.int64), phase="training")
     assert text.startswith("Looks uses an op that cannot be traced without data: ")
-    assert text.endswith("; compute it outside of the network, or another way")
+    assert text.endswith("; compute it outside the network, or replace it")

@@ -1,4 +1,4 @@
-"""Whose code a step runs, and what Dynamo cannot take of it."""
+"""Which code of a step is the user's, and what in it Dynamo cannot trace."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from simulator.hardware.host import SYNCING
 from simulator.records import Signature
 
 _SIMULATOR = Path(__file__).parents[1].as_posix()
-_NOT_THEIRS = (
+_NOT_USER = (
     Path(torch.__file__).parent.as_posix(), sysconfig.get_paths()["stdlib"],
     sysconfig.get_paths()["platstdlib"], _SIMULATOR, Path(_SIMULATOR).with_name("app").as_posix(),
     "<",
 )  # fmt: skip
-_THEIRS = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
-_NO_THEIRS = (_NOT_THEIRS[0], f"{_SIMULATOR}/networks/loading.py")
+_USER = (f"{_SIMULATOR}/networks/", *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")))
+_NEVER_USER = (_NOT_USER[0], f"{_SIMULATOR}/networks/loading.py")
 _ENDS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
-_KNOWN_C = {
+_SUPPORTED_C_MODULES = {
     "math",
     "_operator",
     "itertools",
@@ -38,24 +38,24 @@ _KNOWN_C = {
     "_weakref",
     "copy",
 }
-"""Modules in C for whose functions Dynamo has rules, or that it calls while tracing."""
+"""Modules whose C functions Dynamo has rules for, or calls while tracing."""
 _REFUSED_BUILTINS = {"print", "input", "open", "exec", "eval", "breakpoint", "compile"}
-_VALUES = {"aten._local_scalar_dense.default", "aten.equal.default"}
-"""Of the ops that the host waits for those that give Python a value; the others make a size."""
+_VALUE_OPS = {"aten._local_scalar_dense.default", "aten.equal.default"}
+"""Ops that return a Python value; the other ops that the host waits for determine a size."""
 
 
 @cache
-def theirs(code: CodeType) -> bool:
-    """Is it the user's code, a library's on top of torch, or a network's of the catalogue?"""
+def is_user_code(code: CodeType) -> bool:
+    """Whether code is the user's, a library's on top of torch, or a network's of the catalogue."""
     path = code.co_filename.replace("\\", "/")
-    if path.startswith(_NO_THEIRS):
+    if path.startswith(_NEVER_USER):
         return False
-    return path.startswith(_THEIRS) or not path.startswith(_NOT_THEIRS)
+    return path.startswith(_USER) or not path.startswith(_NOT_USER)
 
 
 @cache
-def loops(code: CodeType, at: int) -> bool:
-    """Does an instruction after this one, before the function returns, jump back behind it?"""
+def loops_back(code: CodeType, at: int) -> bool:
+    """Whether an instruction after offset `at`, before the function returns, jumps to before it."""
     for instruction in dis.get_instructions(code):
         if instruction.offset <= at:
             continue
@@ -66,31 +66,31 @@ def loops(code: CodeType, at: int) -> bool:
     return False
 
 
-def disables(code: CodeType) -> bool:
+def is_disabled_wrapper(code: CodeType) -> bool:
     return code.co_qualname.startswith("DisableContext.__call__.") and code.co_name == "_fn"
 
 
-def calls_modules(code: CodeType) -> bool:
+def is_module_call(code: CodeType) -> bool:
     return code.co_filename.replace("\\", "/").endswith("torch/nn/modules/module.py")
 
 
 _LOGGING = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 
 
-def asked_for(code: CodeType) -> bool:
+def calls_graph_break(code: CodeType) -> bool:
     return code.co_name == "graph_break" and code.co_filename.replace("\\", "/").endswith(
         "torch/_dynamo/decorators.py"
     )
 
 
-def logs(code: CodeType) -> bool:
+def is_logging_call(code: CodeType) -> bool:
     return code.co_name in _LOGGING and code.co_filename.replace("\\", "/").endswith(
         "logging/__init__.py"
     )
 
 
-def refused(function: Any) -> str:
-    """Why Dynamo cannot call a function written in C, "" where it can."""
+def untraceable_reason(function: Any) -> str:
+    """Why Dynamo cannot trace a C function; "" if it can."""
     if not isinstance(function, BuiltinFunctionType):
         return ""
     name, owner = function.__name__, function.__self__
@@ -99,40 +99,40 @@ def refused(function: Any) -> str:
     module = owner.__name__
     if module == "builtins":
         return f"{name} cannot be traced" if name in _REFUSED_BUILTINS else ""
-    if module.split(".")[0] in _KNOWN_C:
+    if module.split(".")[0] in _SUPPORTED_C_MODULES:
         return ""
     return f"{module}.{name} is written in C"
 
 
-def breaking(signature: Signature) -> str:
-    """Why an op ends the graph, "" where it does not."""
+def graph_break_reason(signature: Signature) -> str:
+    """Why an op breaks the graph; "" if it does not."""
     name = signature.name.split(".")[1]
-    if signature.name in _VALUES:
+    if signature.name in _VALUE_OPS:
         return "Python needs the value of a tensor"
     masked = name == "index" and any(
         t.dtype in ("bool", "uint8") for t in signature.tensors("indices")
     )
     if signature.name in SYNCING or masked:
-        return f"the size of what {name} makes depends on data"
+        return f"the size of the result of {name} depends on data"
     return ""
 
 
-def begins(code: CodeType | None) -> str:
+def definition_line(code: CodeType | None) -> str:
     """Where a function begins, as "nets.py, line 31"."""
-    assert code is not None  # the root is no part of another call
+    assert code is not None  # only the root has none, and it is not within another call
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
 
 
-def line(frame: FrameType | None) -> str:
-    """The innermost line that is not torch's own, as "nets.py, line 31"."""
-    place = place_of(frame).rpartition(":")
-    return f"{place[0]}, line {place[2]}" if place[0] else "an unknown line"
+def line_of(frame: FrameType | None) -> str:
+    """The innermost line of user code, as "nets.py, line 31"."""
+    file, _, number = place_of(frame).rpartition(":")
+    return f"{file}, line {number}" if file else "an unknown line"
 
 
 def place_of(frame: FrameType | None) -> str:
-    """The innermost line that is not torch's own, as "nets.py:31"; "" where there is none."""
+    """The innermost line of user code, as "nets.py:31"; "" without one."""
     while frame is not None:
-        if theirs(frame.f_code):
+        if is_user_code(frame.f_code):
             return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

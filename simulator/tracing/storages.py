@@ -1,0 +1,82 @@
+"""The storages of a traced step: size, lifetime, role and device of each."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from simulator.records import Op, Role, Storage
+
+_BEFORE_THE_STEP = -1
+
+
+@dataclass
+class _Life:
+    """What is known of a storage so far; `freed` is None while it is alive."""
+
+    nbytes: int
+    born: int
+    freed: int | None
+    role: Role
+    device: str
+
+
+class Storages:
+    """Numbers storages in order of appearance and notes at which op each is born and freed.
+
+    `ops` is the list of recorded ops; its length is the number of the op that runs now.
+    """
+
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self._ops = ops
+        self._numbers: dict[int, int] = {}  # of the live storages, by address
+        self._lives: list[_Life] = []
+        self._on_free: dict[int, weakref.ref[Any]] = {}
+
+    def number(self, tensor: torch.Tensor, born: int = _BEFORE_THE_STEP) -> int:
+        """The number of a tensor's storage; a new storage is born at op `born`."""
+        storage = tensor.untyped_storage()
+        address = storage._cdata
+        number = self._numbers.get(address)
+        if number is None:
+            number = len(self._lives)
+            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta" stands for the GPU
+            self._lives.append(_Life(storage.nbytes(), born, None, "activation", device))
+            self._numbers[address] = number
+
+            def freed(_: object, address: int = address, number: int = number) -> None:
+                self._numbers.pop(address, None)
+                self._on_free.pop(address, None)
+                self._lives[number].freed = len(self._ops)
+
+            self._on_free[address] = weakref.ref(storage, freed)
+        return number
+
+    def own(self, tensor: torch.Tensor, role: Role) -> int:
+        """Give a tensor's storage a role; a new storage is older than the step."""
+        is_new = tensor.untyped_storage()._cdata not in self._numbers
+        number = self.number(tensor)
+        if is_new or role != "activation":
+            self._lives[number].role = role
+        return number
+
+    def own_view(self, tensor: torch.Tensor) -> None:
+        """Count no memory for a storage that is a second view of memory counted elsewhere."""
+        self._lives[self.own(tensor, "weight")].nbytes = 0
+
+    def records(self) -> list[Storage]:
+        """All storages seen so far, in order of appearance."""
+        return [
+            Storage(
+                nbytes=life.nbytes,
+                born=life.born,
+                freed=life.freed,
+                role=life.role,
+                device=life.device,
+            )
+            for life in self._lives
+        ]
