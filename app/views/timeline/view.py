@@ -13,7 +13,8 @@ from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
 from app.scenes.timeline import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
 from app.theme import Theme
-from app.views.timeline.canvas import Spot, TimelineCanvas
+from app.views.timeline.canvas import TimelineCanvas
+from app.views.timeline.picture import Spot
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES, Prediction
 
@@ -55,8 +56,8 @@ class Timeline(StripView):
         self.canvas.set(lanes(p))
         self.status.setText(f"An isolated step takes {seconds(p.latency_s)}")
         self.status.setToolTip(
-            "The timeline shows one isolated step, from an idle GPU to an idle GPU. The idle time in "
-            f"the title is that of a step in a loop, which takes {seconds(p.period_s)}."
+            "The timeline shows one isolated step, from an idle GPU to an idle GPU. The idle time "
+            f"in the title is that of a step in a loop, which takes {seconds(p.period_s)}."
         )
 
     def pick(self, ops: frozenset[int]) -> None:

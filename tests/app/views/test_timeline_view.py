@@ -14,8 +14,8 @@ from app.quantities import seconds
 from app.scenes.pixel_scale import Scale
 from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.theme import DARK, LIGHT, Theme
-from app.views.timeline.canvas import Spot
 from app.views.timeline.cards import area_card, host_card
+from app.views.timeline.picture import Spot
 from app.views.timeline.view import Timeline, idle_words
 from simulator.prediction import Columns, Idle, Prediction
 from simulator.scenario.scenario import Scenario, predict
@@ -90,7 +90,7 @@ def test_a_graph_is_one_launch(shown: Any, tmp_path: Path) -> None:
     assert found.host_label(0) == "graph"
     view = shown(Timeline, (Side("A", "Graph", asked, p),))
     view.canvas.look(0.9 * found.span_s, found.span_s)
-    assert "one graph holds every kernel" in svg(view, tmp_path / "g.svg")
+    assert "one graph with every kernel" in svg(view, tmp_path / "g.svg")
 
 
 def test_what_is_narrow_is_merged_by_what_fills_most() -> None:
