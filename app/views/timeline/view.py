@@ -49,7 +49,7 @@ class Timeline(StripView):
         self.strip.stretch()
         self.canvas = self.below(TimelineCanvas(theme), self._pressed)
         self.strip.label("W/S zoom, A/D pan, drag to sum a range")
-        self.strip.button("F fit", "Show the whole step", self.canvas.fit)
+        self.strip.button("Fit (F)", "Show the whole step", self.canvas.fit)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction
