@@ -37,7 +37,7 @@ Mark = tuple[Alike, QPointF, float]
 
 
 class RooflineCanvas(Canvas):
-    """`groups` holds groups of identical launches, heaviest first, `shown` the number that is drawn,
+    """`groups` holds groups of identical launches, heaviest first, `shown` the number drawn,
     `before` the groups of the baseline. `fitted` emits whether the axes show everything."""
 
     fitted = Signal(bool)

@@ -15,8 +15,8 @@ from app.scenes.regime_map import Chart, Exact, crossings
 from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
 from app.scenes.sweep_curves import Curve
 from app.theme import DARK, LIGHT, Theme
+from app.views.regime_map.background import background
 from app.views.regime_map.cursor import verdict_words
-from app.views.regime_map.ground import ground
 from app.views.regime_map.view import RegimeMap
 from simulator.analysis.regimes import next_shift
 from simulator.modes import MODES
@@ -46,14 +46,14 @@ def test_few_points_first_then_more_then_exact_shifts(shown: Any, side: Side) ->
     assert view.chart.x.values == (1, 2, 4, 8, 16, 32, 64, 128, 256)
     assert view.chart.y.values == (0.125, 0.25, 0.5, 1, 2, 4, 8)
     assert view.subtitle() == "Batch by host speed, 63 points predicted"
-    assert view.said.text() == "more points on their way"
-    told: list[int] = []
-    view.wondered.connect(lambda: told.append(1))
-    assert settled(view, side) == ["Chart", "Exact"] and len(told) == 2
+    assert view.status.text() == "refining …"
+    emitted: list[int] = []
+    view.wondered.connect(lambda: emitted.append(1))
+    assert settled(view, side) == ["Chart", "Exact"] and len(emitted) == 2
     assert (
         view.chart.done
         and len(view.chart.x.values) > 20
-        and view.said.text() == "colour: the largest share"
+        and view.status.text() == "colour: the largest share"
     )
     assert {1, 2, 4, 8, 16, 32, 64, 128, 256} <= set(view.chart.x.values)  # doublings stay
     assert (view.chart.x.values[0], view.chart.x.values[-1]) == (1, 256)
@@ -76,15 +76,15 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     said = view.map.accessibleDescription()
     assert said.startswith("Batch 32, host speed 1: 273 µs, 220 to 430, overhead-bound; ")
     overhead = f"{100 * p.shares['overhead']:.0f}"
-    assert overhead == "100" and "of the host and launches 1.0%" in view.said.toolTip()
+    assert overhead == "100" and "1.0% for host and launch speed" in view.status.toolTip()
 
 
 def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     QTest.keyClick(view.map, Qt.Key.Key_Return)
-    assert told == []  # it is there
+    assert emitted == []  # it is there
     QTest.keyClick(view.map, Qt.Key.Key_Right)
     QTest.keyClick(view.map, Qt.Key.Key_Up)
     assert view.through.slices[1].head == ("Along host speed", "at batch 64")
@@ -94,7 +94,7 @@ def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Return):
         QTest.keyClick(view.map, key)
     faster = Applied("host_speed", {"times": 4.0})
-    assert told == [Scenario("mlp-tiny", batch=64, whatifs=(faster,))]
+    assert emitted == [Scenario("mlp-tiny", batch=64, whatifs=(faster,))]
     for _ in range(9):
         QTest.keyClick(view.map, Qt.Key.Key_Left)
     assert view.map.spot[0] == 0
@@ -102,19 +102,19 @@ def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
 
 def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     kinds = QEvent.Type
     pointer(view.map, kinds.MouseButtonPress, view.map.pixel((5, 3)))
     for column in (4, 3, 2):
         pointer(view.map, kinds.MouseMove, view.map.pixel((column, 3)) + QPointF(2, 1))
-    assert view.map.spot == (2, 3) and told == []
+    assert view.map.spot == (2, 3) and emitted == []
     assert view.through.slices[0].first.here == 4  # the sweeps follow
     pointer(view.map, kinds.MouseButtonRelease, view.map.pixel((2, 3)))
-    assert told == [Scenario("mlp-tiny", batch=4)]
+    assert emitted == [Scenario("mlp-tiny", batch=4)]
     pointer(view.map, kinds.MouseButtonPress, QPointF(2, 2))
     pointer(view.map, kinds.MouseButtonRelease, QPointF(2, 2))
-    assert len(told) == 1  # beside the map
+    assert len(emitted) == 1  # beside the map
     pointer(view.map, kinds.MouseMove, view.map.pixel((7, 3)))
     card = view.map.card()
     assert card is not None and card.head == "Batch 128, host speed 1"
@@ -124,12 +124,12 @@ def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
 
 def test_a_click_in_a_sweep_asks_too(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     canvas = view.through.slices[0]
     at = QPointF(canvas.along.at(8), canvas.halves[0].center().y())
     pointer(canvas, QEvent.Type.MouseButtonPress, at)
-    assert told == [Scenario("mlp-tiny", batch=8)]
+    assert emitted == [Scenario("mlp-tiny", batch=8)]
 
 
 def test_the_map_stays_while_the_scenario_moves_on_it(shown: Any, side: Side) -> None:
@@ -162,7 +162,7 @@ def test_shifts_are_found_to_the_whole_number(shown: Any, side: Side) -> None:
     busy = Scenario("mlp-tiny", batch=16384, mode="cuda_graph")
     view.draw((there := replace(side, scenario=busy, prediction=predict(busy)),), 0)
     settled(view, there)
-    shifts = view.through.slices[0].found.shifts
+    shifts = view.through.slices[0].sweep.shifts
     assert shifts and isinstance(view.exact, Exact)
     own = next_shift(busy, "batch", start=1, limit=shifts[0].first)
     assert (shifts[0].first, shifts[0].after) == (own.first, own.after)
@@ -189,10 +189,10 @@ def test_axes_are_offered_chosen_and_swapped(shown: Any, side: Side) -> None:
     assert usual(["batch", "seq", "gpu"]) == ("batch", "seq")
     assert usual(["bandwidth", "host_speed"]) == ("host_speed", "bandwidth")  # a saved trace
     view = shown(RegimeMap, (side,), size=WIDE)
-    told: list[Any] = []
-    view.wondered.connect(lambda: told.append(view.names))
+    emitted: list[Any] = []
+    view.wondered.connect(lambda: emitted.append(view.names))
     view.up.setCurrentIndex(names.index("batch"))
-    assert told == [("host_speed", "batch")] and view.chart is None and view.rows() == []
+    assert emitted == [("host_speed", "batch")] and view.chart is None and view.rows() == []
     view.across.setCurrentIndex(names.index("bandwidth"))
     assert view.names == ("bandwidth", "batch")
     assert not picture(view).isNull()
@@ -215,14 +215,14 @@ def test_choices_have_cells_and_no_lines(shown: Any, side: Side) -> None:
     times = [choice.figures["period_s"] for choice in bars.items]
     assert times == sorted(times) and {c.name for c in bars.items} == set(chart.y.values)
     assert (bars.title, bars.about) == ("Along mode", "at batch 32") and bars.here == 0
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     QTest.keyClick(view.map, Qt.Key.Key_Up)
     QTest.keyClick(view.map, Qt.Key.Key_Return)
-    assert told == [Scenario("mlp-tiny", mode="cuda_graph")]
+    assert emitted == [Scenario("mlp-tiny", mode="cuda_graph")]
     box = next(box for choice, box in bars.shown() if choice.name == "compiled")
     pointer(bars, QEvent.Type.MouseButtonPress, box.center())
-    assert told[1:] == [Scenario("mlp-tiny", mode="compiled")]
+    assert emitted[1:] == [Scenario("mlp-tiny", mode="compiled")]
     assert not picture(view).isNull()
 
 
@@ -243,8 +243,8 @@ def test_what_does_not_fit_is_hatched(shown: Any, side: Side) -> None:
     half = np.zeros_like(field.over)
     half[:, 200:] = True
     clean, hatched = (
-        ground(field, DARK, size, 1.0),
-        ground(replace(field, over=half), DARK, size, 1),
+        background(field, DARK, size, 1.0),
+        background(replace(field, over=half), DARK, size, 1),
     )
     assert clean.pixelColor(20, 80) == hatched.pixelColor(20, 80)
     assert any(hatched.pixelColor(x, 80).name().upper() == DARK.bg0 for x in range(120, 180))
@@ -259,17 +259,17 @@ def test_goals_are_sought_when_asked_and_go_there(shown: Any, side: Side) -> Non
     assert seek.text == "1 ms" and not seek.buttons[0].isEnabled()  # 273 µs a step: twice is 0.5
     seek.latency.setText("soon")
     seek.button.click()
-    assert settled(view, side) == ["Found"]
+    assert settled(view, side) == ["GoalResults"]
     assert seek.values[2].text() == "none" and seek.values[2].toolTip() == (
         "'soon': expected a time above 0, such as 20ms or 0.5s"
     )
     out = int(seek.values[1].text().replace(",", ""))
     assert predict(Scenario("mlp-tiny", batch=out)).regime != "overhead"
     assert predict(Scenario("mlp-tiny", batch=out - 1)).regime == "overhead"
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     seek.buttons[1].click()
-    assert predict(told[0]).trace.samples == out
+    assert predict(emitted[0]).trace.samples == out
     other = replace(side, scenario=Scenario("mlp-tiny", batch=64))
     view.draw((other,), 0)
     assert seek.values[1].text() == "–" and not seek.buttons[1].isEnabled()
@@ -312,7 +312,7 @@ def test_away_from_the_scenario_the_cursor_says_the_verdict(shown: Any, side: Si
     there, now = chart.figures(spot), chart.figures(home)
     rate, held = verdict_words(chart, spot, home)
     times = there["samples_per_s"] / now["samples_per_s"]
-    assert rate.endswith(f", {number(times, 2)}× now")
+    assert rate.endswith(f", {number(times, 2)}× current")
     assert held.endswith("fits") and held.startswith(data(there["memory_bytes"]))
     before = picture(view)
     view.map.move_to(spot)
