@@ -190,7 +190,7 @@ class WaterfallCanvas(Titled):
         self._outline(paint, place, box)
 
     def _change(self, fall: Waterfall, step: Step, room: float) -> tuple[str, int]:
-        """The text and font size of a change that fit: with unit, smaller, or in the axis's unit."""
+        """The text and font size of a change that fit, with its unit or in the axis's unit."""
         scale, _ = seconds_unit(highest_s(fall))
         sign = "+" if step.change_s > 0 else ""
         for digits, px in ((3, SUPPORT_PX), (2, LABEL_PX)):
