@@ -21,9 +21,9 @@ from app.scenes.lesson_attempt import Attempt, Step
 from app.theme import BODY_PX, SUPPORT_PX, Theme
 from app.views.lessons.explanation import Explanation, sentence
 from app.views.lessons.guess import GuessCanvas
-from app.views.lessons.labels import spanned
 from app.views.lessons.pieces import Option, Rule, Steps
 from app.views.lessons.reveal import RevealCanvas
+from app.views.lessons.texts import figure_words, hint, verdict
 from app.widgets.elided_label import Elided
 from simulator.prediction import Regime
 
@@ -184,7 +184,7 @@ class LessonPage(QWidget):
             else "Lock your prediction to see the simulation here."
         )
         self.reveal.show_outcome(outcome if locked else None)
-        self.drawn.say(_drawn(attempt) if attempt else "")
+        self.drawn.say(figure_words(attempt) if attempt else "")
         explained = outcome is not None and step in ("explain", "try")
         self.below.setVisible(explained)
         if outcome is not None and explained:
@@ -202,9 +202,9 @@ class LessonPage(QWidget):
         ready = attempt is not None and not missing and (not attempt.locked or outcome is not None)
         self.next_button.setEnabled(ready)
         self.next_button.setToolTip(missing or "Enter")
-        self.hint.setText(_hint(attempt))
+        self.hint.setText(hint(attempt))
         self.hint.setVisible(bool(self.hint.text()))
-        self.verdict.setText(_verdict(attempt, outcome))
+        self.verdict.setText(verdict(attempt, outcome))
 
     def _options(self, lesson: Lesson, attempt: Attempt | None, outcome: Outcome | None) -> None:
         """Update the answers to choose from, and recreate them for another lesson."""
@@ -246,46 +246,6 @@ class LessonPage(QWidget):
         for part in (self.steps, *self.options, *self.findChildren(Rule)):
             part.theme = theme
             part.update()
-
-
-def _hint(attempt: Attempt | None) -> str:
-    if attempt is None or attempt.locked or not attempt.keys:
-        return ""
-    if attempt.keys == ("shift",):
-        return "Drag the line to where you expect the change."
-    return (
-        "Drag the markers to draw your curve."
-        if attempt.lesson.line
-        else (
-            "Drag the markers to what you expect."
-            if len(attempt.keys) > 1
-            else "Drag the marker to what you expect."
-        )
-    )
-
-
-def _verdict(attempt: Attempt | None, outcome: Outcome | None) -> str:
-    """Return the guess beside the answer, with its interval."""
-    key = attempt.farthest if attempt else None
-    if attempt is None or not attempt.locked:
-        return ""
-    if outcome is None or key is None:
-        return "Prediction locked"
-    said = f"{attempt.named(key)}: you said" if len(attempt.keys) > 1 else "You said"
-    if key == "shift":
-        figure = outcome.filled("{shift}")
-    else:
-        word, bounds = outcome.word, outcome.interval(key)
-        figure = word.text(attempt.answer(outcome, key) or 0.0)
-        figure += f" ({spanned(word, bounds)})" if bounds else ""
-    return f"{said} {attempt.written(key)}. Simulated: {figure}, {attempt.said(outcome, key)}"
-
-
-def _drawn(attempt: Attempt) -> str:
-    word, lesson = attempt.known.word, attempt.lesson
-    scale = "" if word.share else ", both axes logarithmic" if lesson.line else ", logarithmic"
-    says = word.says if word.says[1:2].isupper() else f"{word.says[:1].lower()}{word.says[1:]}"
-    return says + scale
 
 
 def _titled(column: QVBoxLayout, title: str) -> Elided:

@@ -56,7 +56,7 @@ class RooflineCanvas(Canvas):
         self.setMinimumSize(320, 140)
 
     def set(self, p: Prediction, groups: list[Alike], before: list[Alike]) -> None:
-        """Draw groups of launches, the axes fitted anew for another GPU."""
+        """Draw groups of launches; another GPU refits the axes."""
         new_gpu = self.prediction is None or self.prediction.gpu != p.gpu
         self.prediction, self.groups, self.before, self.over = p, groups, before, None
         self.roof = roof(p, groups)
