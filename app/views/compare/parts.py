@@ -123,7 +123,7 @@ def saved_by_rate(a: Side, b: Side) -> str:
         "overhead": "host and launch speed",
     }
     after, before = (number(side.prediction.shares[regime], 2) for side in (b, a))
-    return f"1% higher {rate[regime]} saves {after}% in {b.letter}, {before}% in {a.letter}"
+    return f"raising {rate[regime]} by 1% saves {after}% in {b.letter}, {before}% in {a.letter}"
 
 
 def part_name(part: Part) -> str:

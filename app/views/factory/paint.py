@@ -63,8 +63,8 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
     per_kernel = f.traffic_bytes / max(1, f.prediction.kernel_count)
     for y, words, tone, px, weight in (
         (15, "Staging", theme.ink, SUPPORT_PX, 600),
-        (32, f"{data(f.traffic_bytes)} per step", theme.ink2, LABEL_PX, 400),
-        (47, f"{data(per_kernel)} per kernel", theme.ink2, LABEL_PX, 400),
+        (32, f"{data(f.traffic_bytes)}/step", theme.ink2, LABEL_PX, 400),
+        (47, f"{data(per_kernel)} each", theme.ink2, LABEL_PX, 400),
     ):
         paint.text(
             plan.staging.left() + 10, plan.staging.top() + y, words, tone, px, weight, room=room

@@ -81,7 +81,7 @@ def test_the_step_then_flips_then_the_rest(shown: Any, pair: tuple[Side, Side]) 
     count, _, note = view.regimes.about.partition("; ")
     assert count == f"{len(view.fall.flipped)} of {len(items)} parts"
     share = f"{pair[1].prediction.shares['overhead']:.2f}"  # B is overhead-bound still
-    assert note == f"1% higher host and launch speed saves {share}% in B, 1.0% in A"
+    assert note == f"raising host and launch speed by 1% saves {share}% in B, 1.0% in A"
 
 
 def test_kernels_that_moved_choose_their_ops(shown: Any, pair: tuple[Side, Side]) -> None:
