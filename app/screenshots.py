@@ -90,7 +90,7 @@ def _join(window: Window, view: FusionView) -> None:
             view.canvas.choose(frozenset({flow.maker, flow.reader}))
             _settle(window)
             if view.trial is not None and not view.trial.refused:
-                view.join()
+                view.fuse()
                 return
 
 

@@ -1,4 +1,4 @@
-"""One class a view of the explorer; each draws predictions and computes none.
+"""The explorer's views, one class each: they draw predictions and compute none.
 
 May import widgets, scenes, formulas, lessons, report and answers; no command.
 """

@@ -1,4 +1,4 @@
-"""The views of the explorer, in the order in which they are offered."""
+"""The views of the explorer, in the order of its menus."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from app.widgets.view import View
 
 @dataclass(frozen=True)
 class Offered:
-    """A view by title and workspace, before there is one: its class, `name` in a module of
-    `app.views`, is imported when it is first seen."""
+    """A view by title and workspace. Its class, `name` in a module of `app.views`, is imported
+    when the view is first shown, to keep the explorer's start fast."""
 
     title: str
     workspace: str
@@ -19,7 +19,7 @@ class Offered:
     name: str
 
     def kind(self) -> type[View]:
-        """The class."""
+        """Import and return the class."""
         return getattr(import_module(f"app.views.{self.module}"), self.name)
 
 

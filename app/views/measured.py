@@ -1,4 +1,4 @@
-"""A measured step beside its prediction, op by op: on the diagonal both agree."""
+"""A measured step against its prediction, op by op; both agree on the diagonal."""
 
 from __future__ import annotations
 
@@ -25,44 +25,46 @@ from app.widgets.view import View
 from simulator.measured.overlay import Overlay, overlay
 from simulator.measured.profiler_trace import read
 
-_LEFT, _TOP, _BOTTOM, _NAMED = 76.0, 14.0, 44.0, 10
+_LEFT, _TOP, _BOTTOM, _LABELLED = 76.0, 14.0, 44.0, 10
 _EMPTY = (
-    "Nothing is measured yet. Open a PyTorch profiler's trace of this step (File, Open, or drop "
-    "it here), written by export_chrome_trace."
+    "No measurement yet. Open a PyTorch profiler trace of this step (File, Open, or drop it here), "
+    "as written by export_chrome_trace."
 )
 
 
 class MeasuredCanvas(Canvas):
-    """Predicted seconds across, measured ones up, both by factors; a mark is calls alike."""
+    """Measured against predicted seconds on logarithmic axes, one mark per group of identical
+    calls."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Predicted against measured")
-        self.found: tuple[Alike, ...] = ()
+        self.groups: tuple[Alike, ...] = ()
         self.picked: frozenset[int] = frozenset()
         self.empty = _EMPTY
 
     @property
     def scales(self) -> tuple[Scale, Scale]:
-        """The same seconds across and up."""
-        times = [t for g in self.found for t in (g.predicted_s, g.measured_s) if t > 0]
+        """The x and y axes, both over the same range of seconds."""
+        times = [t for g in self.groups for t in (g.predicted_s, g.measured_s) if t > 0]
         low, high = min(times, default=1e-6) / 2, max(times, default=1e-3) * 2
         right, foot = self.width() - 16.0, self.height() - _BOTTOM
         return Scale(low, high, _LEFT, right, True), Scale(low, high, foot, _TOP, True)
 
     def place(self, group: Alike) -> QPointF:
+        """The pixel of a group's mark."""
         x, y = self.scales
         return QPointF(x.at(group.predicted_s), y.at(group.measured_s))
 
     def hit(self, at: QPointF) -> int | None:
         near = [
-            ((self.place(g) - at).manhattanLength(), index) for index, g in enumerate(self.found)
+            ((self.place(g) - at).manhattanLength(), index) for index, g in enumerate(self.groups)
         ]
         return min(near)[1] if near and min(near)[0] < 14 else None
 
     def card(self) -> Card | None:
-        if self.over is None or self.over >= len(self.found):
+        if self.over is None or self.over >= len(self.groups):
             return None
-        g = self.found[self.over]
+        g = self.groups[self.over]
         rows = (
             ("Shape", g.shape),
             ("Calls", f"{g.count:,}"),
@@ -74,7 +76,7 @@ class MeasuredCanvas(Canvas):
 
     def draw(self, paint: Paint) -> None:
         theme = self.theme
-        if not self.found:
+        if not self.groups:
             box = QRectF(self.rect()).adjusted(40, 20, -40, -20)
             paint.painter.setPen(theme.ink2)
             flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
@@ -87,25 +89,25 @@ class MeasuredCanvas(Canvas):
             paint.line([(x.begin, up), (x.end, up)], theme.grid)
             paint.text(at, y.begin + 12, seconds(value, 1), theme.ink3, align=0.5)
             paint.text(x.begin - 8, up, seconds(value, 1), theme.ink3, align=1.0)
-        paint.text((x.begin + x.end) / 2, y.begin + 30, "predicted", theme.ink3, align=0.5)
-        paint.text(12, _TOP + 4, "measured", theme.ink3)
+        paint.text((x.begin + x.end) / 2, y.begin + 30, "predicted time", theme.ink3, align=0.5)
+        paint.text(12, _TOP + 4, "measured time", theme.ink3)
         paint.line([(x.begin, y.begin), (x.end, y.end)], theme.ink2, CURVE_WIDTH)
-        for times in (0.8, 1.25):
+        for ratio_line in (0.8, 1.25):  # 25% too fast, 25% too slow
             ends = (
-                (x.at(x.low), y.at(x.low * times)),
-                (x.at(x.high / 1.25), y.at(x.high / 1.25 * times)),
+                (x.at(x.low), y.at(x.low * ratio_line)),
+                (x.at(x.high / 1.25), y.at(x.high / 1.25 * ratio_line)),
             )
             paint.line(list(ends), theme.line2, dashed=True)
-        whole = sum(g.measured_s for g in self.found)
+        total_s = sum(g.measured_s for g in self.groups)
         labels = Labels(QRectF(x.begin, y.end, x.end - x.begin, y.begin - y.end))
-        for g in reversed(self.found):
+        for g in reversed(self.groups):
             at = self.place(g)
-            reach = max(4.0, 22 * (g.measured_s / whole) ** 0.5)
-            chosen = bool(g.ops & self.picked)
-            paint.mark(g.regime, at.x(), at.y(), reach, theme.ink if chosen else "")
-            labels.take(QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach))
-        named = self.found[:_NAMED]
-        for g, words in zip(named, names(named), strict=True):
+            radius = max(4.0, 22 * (g.measured_s / total_s) ** 0.5)
+            edge = theme.ink if g.ops & self.picked else ""
+            paint.mark(g.regime, at.x(), at.y(), radius, edge)
+            labels.take(QRectF(at.x() - radius, at.y() - radius, 2 * radius, 2 * radius))
+        labelled = self.groups[:_LABELLED]
+        for g, words in zip(labelled, names(labelled), strict=True):
             at, size = self.place(g), pill_box(0, 0, words)
             box = labels.beside(at.x(), at.y(), 6, size.width(), size.height())
             if box is not None:
@@ -114,10 +116,10 @@ class MeasuredCanvas(Canvas):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
         key = Qt.Key(event.key())
-        if key in steps and self.found:
+        if key in steps and self.groups:
             at = 0 if self.over is None else self.over + steps[key]
-            at = min(max(at, 0), len(self.found) - 1)
-            self.at = self.place(self.found[at])
+            at = min(max(at, 0), len(self.groups) - 1)
+            self.at = self.place(self.groups[at])
             self.show_over(at)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
             self.pressed_on.emit(self.over)
@@ -125,20 +127,21 @@ class MeasuredCanvas(Canvas):
             super().keyPressEvent(event)
 
 
-def names(found: Sequence[Alike]) -> list[str]:
-    """What marks are called: by the op, and by the shape too where several have one op."""
-    several = {op for op, count in Counter(g.op for g in found).items() if count > 1}
-    return [f"{g.op} {g.shape}" if g.op in several else g.op for g in found]
+def names(marked: Sequence[Alike]) -> list[str]:
+    """Labels of marks: the op, followed by the shape if several marks share the op."""
+    several = {op for op, count in Counter(g.op for g in marked).items() if count > 1}
+    return [f"{g.op} {g.shape}" if g.op in several else g.op for g in marked]
 
 
 class MeasuredView(View):
-    """Calls alike as marks, named where they differ most. A click picks their ops."""
+    """Groups of identical calls as marks; the largest differences have labels. A click selects the
+    ops of a mark."""
 
     title = "Measured"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.laid: Overlay | None = None
+        self.overlay: Overlay | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         self.canvas = MeasuredCanvas(theme)
@@ -147,7 +150,7 @@ class MeasuredView(View):
         self.setFocusProxy(self.canvas)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        self.laid = None
+        self.overlay = None
         measured = sides[current].measured
         self._show(f"Reading {Path(measured).name} …" if measured else _EMPTY)
 
@@ -158,8 +161,10 @@ class MeasuredView(View):
         return lambda _: overlay(side.prediction, read(Path(side.measured)))
 
     def answer(self, found: Any) -> None:
-        self.laid = found
-        self._show("No op of the prediction is in the trace: expected one of this network's step.")
+        self.overlay = found
+        self._show(
+            "The trace has no op of this prediction: expected a trace of the same network's step."
+        )
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
@@ -170,26 +175,26 @@ class MeasuredView(View):
         self.canvas.update()
 
     def formula(self, at: QPoint) -> Formula | None:
-        if self.laid is None:
+        if self.overlay is None:
             return None
-        over, found = self.canvas.over, self.canvas.found
-        if over is not None and over < len(found):
-            g = found[over]
+        over, shown = self.canvas.over, self.canvas.groups
+        if over is not None and over < len(shown):
+            g = shown[over]
             return against_measured(g.op, g.predicted_s, g.measured_s)
-        p, step = self.laid.prediction, self.laid.step
+        p, step = self.overlay.prediction, self.overlay.step
         return against_measured("GPU busy", p.gpu_busy_s, step.gpu_busy_s)
 
     def subtitle(self) -> str:
-        if self.laid is None:
+        if self.overlay is None:
             return ""
-        p, step = self.laid.prediction, self.laid.step
+        p, step = self.overlay.prediction, self.overlay.step
         return (
             f"GPU busy {seconds(p.gpu_busy_s)} predicted, {seconds(step.gpu_busy_s)} measured "
             f"in {len(step.kernels):,} kernels"
         )
 
     def rows(self) -> list[list[str]]:
-        if self.laid is None:
+        if self.overlay is None:
             return []
         rows = [["Op", "Shape", "Calls", "Predicted", "Measured", "Predicted over measured"]]
         rows += [
@@ -201,17 +206,18 @@ class MeasuredView(View):
                 seconds(g.measured_s),
                 ratio(g.predicted_s, g.measured_s),
             ]
-            for g in self.canvas.found
+            for g in self.canvas.groups
         ]
-        return rows + [[line, "", "", "", "", ""] for line in unmatched(self.laid)]
+        return rows + [[line, "", "", "", "", ""] for line in unmatched(self.overlay)]
 
     def _show(self, empty: str) -> None:
-        self.canvas.found = tuple(groups(self.laid)) if self.laid else ()
+        self.canvas.groups = tuple(groups(self.overlay)) if self.overlay else ()
         self.canvas.over, self.canvas.empty = None, empty
-        said = sentence(self.laid) if self.laid else empty
-        self.canvas.setAccessibleDescription(said)
-        self.canvas.setToolTip("\n".join([said, *unmatched(self.laid)]) if self.laid else "")
+        summary = sentence(self.overlay) if self.overlay else empty
+        self.canvas.setAccessibleDescription(summary)
+        tip = "\n".join([summary, *unmatched(self.overlay)]) if self.overlay else ""
+        self.canvas.setToolTip(tip)
         self.canvas.update()
 
-    def _pressed(self, what: int | None) -> None:
-        self.picked.emit(frozenset() if what is None else self.canvas.found[what].ops)
+    def _pressed(self, place: int | None) -> None:
+        self.picked.emit(frozenset() if place is None else self.canvas.groups[place].ops)

@@ -1,4 +1,4 @@
-"""Memory over the step, what it holds at the peak, and the line above which it does not fit."""
+"""Memory over the step, its parts at the peak, and the GPU's capacity."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ _LEFT, _TOP, _BOTTOM, _STEP = 76.0, 66.0, 30.0, 20.0
 
 
 class MemoryCanvas(Canvas):
-    """Allocated bytes at each op, above the workspace that the libraries hold throughout; `over`
-    is an op's place."""
+    """Allocated bytes at each op, stacked on the libraries' workspace; `over` is an op's index."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Memory over the step")
@@ -38,7 +37,8 @@ class MemoryCanvas(Canvas):
         return QRectF(_LEFT, _TOP, self.width() - _LEFT - 16, self.height() - _TOP - _BOTTOM)
 
     def scales(self, p: Prediction) -> tuple[Scale, Scale]:
-        """Ops and bytes in pixels. The capacity is on the axis where a quarter of it is used."""
+        """The axes of ops and bytes. The byte axis includes the capacity if more than a quarter of
+        it is used."""
         area, need = self.plot, p.peak_memory_bytes + p.workspace_bytes
         top = max(need, p.gpu.memory_bytes if 4 * need > p.gpu.memory_bytes else need, 1)
         x = Scale(0, max(1, p.memory.bytes_at.size), area.left(), area.right())
@@ -53,21 +53,21 @@ class MemoryCanvas(Canvas):
         x, y = self.scales(p)
         most = max(2, int(area.height() / 24))
         unit = 1024.0 ** max(0, int(np.log2(max(1.0, 0.5 * y.high)) // 10))
-        for value in (unit * each for each in linear_ticks(0.0, y.high / unit, most)):
-            at = y.at(value)
+        for value in linear_ticks(0.0, y.high / unit, most):
+            at = y.at(unit * value)
             paint.line([(area.left(), at), (area.right(), at)], theme.grid)
-            paint.text(area.left() - 8, at, trimmed(data(value)), theme.ink3, align=1.0)
+            paint.text(area.left() - 8, at, trimmed(data(unit * value)), theme.ink3, align=1.0)
         if not p.fits:  # below the curve, so that the excess stays visible
             at = y.at(p.gpu.memory_bytes)
             paint.area(QRectF(area.left(), area.top(), area.width(), at - area.top()), "refused")
-        held = p.memory.bytes_at
-        if held.size:
-            pixels = max(2, int(area.width()))  # a column holds the most of its ops
-            begin = np.unique(np.linspace(0, held.size, pixels, endpoint=False).astype(np.int64))
-            most = np.maximum.reduceat(held, begin)
+        allocated = p.memory.bytes_at
+        if allocated.size:
+            pixels = max(2, int(area.width()))  # each column shows the maximum over its ops
+            spaced = np.linspace(0, allocated.size, pixels, endpoint=False)
+            begin = np.unique(spaced.astype(np.int64))
             points = [
                 QPointF(x.at(float(b)), y.at(float(v + p.workspace_bytes)))
-                for b, v in zip(begin, most, strict=True)
+                for b, v in zip(begin, np.maximum.reduceat(allocated, begin), strict=True)
             ]
             points.append(QPointF(area.right(), points[-1].y()))
             shape = QPainterPath()
@@ -90,13 +90,13 @@ class MemoryCanvas(Canvas):
         paint.text(
             area.center().x(),
             area.bottom() + 17,
-            f"Op of the step, 1 to {held.size:,}",
+            f"Ops of the step, 1 to {allocated.size:,}",
             theme.ink3,
             align=0.5,
         )
 
     def _workspace(self, paint: Paint, p: Prediction, y: Scale) -> None:
-        """What the libraries hold throughout, below the curve."""
+        """The libraries' workspace, a dotted line below the curve."""
         theme, area, at = self.theme, self.plot, y.at(p.workspace_bytes)
         if area.bottom() - at < 2:
             return
@@ -106,7 +106,7 @@ class MemoryCanvas(Canvas):
             paint.text(area.left() + 8, (at + area.bottom()) / 2, words, theme.ink2, LABEL_PX)
 
     def _limit(self, paint: Paint, p: Prediction, y: Scale) -> None:
-        """The capacity, and whether it holds everything."""
+        """The capacity as a line, and a sentence on whether the step fits."""
         theme, area = self.theme, self.plot
         need, room = p.peak_memory_bytes + p.workspace_bytes, p.gpu.memory_bytes
         words = f"{data(need)} of {data(room)}: "
@@ -119,15 +119,15 @@ class MemoryCanvas(Canvas):
             paint.pill(area.left() + 4, at, f"capacity {data(room)}", ink, align=0.0)
 
     def _parts(self, paint: Paint, p: Prediction) -> None:
-        """The peak as a bar of its parts, each named below; what has no room is in the
-        table."""
+        """The peak as a bar of its parts with their names below. The table has the names that do
+        not fit."""
         theme = self.theme
         parts = memory_parts(p)
-        whole = sum(size for _, size in parts) or 1
+        total = sum(size for _, size in parts) or 1
         left, name_x, wide = 16.0, 16.0, self.width() - 32.0
         for index, (name, size) in enumerate(parts):
             shade = mixed(theme.ink, theme.bg1, max(0.25, 0.9 - 0.14 * index))
-            share = wide * size / whole
+            share = wide * size / total
             paint.area(QRectF(left, 28, max(1.0, share - 1), 8), shade)
             left += share
             words = f"{name} {data(size)}"
@@ -150,13 +150,13 @@ class MemoryCanvas(Canvas):
             ("Module", op.module or "the network itself"),
             ("Phase", op.phase),
             ("Allocated", data(int(p.memory.bytes_at[self.over]))),
-            ("With workspace", data(self.held(p, self.over))),
+            ("With workspace", data(self.used_bytes(p, self.over))),
         ]
         return Card(op.name.removeprefix("aten."), tuple(rows), f"op {self.over + 1:,}")
 
     @staticmethod
-    def held(p: Prediction, op: int) -> int:
-        """Bytes that are taken at an op, the workspace too."""
+    def used_bytes(p: Prediction, op: int) -> int:
+        """Allocated bytes at an op, including the workspace."""
         return int(p.memory.bytes_at[op]) + p.workspace_bytes
 
     def card_at(self) -> QPointF:
@@ -164,15 +164,14 @@ class MemoryCanvas(Canvas):
         if p is None or self.over is None:
             return self.at
         x, y = self.scales(p)
-        return QPointF(x.at(self.over), y.at(self.held(p, self.over)))
+        return QPointF(x.at(self.over), y.at(self.used_bytes(p, self.over)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}
         p = self.prediction
         if p is not None and p.memory.bytes_at.size and Qt.Key(event.key()) in steps:
-            now = p.memory.peak_op if self.over is None else self.over
-            now += 0 if self.over is None else steps[Qt.Key(event.key())]
-            self.show_over(min(max(now, 0), p.memory.bytes_at.size - 1))
+            op = p.memory.peak_op if self.over is None else self.over + steps[Qt.Key(event.key())]
+            self.show_over(min(max(op, 0), p.memory.bytes_at.size - 1))
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
             self.pressed_on.emit(self.over)
         else:
@@ -180,7 +179,7 @@ class MemoryCanvas(Canvas):
 
 
 class MemoryView(View):
-    """Allocated bytes along the ops. A click, or arrows and Enter, pick the op."""
+    """Allocated bytes over the ops. A click, or the arrow keys and Enter, select an op."""
 
     title = "Memory"
 
@@ -223,5 +222,5 @@ class MemoryView(View):
         room = p.gpu.memory_bytes
         return [["At the peak", "Size", "Bytes"], *parts, ["capacity", data(room), str(room)]]
 
-    def _pressed(self, what: int | None) -> None:
-        self.picked.emit(frozenset() if what is None else frozenset([what]))
+    def _pressed(self, op: int | None) -> None:
+        self.picked.emit(frozenset() if op is None else frozenset([op]))

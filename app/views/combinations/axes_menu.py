@@ -1,4 +1,4 @@
-"""The menu of what combinations are over, and of the figures that are drawn of each."""
+"""The menu that selects the axes to combine and the figures to draw."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LEAST = 2
 
 
 class AxesMenu:
-    """`changed` is told the names of the axes and of the figures that are ticked; two of them at
-    least stay."""
+    """Calls `changed` with the names of the ticked axes and figures. At least one axis and two
+    entries stay ticked."""
 
     def __init__(self, strip: Strip, changed: Callable[[list[str], list[str]], None]) -> None:
         self.changed = changed
@@ -33,13 +33,13 @@ class AxesMenu:
         self.button.setStyleSheet("QToolButton::menu-indicator { image: none; }")
 
     def fill(self, side: Side, axes: Sequence[str], figures: Sequence[str]) -> None:
-        """What a side has, the named ones ticked."""
-        known = list(values(side))
-        if known != list(self.axes):
+        """List the axes that a side has, with the named axes and figures ticked."""
+        offered = list(values(side))
+        if offered != list(self.axes):
             self.menu.clear()
-            self._head("Combine the values of")
-            self.axes = {name: self._action(axis_name(name)) for name in known}
-            self._head("Show of each")
+            self._head("Combine values of")
+            self.axes = {name: self._action(axis_name(name)) for name in offered}
+            self._head("Show")
             self.figures = {name: self._action(name) for name in FIGURES}
         for actions, ticked in ((self.axes, axes), (self.figures, figures)):
             for name, action in actions.items():
@@ -56,8 +56,8 @@ class AxesMenu:
         return action
 
     def _toggled(self, action: QAction) -> None:
-        axes = [name for name, each in self.axes.items() if each.isChecked()]
-        figures = [name for name, each in self.figures.items() if each.isChecked()]
+        axes = [name for name, entry in self.axes.items() if entry.isChecked()]
+        figures = [name for name, entry in self.figures.items() if entry.isChecked()]
         if not axes or len(axes) + len(figures) < _LEAST:
             with QSignalBlocker(action):
                 action.setChecked(True)

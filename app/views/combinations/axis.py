@@ -17,19 +17,20 @@ Brush = tuple[float, float]
 
 
 def scale_of(column: Column, height: float) -> Scale:
-    """A column's values in pixels, up: choices evenly, shares from 0 to 1, figures by factors."""
+    """The vertical scale of a column: choices evenly spaced, shares from 0 to 1, other figures
+    logarithmic."""
     foot = height - FOOT
     if column.words:
         return Scale(0, max(1, len(column.words) - 1), foot - 8, TOP + 8)
     if column.share:
         return Scale(-0.02, 1.02, foot, TOP)
-    some = column.values[column.values > 0]
-    low, high = (float(some.min()), float(some.max())) if some.size else (1.0, 2.0)
+    positive = column.values[column.values > 0]
+    low, high = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 2.0)
     return Scale(low / 1.05, max(high, 1.001 * low) * 1.05, foot, TOP, True)
 
 
 def staggered(columns: tuple[Column, ...], apart: float) -> bool:
-    """Would titles on one line run into each other?"""
+    """Return whether titles on one line would overlap."""
     return any(width(c.name, SUPPORT_PX, 600) + TITLE_GAP > apart for c in columns)
 
 
@@ -43,8 +44,8 @@ def draw_axis(
     here: bool,
     brush: Brush | None,
 ) -> None:
-    """`apart` is the room to the next axis; a `low` title stands on the second line; `here` is
-    where the keys are."""
+    """Draw an axis at pixel `x`. `apart` is the distance to the next axis, `low` puts the title on
+    the second line, and `here` marks the axis that has the keyboard focus."""
     theme, scale, foot = paint.theme, scale_of(column, height), height - FOOT
     paint.line([(x, TOP), (x, foot)], theme.ink if here else theme.line2, 2.0 if here else 1.4)
     room = (2 if low or staggered((column,), apart) else 1) * apart - TITLE_GAP
@@ -66,7 +67,7 @@ def draw_axis(
 
 
 def _places(column: Column, scale: Scale) -> list[float]:
-    """The values that are written at an axis."""
+    """The values that are written beside an axis."""
     if column.words:
         return [float(place) for place in range(len(column.words))]
     if column.share:

@@ -1,4 +1,4 @@
-"""The lines of combinations as painted: all of them faint, and above them those that are kept."""
+"""The lines of combinations: all of them faint, and the matching ones above."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from simulator.prediction import REGIMES
 
 _DASHED, _MANY = 250, 2000
 _DASHES: dict[str, list[float]] = {"memory": [2, 3], "overhead": [7, 3]}
-"""A regime is told by its line too; compute's is whole. More dashes than `_DASHED` lines have
-would run together into blocks."""
-_PACK = 1 << 20  # above every pixel: two ends of a line are one number
+"""Dash patterns distinguish the regimes without colour; compute is solid. With more than `_DASHED`
+lines the dashes would run together, so all are solid."""
+_PACK = 1 << 20  # larger than any pixel coordinate: packs both ends of a line into one number
 
 
 class Lines:
-    """Of one table, whose rows are in `regimes` (places in REGIMES). What was painted is kept: a
-    brush that moves has only the kept lines painted anew."""
+    """The lines of one table; `regimes` holds an index into REGIMES per row. Painted pixmaps are
+    cached, so that moving a brush repaints the matching lines only."""
 
     def __init__(self, regimes: NDArray[np.int64]) -> None:
         self.regimes = regimes
@@ -36,20 +36,21 @@ class Lines:
         size: QSize,
         xs: list[float],
         ys: Floats,
-        kept: NDArray[np.bool_],
+        matching: NDArray[np.bool_],
         brushes: Hashable,
     ) -> None:
-        """Rows of heights `ys` at the axes `xs`; `brushes` are what `kept` follows from."""
+        """Draw rows with y coordinates `ys` [rows, axes] at the axes `xs`; `brushes` is the cache
+        key of `matching`."""
         theme, painter = paint.theme, paint.painter
-        some = not kept.all()
+        filtered = not matching.all()
         if paint.vector:
-            if some:
+            if filtered:
                 _faint(painter, theme, xs, ys)
-            self._kept(painter, theme, xs, ys, kept)
+            self._matching(painter, theme, xs, ys, matching)
             return
         key = theme.name, size.width(), size.height(), paint.ratio
         smooth = len(ys) < _MANY
-        if some:
+        if filtered:
             if self._below is None or self._below[0] != key:
                 self._below = (
                     key,
@@ -60,35 +61,42 @@ class Lines:
         if self._above is None or self._above[0] != own:
             self._above = (
                 own,
-                _painted(size, paint.ratio, smooth, lambda p: self._kept(p, theme, xs, ys, kept)),
+                _painted(
+                    size, paint.ratio, smooth, lambda p: self._matching(p, theme, xs, ys, matching)
+                ),
             )
         painter.drawPixmap(0, 0, self._above[1])
 
-    def _kept(
-        self, painter: QPainter, theme: Theme, xs: list[float], ys: Floats, kept: NDArray[np.bool_]
+    def _matching(
+        self,
+        painter: QPainter,
+        theme: Theme,
+        xs: list[float],
+        ys: Floats,
+        matching: NDArray[np.bool_],
     ) -> None:
-        """Regime by regime."""
+        """Draw the matching lines regime by regime."""
         for number, regime in enumerate(REGIMES):
-            found = segments(xs, ys[kept & (self.regimes == number)])
-            strength = float(np.clip(400 / max(1, len(found)), 0.16, 0.7))
+            drawn = segments(xs, ys[matching & (self.regimes == number)])
+            strength = float(np.clip(400 / max(1, len(drawn)), 0.16, 0.7))
             pen = QPen(faint(theme.regime(regime).fill, strength), 1.0)
-            if regime in _DASHES and len(found) < _DASHED:
+            if regime in _DASHES and len(drawn) < _DASHED:
                 pen.setDashPattern(_DASHES[regime])
             painter.setPen(pen)
-            painter.drawLines(found)
+            painter.drawLines(drawn)
 
 
 def segments(xs: list[float], ys: Floats) -> list[QLineF]:
-    """The lines of rows from axis to axis, those that run together once: to three pixels where
-    there are many."""
+    """Return the line segments of rows between neighbouring axes, without duplicates. Ends are
+    rounded to one pixel, or to three for `_MANY` rows or more."""
     grain = 1.0 if len(ys) < _MANY else 3.0
     places = np.round(ys / grain).astype(np.int64) + _PACK // 2
-    found: list[QLineF] = []
+    lines: list[QLineF] = []
     for at in range(len(xs) - 1) if len(ys) else ():
         both = np.unique(places[:, at] * _PACK + places[:, at + 1])
         ends = (np.stack([both // _PACK, both % _PACK], axis=1) - _PACK // 2) * grain
-        found += [QLineF(xs[at], a, xs[at + 1], b) for a, b in ends.tolist()]
-    return found
+        lines += [QLineF(xs[at], a, xs[at + 1], b) for a, b in ends.tolist()]
+    return lines
 
 
 def _faint(painter: QPainter, theme: Theme, xs: list[float], ys: Floats) -> None:

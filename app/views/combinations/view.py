@@ -1,4 +1,4 @@
-"""Every combination of several axes: brush what must hold, take the best."""
+"""All combinations of several axes: filter with brushes, then select the best."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from simulator.prediction import REGIMES
 
 
 class Combinations(StripView):
-    """Lines through axes. A drag along an axis (arrows up and down) keeps what goes through there;
-    the button, or Enter, asks for the fastest of what is kept, a click on a line for that one. The
-    menu chooses the axes; dragging their titles moves them."""
+    """Parallel coordinates. Dragging along an axis (or the up and down keys) filters the lines. The
+    button, or Enter, switches to the fastest matching scenario, a click on a line to that one. The
+    menu selects the axes; dragging their titles moves them."""
 
     title: ClassVar[str] = "Combinations"
 
@@ -35,16 +35,16 @@ class Combinations(StripView):
         self.side: Side | None = None
         self.table: Table | None = None
         self.names: list[str] | None = None
-        """The axes that the user chose; None for the usual ones."""
+        """The axes that the user selected; None for the default axes."""
         self.order: list[str] = [*USUAL_FIGURES]
-        """The names of what is drawn, from the left; axes that are not in it come first."""
+        """The names of drawn columns from left to right; axes that are not listed come first."""
         self.legend = self.strip.legend(theme)
         self.strip.stretch()
-        self.said = self.strip.label()
+        self.status = self.strip.label()
         self.axes = AxesMenu(self.strip, self._choose)
-        name = "Work on the fastest of what is kept"
-        self.best = self.strip.button("Take the fastest", name, self._take)
-        self.best.setToolTip("Most samples a second of what the brushes keep (Enter)")
+        name = "Switch to the fastest matching scenario"
+        self.best = self.strip.button("Use fastest", name, self._take)
+        self.best.setToolTip("Switch to the matching scenario with the most samples/s (Enter)")
         self.canvas = self.below(LinesCanvas(theme), self._take)
         self.canvas.brushed.connect(self._count)
         self.canvas.reordered.connect(self._reorder)
@@ -57,13 +57,13 @@ class Combinations(StripView):
         self.axes.fill(self.side, self.chosen(), figures)
 
     def chosen(self) -> list[str]:
-        """The axes that are asked for."""
+        """The selected axes."""
         return [] if self.side is None else self._axes(self.side)
 
     def _axes(self, side: Side) -> list[str]:
-        """Those of the user's that a side has; the usual ones where there are none."""
-        every = values(side)
-        return [name for name in self.names or () if name in every] or usual(side)
+        """The user's axes that a side has, or the default axes if it has none of them."""
+        offered = values(side)
+        return [name for name in self.names or () if name in offered] or usual(side)
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         side = sides[current]
@@ -83,48 +83,48 @@ class Combinations(StripView):
             self._arrange()
 
     def fastest(self) -> int | None:
-        """The row of most samples a second that is kept."""
+        """The matching row with the most samples per second, or None."""
         if self.canvas.table is None:
             return None
         rows = self.canvas.fastest_first
-        kept = rows[self.canvas.kept[rows]]
-        return int(kept[0]) if kept.size else None
+        matching = rows[self.canvas.matching[rows]]
+        return int(matching[0]) if matching.size else None
 
     def formula(self, at: QPoint) -> Formula | None:
         row = self.fastest() if self.canvas.over is None else int(self.canvas.over)
         if row is None or self.table is None:
             return None
-        known = {column.name: column for column in self.table.columns}
-        time, rate = (float(known[name].values[row]) for name in ("Time", "Throughput"))
+        columns = {column.name: column for column in self.table.columns}
+        time, rate = (float(columns[name].values[row]) for name in ("Time", "Throughput"))
         where = ", ".join(c.said(float(c.values[row])) for c in self.table.columns if c.words)
-        return rate_at(where, rate, time, known["Throughput"].said(rate))
+        return rate_at(where, rate, time, columns["Throughput"].said(rate))
 
     def subtitle(self) -> str:
         table = self.table
-        return f"{len(table):,} predicted, each line one" if table else "each line is one scenario"
+        return f"{len(table):,} scenarios, one line each" if table else "one line per scenario"
 
     def rows(self) -> list[list[str]]:
         table = self.canvas.table
         if table is None:
             return []
         rows = [[*(column.name for column in table.columns), "Bound by"]]
-        for row in np.flatnonzero(self.canvas.kept).tolist():
-            said = [column.said(float(column.values[row])) for column in table.columns]
-            rows.append([*said, table.regime(row)])
+        for row in np.flatnonzero(self.canvas.matching).tolist():
+            figures = [column.said(float(column.values[row])) for column in table.columns]
+            rows.append([*figures, table.regime(row)])
         return rows
 
     # what the controls do
 
     def _choose(self, names: list[str], figures: list[str]) -> None:
-        """Other axes, which must be predicted, or other figures, which are known."""
-        again = set(names) != set(self.chosen())
-        if again:
+        """Change the axes, which requires new predictions, or the figures, which does not."""
+        new_axes = set(names) != set(self.chosen())
+        if new_axes:
             self.names = names
         drawn = [name for name in self.order if name not in FIGURES]
         self.order = [*drawn, *figures]
-        if again and self.side is not None:
+        if new_axes and self.side is not None:
             count = prod(map(len, axes_of(self.side, names).values()))
-            self.said.setText(f"predicting {plain(count)} …")
+            self.status.setText(f"Predicting {plain(count)} …")
             self.canvas.stale = True
             self.canvas.update()
             self.wondered.emit()
@@ -136,7 +136,7 @@ class Combinations(StripView):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Draw the columns that are chosen, in their order."""
+        """Draw the selected columns in their order."""
         table = self.table
         if table is None:
             return
@@ -151,22 +151,22 @@ class Combinations(StripView):
         table, row = self.canvas.table, self.fastest()
         if table is None:
             return
-        kept = self.canvas.kept
-        refused = f", {table.refused:,} have no answer" if table.refused else ""
-        words = f"{plain(int(kept.sum()))} of {plain(len(table))} kept{refused}"
-        self.said.setText(words)
+        matching = self.canvas.matching
+        refused = f", {table.refused:,} cannot run" if table.refused else ""
+        words = f"{plain(int(matching.sum()))} of {plain(len(table))} match{refused}"
+        self.status.setText(words)
         self.legend.show_counts(
-            {r: int((table.regimes[kept] == at).sum()) for at, r in enumerate(REGIMES)}
+            {r: int((table.regimes[matching] == at).sum()) for at, r in enumerate(REGIMES)}
         )
         self.best.setEnabled(row is not None)
         best = ""
         if row is not None:
-            named = [c.said(float(c.values[row])) for c in table.columns]
-            best = ", the fastest: " + ", ".join(named)
+            figures = [c.said(float(c.values[row])) for c in table.columns]
+            best = "; fastest: " + ", ".join(figures)
         self.canvas.setAccessibleDescription(words + best)
 
     def _take(self, line: int | None = None) -> None:
-        """Ask for a line, else for the fastest that is kept."""
+        """Switch to the scenario of a line, or to the fastest matching one."""
         row, table = self.fastest() if line is None else line, self.canvas.table
         if row is not None and table is not None and self.side is not None:
             self.asked.emit(table.scenario(self.side.scenario, row))

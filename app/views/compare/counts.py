@@ -1,4 +1,4 @@
-"""Counts of both sides: first those that do not depend on the machine."""
+"""Counts of both sides, those that do not depend on the machine first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIGURE_PX, _CHANGE_PX, _NAME_PX = 84.0, 64.0, 96.0
 
 @dataclass(frozen=True)
 class Count:
-    """A figure of both sides. `machine` where the GPU and the host have a part in it."""
+    """A figure of both sides. `machine` marks figures that depend on the GPU or the host."""
 
     name: str
     before: float
@@ -32,32 +32,35 @@ class Count:
 
 
 def counts(a: Prediction, b: Prediction) -> list[Count]:
-    """What is counted in a step."""
+    """Return the counts of a step."""
 
-    def both(of: Callable[[Prediction], float]) -> tuple[float, float]:
-        return float(of(a)), float(of(b))
+    def both(figure: Callable[[Prediction], float]) -> tuple[float, float]:
+        return float(figure(a)), float(figure(b))
 
     return [
-        Count("Ops", *both(lambda p: len(p.trace.ops)), _whole, "ATen calls, views too"),
+        Count("Ops", *both(lambda p: len(p.trace.ops)), _whole, "ATen calls, including views"),
         Count("Kernels", *both(lambda p: p.kernel_count), _whole, "launches on the GPU"),
         Count("Python calls", *both(_python), _whole, "functions called by the network's code"),
         Count(
-            "FLOPs", *both(lambda p: p.flops), lambda v: scaled(v, "FLOP"), "a multiply-add is two"
+            "FLOPs",
+            *both(lambda p: p.flops),
+            lambda v: scaled(v, "FLOP"),
+            "a multiply-add counts as two",
         ),
         Count("DRAM bytes", *both(dram_bytes), data, "read and written by the kernels"),
         Count(
             "Memory",
             *both(lambda p: p.peak_memory_bytes + p.workspace_bytes),
             data,
-            "at the peak, with the libraries' workspaces",
+            "peak, including the libraries' workspaces",
         ),
-        Count("Host work", *both(lambda p: p.host_s), seconds, "of a step", True),
-        Count("GPU busy", *both(lambda p: p.gpu_busy_s), seconds, "of a step", True),
+        Count("Host work", *both(lambda p: p.host_s), seconds, "per step", True),
+        Count("GPU busy", *both(lambda p: p.gpu_busy_s), seconds, "per step", True),
         Count(
             "GPU idle",
             *both(lambda p: sum(v for _, v in causes(p))),
             seconds,
-            "of a step among many",
+            "per step, in a loop of steps",
             True,
         ),
     ]
@@ -72,16 +75,16 @@ def _whole(value: float) -> str:
 
 
 class Counts(Listed):
-    """A row a count: bars of A over B, the figures, the change."""
+    """One row per count: bars of A above B, the figures, and the change."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Counts", "the first six do not depend on the machine", False)
         self.setMinimumSize(320, 130)
         self.letters = ("A", "B")
 
-    def show_counts(self, found: list[Count], letters: tuple[str, str]) -> None:
-        """Draw these."""
-        self.items, self.letters, self.over = list(found), letters, None
+    def show_counts(self, shown: list[Count], letters: tuple[str, str]) -> None:
+        """Draw counts of the sides with these letters."""
+        self.items, self.letters, self.over = list(shown), letters, None
         self.update()
 
     def draw_row(self, paint: Paint, item: Count, box: QRectF) -> None:
@@ -114,6 +117,10 @@ class Counts(Listed):
             (self.letters[0], item.said(item.before)),
             (self.letters[1], item.said(item.after)),
             ("Change", change(item.before, item.after)),
-            ("Counted", item.about),
+            ("Definition", item.about),
         ]
-        return Card(item.name, tuple(rows), "of this machine" if item.machine else "of the network")
+        return Card(
+            item.name,
+            tuple(rows),
+            "depends on the machine" if item.machine else "of the network alone",
+        )

@@ -1,4 +1,4 @@
-"""Kernels that moved, as pairs of dots: A hollow, B filled, the largest change first."""
+"""Kernels whose time changed, as pairs of dots: A hollow, B filled, largest change first."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _CHANGE_PX, _LEAST_S = 74.0, 1e-7
 
 
 class MovedKernels(Listed):
-    """A row an op and family: seconds of a step, by factors."""
+    """One row per op and family, with seconds per step on a logarithmic axis."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Kernels that moved", "A hollow, B filled, largest change first")
+        super().__init__(theme, "Kernels that changed", "A hollow, B filled, largest change first")
         self.setMinimumSize(280, 160)
         self.letters = ("A", "B")
         self.chosen: frozenset[tuple[str, str]] = frozenset()
-        """Op and family of the kernels whose ops are picked."""
+        """Op and family of kernels whose ops are selected."""
         self.empty = ""
-        self.twice: frozenset[str] = frozenset()
+        self.repeated: frozenset[str] = frozenset()
 
     def show_moved(
-        self, moved: tuple[Moved, ...], letters: tuple[str, str], known: bool = True
+        self, moved: tuple[Moved, ...], letters: tuple[str, str], ready: bool = True
     ) -> None:
-        """Draw these; none are drawn while they are not `known`."""
+        """Draw kernels that changed; not `ready` means that they are still being computed."""
         self.items, self.letters, self.over = list(moved), letters, None
         ops = Counter(m.op for m in moved)
-        self.twice = frozenset(op for op, count in ops.items() if count > 1)
+        self.repeated = frozenset(op for op, count in ops.items() if count > 1)
         self.about = f"{letters[0]} hollow, {letters[1]} filled, largest change first"
-        self.empty = "Each kernel takes as long in both." if known else ""
+        self.empty = "All kernels take the same time in both." if ready else ""
         self.update()
 
     @property
     def track(self) -> Scale:
-        """Seconds in pixels, over what is shown."""
+        """The axis of seconds, over the shown rows."""
         times = [s for item, _ in self.shown() for s in item.seconds if s > 0]
         low, high = max(_LEAST_S, min(times, default=1e-6)), max(times, default=1e-3)
         body = self.body
@@ -53,15 +53,15 @@ class MovedKernels(Listed):
 
     @property
     def names_px(self) -> float:
-        """The room of the names."""
+        """The width of the names."""
         names = [self.name(m) for m, _ in self.shown()]
         most = max((width(name, LABEL_PX, 400, True) for name in names), default=60.0)
         return min(most, 0.36 * self.body.width())
 
     def name(self, item: Moved) -> str:
-        """The op, with the family where several families have kernels of it."""
+        """The op, followed by the family if several families have kernels of the op."""
         op = item.op.removesuffix(".default")
-        return f"{op} ({item.family})" if item.op in self.twice else op
+        return f"{op} ({item.family})" if item.op in self.repeated else op
 
     def draw_heads(self, paint: Paint, box: QRectF) -> None:
         theme, x = self.theme, self.track
@@ -105,9 +105,9 @@ class MovedKernels(Listed):
         paint.text(box.right(), y, words, ink, LABEL_PX, 600, 1.0)
         if before is None or after is None:
             at = (after if before is None else before) or x.begin
-            said = "new" if before is None else "gone"
+            change_words = "new" if before is None else "removed"
             side = 0.0 if at + 60 < x.end else 1.0
-            paint.text(at + (12 if side == 0 else -12), y, said, theme.ink3, align=side)
+            paint.text(at + (12 if side == 0 else -12), y, change_words, theme.ink3, align=side)
 
     def card(self) -> Card | None:
         item = self.over
@@ -117,14 +117,14 @@ class MovedKernels(Listed):
         for letter, n, s, regime in zip(
             self.letters, item.count, item.seconds, item.regimes, strict=True
         ):
-            said = f"{n:,} launches, {seconds(s)}, {regime}" if n else "none"
-            rows.append((letter, said))
+            launches = f"{n:,} launch{'es' * (n != 1)}"
+            rows.append((letter, f"{launches}, {seconds(s)}, {regime}-bound" if n else "none"))
         rows.append(("Change", f"{signed_seconds(item.change_s)}, {change(*item.seconds)}"))
         return Card(self.name(item), tuple(rows), item.family, item.regimes[1] or item.regimes[0])
 
 
 def _arrow(paint: Paint, before: float, after: float, y: float) -> None:
-    """From one dot to the other."""
+    """Draw an arrow from one dot to the other."""
     sign = 1 if after > before else -1
     end = after - 8 * sign
     ink = paint.theme.ink2

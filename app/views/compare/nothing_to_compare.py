@@ -1,4 +1,4 @@
-"""What stands where there is one scenario only: what a comparison says, and ways to one."""
+"""The empty state of the comparison: what it shows, and buttons that add a second scenario."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from simulator.scenario.scenario import Scenario, Value
 from simulator.whatif import apply
 
 _ABOUT = (
-    "A comparison takes two scenarios. It shows what each change between them does to the time, "
-    "alone and after those before it; which kernels moved; and which parts changed their regime."
+    "A comparison needs two scenarios. It shows how each change between them affects the time, "
+    "alone and on top of the changes before it, which kernels changed, and which parts of the "
+    "network changed their regime."
 )
 _WAYS: tuple[tuple[str, str, str, dict[str, Value]], ...] = (
     ("Compare with a CUDA graph", "Graph", "mode", {"to": "cuda_graph"}),
@@ -23,12 +24,11 @@ _WAYS: tuple[tuple[str, str, str, dict[str, Value]], ...] = (
     ("Compare with twice the bandwidth", "Twice the bandwidth", "bandwidth", {"times": 2.0}),
     ("Compare with a B200", "B200", "gpu", {"to": "b200_sxm"}),
 )
-"""What a button says, what the new side is called, and the what-if that it has."""
+"""A button's text, the name of the scenario that it adds, and its what-if with arguments."""
 
 
 class NothingToCompare(QWidget):
-    """One sentence and a few buttons; `added` gives name and scenario of the side that one asks
-    for."""
+    """One sentence and a few buttons; `added` emits the name and scenario of a side to add."""
 
     added = Signal(str, object)
 
@@ -79,7 +79,7 @@ class NothingToCompare(QWidget):
         )
 
     def show_side(self, side: Side) -> None:
-        """Offer what would be another scenario than this one; the others say why not."""
+        """Offer scenarios that differ from this one; other buttons are disabled and say why."""
         self.side = side
         for place, button in enumerate(self.buttons):
             other, why = self._other(place)
@@ -90,12 +90,12 @@ class NothingToCompare(QWidget):
             )
 
     def rows(self) -> list[list[str]]:
-        """What can be asked for, or why not."""
+        """The buttons with their tooltips."""
         offered = [b for b in self.buttons if not b.isHidden()]
-        return [["Ask for", "What it does"], *([b.text(), b.toolTip()] for b in offered)]
+        return [["Button", "Effect"], *([b.text(), b.toolTip()] for b in offered)]
 
     def _other(self, place: int) -> tuple[Scenario | None, str]:
-        """The scenario that a button asks for, and what its tooltip says."""
+        """Return the scenario that a button adds, or None, and its tooltip."""
         assert self.side is not None
         _, name, whatif, arguments = _WAYS[place]
         try:
@@ -103,9 +103,9 @@ class NothingToCompare(QWidget):
         except InputError as error:
             return None, str(error)
         p = self.side.prediction
-        now = {"mode": p.mode, "gpu": p.gpu.id}.get(whatif)
-        if now is not None and now == arguments["to"]:
-            return None, f"{self.side.name} is that already"
+        current = {"mode": p.mode, "gpu": p.gpu.id}.get(whatif)
+        if current is not None and current == arguments["to"]:
+            return None, f"{self.side.name} already has this"
         return other, f"Adds a scenario called {name}"
 
     def _ask(self, place: int) -> None:

@@ -1,4 +1,4 @@
-"""Parts of the network by regime: those that flipped first."""
+"""Regimes of the network's parts in both scenarios, changed ones first."""
 
 from __future__ import annotations
 
@@ -17,31 +17,29 @@ _FIGURE_PX = 62.0
 
 
 class Regimes(Listed):
-    """A row a part: its regime in A and in B, its times, its change."""
+    """One row per part: its regimes in A and B, its times, and the change."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Regimes that flipped")
+        super().__init__(theme, "Regime changes")
         self.setMinimumSize(330, 130)
         self.letters = ("A", "B")
 
-    def show_parts(
-        self, parts: tuple[Part, ...], letters: tuple[str, str], bought: str = ""
-    ) -> None:
-        """Draw these: the step, then those that flipped, then by change. `bought` says what the
-        shares of the step mean."""
+    def show_parts(self, parts: tuple[Part, ...], letters: tuple[str, str], note: str = "") -> None:
+        """Draw parts: the step, then parts whose regime changed, then by change in time. `note`
+        explains the shares of the step."""
         self.letters, self.over = letters, None
         self.items = sorted(parts, key=lambda p: (p.part != "step", not p.flipped, -_moved(p)))
         count = sum(part.flipped for part in parts)
-        self.about = f"{count} of {len(parts)} parts; {bought}" if parts else ""
+        self.about = f"{count} of {len(parts)} parts; {note}" if parts else ""
         self.setToolTip(self.about)
         self.update()
 
     def _columns(self, box: QRectF) -> tuple[float, float, float]:
-        """Where the regimes of A and of B begin, and where the names end."""
+        """Pixels where the regimes of A and of B begin, and the width of the names."""
         figures = 3 * _FIGURE_PX
-        each = min(112.0, 0.2 * box.width())
-        second = box.right() - figures - each - 6
-        first = second - each - 18
+        regime_px = min(112.0, 0.2 * box.width())
+        second = box.right() - figures - regime_px - 6
+        first = second - regime_px - 18
         return first, second, first - box.left() - 8
 
     def draw_heads(self, paint: Paint, box: QRectF) -> None:
@@ -78,7 +76,7 @@ class Regimes(Listed):
             if abs(by) < 5e-4 * item.seconds[0]
             else (theme.danger if by > 0 else theme.b)
         )
-        for place, (words, each) in enumerate(
+        for place, (words, ink) in enumerate(
             (
                 (seconds(item.seconds[0]), theme.ink2),
                 (seconds(item.seconds[1]), theme.ink),
@@ -86,7 +84,7 @@ class Regimes(Listed):
             )
         ):
             x = box.right() - _FIGURE_PX * (2 - place)
-            paint.text(x, y, words, each, LABEL_PX, 600 if place else 400, 1.0)
+            paint.text(x, y, words, ink, LABEL_PX, 600 if place else 400, 1.0)
 
     def _regime(
         self, paint: Paint, x: float, y: float, regime: Regime, hollow: bool, room: float
@@ -105,26 +103,31 @@ class Regimes(Listed):
             (self.letters[0], f"{part.before}-bound, {seconds(before)}"),
             (self.letters[1], f"{part.after}-bound, {seconds(after)}"),
             ("Change", f"{signed_seconds(after - before)}, {change(before, after)}"),
-            ("Time", "the step's" if part.part == "step" else "its kernels, and waits before them"),
+            (
+                "Time",
+                "of the step"
+                if part.part == "step"
+                else "of its kernels and the waits before them",
+            ),
         ]
-        note = "flipped" if part.flipped else "as before"
+        note = "regime changed" if part.flipped else "same regime"
         return Card(part_name(part), tuple(rows), note, part.after)
 
 
-def bought(a: Side, b: Side) -> str:
-    """What 1% more of the rate that rules B buys, there and in A: its shares."""
+def saved_by_rate(a: Side, b: Side) -> str:
+    """Say how much raising B's limiting rate by 1% saves in both scenarios: their shares."""
     regime = b.prediction.regime
     rate = {
-        "compute": "of the peaks",
-        "memory": "of the bandwidths",
-        "overhead": "speed of the host and launches",
+        "compute": "FLOP/s peaks",
+        "memory": "bandwidths",
+        "overhead": "host and launch speed",
     }
     after, before = (number(side.prediction.shares[regime], 2) for side in (b, a))
-    return f"1% more {rate[regime]} buys {after}% in {b.letter}, {before}% in {a.letter}"
+    return f"raising {rate[regime]} by 1% saves {after}% in {b.letter}, {before}% in {a.letter}"
 
 
 def part_name(part: Part) -> str:
-    """ "Whole step", "family gemm", "module layers"."""
+    """Return "Whole step", "family gemm" or "module layers"."""
     return "Whole step" if part.part == "step" else part.part
 
 

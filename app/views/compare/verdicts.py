@@ -1,4 +1,4 @@
-"""Two verdicts beside each other, and how they compare."""
+"""The verdicts of both sides, and their ratio."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from app.widgets.paint import Paint, width
 from simulator.prediction import REGIMES
 
 HEIGHT_PX, _TIME_PX, _MIDDLE = 92, 26, 0.22
-"""The row's height, the type of a time, the part of the width between the two."""
+"""The row's height, the font size of a time, and the share of the width between the verdicts."""
 
 
 class Verdicts(Canvas):
-    """A, how many times faster B is, and B."""
+    """A's verdict, how many times faster B is, and B's verdict."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Verdicts of both sides")
@@ -31,46 +31,47 @@ class Verdicts(Canvas):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_pair(self, a: Side, b: Side) -> None:
-        """Compare these."""
+        """Compare two sides."""
         self.pair = a, b
-        found = [subject_of(side.scenario, side.prediction) for side in self.pair]
-        words = [f"{s.name}, {s.batch:,}" + (f" × {s.seq:,}" if s.seq else "") for s in found]
+        subjects = [subject_of(side.scenario, side.prediction) for side in self.pair]
+        words = [f"{s.name}, {s.batch:,}" + (f" × {s.seq:,}" if s.seq else "") for s in subjects]
         self.abouts = words[0], words[1]
-        said = [*map(self.sentence, (a, b)), *self.ratio()]
-        self.setAccessibleDescription("; ".join(said))
-        self.setToolTip("\n".join(said))
+        sentences = [*map(self.sentence, (a, b)), *self.ratio()]
+        self.setAccessibleDescription("; ".join(sentences))
+        self.setToolTip("\n".join(sentences))
         self.update()
 
     @staticmethod
     def sentence(side: Side) -> str:
-        """ "A Eager: memory-bound, 46.0 ms, 44 to 49"."""
+        """Return a sentence such as "A Eager: memory-bound, 46.0 ms, 44 to 49"."""
         p = side.prediction
         scale, unit = seconds_unit(p.period_s)
         time = f"{number(p.period_s / scale)} {unit}, {between(*p.interval_s, p.period_s)}"
         return f"{side.letter} {side.name}: {p.regime}-bound, {time}"
 
     def ratio(self) -> tuple[str, str]:
-        """ "1.92 times faster", "−22.0 ms, 80% intervals apart"."""
+        """Return texts such as "1.92 times faster" and "−22.0 ms, 80% intervals apart"."""
         if self.pair is None:
             return "", ""
-
         a, b = (side.prediction for side in self.pair)
         head, _, apart = ratio(a, b).partition(", ")
-        each = per_sample((a, b))
-        change = sample_s(b) - sample_s(a) if each else b.period_s - a.period_s
-        said = signed_seconds(change) + (" per sample" if each else "")
-        return head, f"{said}, {apart}" if apart else "the same time"
+        by_sample = per_sample((a, b))
+        change = sample_s(b) - sample_s(a) if by_sample else b.period_s - a.period_s
+        change_words = signed_seconds(change) + (" per sample" if by_sample else "")
+        return head, f"{change_words}, {apart}" if apart else "the same time"
 
     def draw(self, paint: Paint) -> None:
         if self.pair is None:
             return
         wide = float(self.width())
         middle = _MIDDLE * wide
-        each = (wide - middle) / 2
-        self._side(paint, QRectF(0, 0, each, HEIGHT_PX), self.pair[0], self.abouts[0])
-        self._ratio(paint, QRectF(each, 0, middle, HEIGHT_PX))
-        self._side(paint, QRectF(each + middle, 0, each, HEIGHT_PX), self.pair[1], self.abouts[1])
-        for x in (each, each + middle):
+        side_px = (wide - middle) / 2
+        self._side(paint, QRectF(0, 0, side_px, HEIGHT_PX), self.pair[0], self.abouts[0])
+        self._ratio(paint, QRectF(side_px, 0, middle, HEIGHT_PX))
+        self._side(
+            paint, QRectF(side_px + middle, 0, side_px, HEIGHT_PX), self.pair[1], self.abouts[1]
+        )
+        for x in (side_px, side_px + middle):
             paint.line([(x, 14), (x, HEIGHT_PX - 14)], self.theme.line)
 
     def _ratio(self, paint: Paint, box: QRectF) -> None:
@@ -139,7 +140,7 @@ class Verdicts(Canvas):
 
 
 def letter_badge(paint: Paint, box: QRectF, side: Side, theme: Theme) -> None:
-    """A side's letter in its colour."""
+    """Draw a side's letter in its colour."""
     colour = theme.sides[max(0, "ABCD".find(side.letter))]
     paint.box(box, colour, mixed(colour, theme.bg0, 0.7), 6)
     ink = theme.bg0 if theme.name == "dark" else theme.bg2

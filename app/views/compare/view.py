@@ -1,4 +1,4 @@
-"""From one side to another: what each change does, which kernels moved, which regimes flipped."""
+"""From one side to another: the effect of each change, changed kernels, and changed regimes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.theme import Theme
 from app.views.compare.counts import Counts, counts
 from app.views.compare.kernels import MovedKernels
 from app.views.compare.nothing_to_compare import NothingToCompare
-from app.views.compare.parts import Regimes, bought, part_name
+from app.views.compare.parts import Regimes, part_name, saved_by_rate
 from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
 from app.widgets.canvas import Canvas
@@ -27,23 +27,23 @@ from simulator.analysis.compare import Moved, Waterfall, waterfall
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 
-_HEADS = ["What", "Name", "A", "B", "Change", "80% interval", "Alone"]
+_HEADS = ["Kind", "Name", "A", "B", "Change", "80% interval", "Alone"]
 
 
 class Compare(View):
-    """The baseline against the side that is worked on (or the second, while that is the first).
-    Choosing kernels that moved chooses their ops."""
+    """The baseline against the current side, or against the second side if the baseline is current.
+    Selecting kernels selects their ops."""
 
     title = "From A to B"
     workspace = "Compare"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.setMinimumSize(560, 240)  # it is better with more, but no window has to grow for it
+        self.setMinimumSize(560, 240)  # usable, so that small windows need not grow
         self.pair: tuple[Side, Side] | None = None
         self.current: Side | None = None
         self.fall: Waterfall | None = None
-        self.known = ""
+        self.shown_key = ""
         self.chosen: frozenset[int] = frozenset()
         self.stack = QStackedLayout(self)
         self.nothing = NothingToCompare(theme)
@@ -55,13 +55,13 @@ class Compare(View):
         self.counts = Counts(theme)
         self.kernels.pressed_on.connect(self._pressed)
         self.stack.addWidget(self.nothing)
-        self.stack.addWidget(self._both())
+        self.stack.addWidget(self._comparison())
         self.setFocusProxy(self.waterfall)
 
-    def _both(self) -> QWidget:
-        """Verdicts above, then waterfall and kernels, then regimes and counts."""
-        found = QWidget()
-        column = QVBoxLayout(found)
+    def _comparison(self) -> QWidget:
+        """Verdicts at the top, waterfall and kernels below, then regimes and counts."""
+        page = QWidget()
+        column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(self.verdicts)
@@ -73,30 +73,30 @@ class Compare(View):
             grid.setColumnStretch(line, wide)
             grid.setRowStretch(line, high)
         column.addLayout(grid, 1)
-        return found
+        return page
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.current = sides[current]
         self.nothing.show_side(sides[0])
         self.stack.setCurrentIndex(int(len(sides) > 1))
         if len(sides) < 2:
-            self.pair, self.fall, self.known = None, None, ""
+            self.pair, self.fall, self.shown_key = None, None, ""
             return
         a, b = self.pair = sides[0], sides[current or 1]
         letters = a.letter, b.letter
         self.verdicts.show_pair(a, b)
         self.counts.show_counts(counts(a.prediction, b.prediction), letters)
-        if self.known != _key(self.pair):
+        if self.shown_key != _key(self.pair):
             self.fall = None
             self.waterfall.show_fall(None, a, b)
-            self.kernels.show_moved((), letters, known=False)
+            self.kernels.show_moved((), letters, ready=False)
             self.regimes.show_parts((), letters)
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         if len(sides) < 2:
             return None
         pair = sides[0], sides[current or 1]
-        if self.known == _key(pair):
+        if self.shown_key == _key(pair):
             return None
 
         def work(cancelled: Callable[[], bool]) -> tuple[str, Waterfall] | None:
@@ -110,20 +110,20 @@ class Compare(View):
     def answer(self, found: Any) -> None:
         if found is None or self.pair is None or found[0] != _key(self.pair):
             return
-        self.known, self.fall = found
+        self.shown_key, self.fall = found
         fall: Waterfall = found[1]
         a, b = self.pair
         letters = a.letter, b.letter
         self.waterfall.show_fall(fall, a, b)
         self.kernels.show_moved(fall.moved, letters)
-        self.regimes.show_parts(fall.parts, letters, bought(a, b))
-        said = [f"{s.label} {signed_seconds(s.change_s)}" for s in fall.steps]
-        self.waterfall.setAccessibleDescription("; ".join(said) or "they ask the same")
+        self.regimes.show_parts(fall.parts, letters, saved_by_rate(a, b))
+        changes = [f"{s.label} {signed_seconds(s.change_s)}" for s in fall.steps]
+        self.waterfall.setAccessibleDescription("; ".join(changes) or "the scenarios are equal")
         flips = [f"{p.part} from {p.before} to {p.after}" for p in fall.flipped]
-        self.regimes.setAccessibleDescription("; ".join(flips) or "no regime flipped")
+        self.regimes.setAccessibleDescription("; ".join(flips) or "no regime changed")
 
     def pick(self, ops: frozenset[int]) -> None:
-        """Mark the kernels of these ops."""
+        """Highlight the kernels of these ops."""
         self.chosen = ops
         p = self.current.prediction if self.current else None
         self.kernels.chosen = kernels_of(p, ops) if p and ops else frozenset()
@@ -144,7 +144,7 @@ class Compare(View):
 
     def subtitle(self) -> str:
         if self.pair is None:
-            return "one scenario so far"
+            return "one scenario"
         a, b = self.pair
         return f"{a.letter} {a.name} to {b.letter} {b.name}: {self.verdicts.ratio()[0]}"
 
@@ -179,7 +179,7 @@ class Compare(View):
             )
         rows += [
             [
-                "flipped" if p.flipped else "regime",
+                "regime changed" if p.flipped else "regime",
                 part_name(p),
                 p.before,
                 p.after,
@@ -198,11 +198,11 @@ class Compare(View):
         return [row + [""] * (len(_HEADS) - len(row)) for row in rows]
 
     def _pressed(self, moved: Moved | None) -> None:
-        """Choose the ops of the kernels, in the side that is worked on."""
+        """Select the ops of a row's kernels in the current side."""
         if moved is None or self.current is None:
             return
         ops = ops_of(self.current.prediction, moved)
-        if not ops:  # the side that is worked on has no such kernels
+        if not ops:  # the current side has no such kernels
             return
         ops = frozenset[int]() if ops == self.chosen else ops
         self.pick(ops)
@@ -210,18 +210,18 @@ class Compare(View):
 
 
 def ops_of(p: Prediction, moved: Moved) -> frozenset[int]:
-    """The ops whose kernels are counted together."""
-    wanted = moved.op, moved.family
-    return frozenset(op for op, key in _keys(p) if key == wanted)
+    """Return the ops whose kernels belong to a row."""
+    row_key = moved.op, moved.family
+    return frozenset(op for op, key in _keys(p) if key == row_key)
 
 
 def kernels_of(p: Prediction, ops: frozenset[int]) -> frozenset[tuple[str, str]]:
-    """What the kernels of some ops are counted with."""
+    """Return op and family of the rows to which the kernels of some ops belong."""
     return frozenset(key for op, key in _keys(p) if op in ops)
 
 
 def _keys(p: Prediction) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Each kernel's op, with the op's name and the kernel's family."""
+    """Yield each kernel's op, with the op's name and the kernel's family."""
     for op, work in zip(p.columns.op_of.tolist(), p.columns.work_of.tolist(), strict=True):
         yield op, (p.trace.ops[op].name.partition(".")[2], p.works[work].family)
 
@@ -231,10 +231,11 @@ def _key(pair: tuple[Side, Side]) -> str:
 
 
 def _fall(a: Side, b: Side, cancelled: Callable[[], bool]) -> Waterfall:
-    def answer(scenario: Scenario) -> Prediction:
+    def predict_unless_cancelled(scenario: Scenario) -> Prediction:
         if cancelled():
             raise CancelledError
         return predict(scenario)
 
-    found = waterfall(a.scenario, b.scenario, answer, (a.prediction, b.prediction))
-    return relabelled(found, a.scenario, b.scenario)
+    predictions = a.prediction, b.prediction
+    fall = waterfall(a.scenario, b.scenario, predict_unless_cancelled, predictions)
+    return relabelled(fall, a.scenario, b.scenario)

@@ -1,4 +1,4 @@
-"""The waterfall as painted: A by its shares, a bar a change, B by its shares."""
+"""The waterfall plot: A by its shares, one bar per change, B by its shares."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from app.widgets.titled import Titled
 from simulator.analysis.compare import Step, Waterfall
 
 _LEFT, _TOP, _BOTTOM = 46.0, 28.0, 58.0
-_ABOUT = "each step after those before it, re-simulated; they add up"
+_ABOUT = "each change on top of the ones before it; the changes add up"
 
 
 class WaterfallCanvas(Titled):
-    """`over` is the place of a bar: 0 is A, then the changes, then B."""
+    """`over` is the index of a bar: 0 is A, then the changes, then B."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "From A to B, one change at a time", _ABOUT)
@@ -32,17 +32,19 @@ class WaterfallCanvas(Titled):
         self.setMinimumSize(360, 200)
 
     def show_fall(self, fall: Waterfall | None, a: Side, b: Side) -> None:
-        """Draw this; None while it is not known."""
+        """Draw a waterfall, or None while it is being computed."""
         self.fall, self.pair, self.over = fall, (a, b), None
         self.title = f"From {a.letter} to {b.letter}, one change at a time"
         slower = [s for s in fall.steps if s.change_s > 0.005 * fall.a.period_s] if fall else []
         self.about = _ABOUT
         if slower and fall and len(fall.steps) > 1:
             names = ", ".join(s.label for s in slower)
-            self.about = f"slower with {names}: {signed_seconds(sum(s.change_s for s in slower))}"
+            self.about = (
+                f"slower because of {names}: {signed_seconds(sum(s.change_s for s in slower))}"
+            )
         self.update()
 
-    # where things stand
+    # geometry
 
     @property
     def plot(self) -> QRectF:
@@ -56,12 +58,12 @@ class WaterfallCanvas(Titled):
         )
 
     def upward(self, fall: Waterfall) -> Scale:
-        """Seconds."""
+        """The axis of seconds."""
         area = self.plot
         return Scale(0.0, 1.06 * highest_s(fall), area.bottom(), area.top())
 
     def column(self, fall: Waterfall, place: int) -> QRectF:
-        """The column of a bar, as high as the plot."""
+        """The column of a bar, over the full height of the plot."""
         area, count = self.plot, len(fall.steps) + 2
         each = area.width() / count
         wide = min(104.0, 0.74 * each)
@@ -95,22 +97,22 @@ class WaterfallCanvas(Titled):
         self._end(paint, fall, last, y)
 
     def _legend(self, paint: Paint, fall: Waterfall, right: float, y: float) -> None:
-        """What a ring and a whisker stand for."""
+        """Draw the legend of rings and whiskers."""
         theme = self.theme
         box = paint.text(right, y, "80% interval of the step", theme.ink3, align=1.0)
         self._whisker(paint, box.left() - 9, y - 5, y + 5)
         if len(fall.steps) > 1:
-            words = "with this change alone"
+            words = "this change alone"
             box = paint.text(box.left() - 28, y, words, theme.ink3, align=1.0)
             paint.mark(None, box.left() - 10, y, 4.6, theme.ink, True, wide=1.8)
 
     def _joint(self, paint: Paint, fall: Waterfall, place: int, at: float) -> None:
-        """Dashes from the bar before to this one."""
+        """Connect the previous bar to this one with a dashed line."""
         line = [(self.column(fall, place - 1).right(), at), (self.column(fall, place).left(), at)]
         paint.line(line, self.theme.ink3, 1.0, dashed=True)
 
     def _end(self, paint: Paint, fall: Waterfall, place: int, y: Scale) -> None:
-        """A side's whole time by its shares, with its interval."""
+        """Draw a side's time by its shares, with its interval."""
         assert self.pair is not None
         theme, side = self.theme, self.pair[bool(place)]
         p = fall.b if place else fall.a
@@ -154,7 +156,7 @@ class WaterfallCanvas(Titled):
                 paint.line(line, colour, wide)
 
     def _step(self, paint: Paint, fall: Waterfall, place: int, step: Step, y: Scale) -> None:
-        """What a change adds after those before it; a ring where it would lead alone."""
+        """Draw a change on top of the ones before it, and a ring for the change alone."""
         theme, column = self.theme, self.column(fall, place)
         before, after = y.at(step.period_s - step.change_s), y.at(step.period_s)
         self._joint(paint, fall, place, before)
@@ -188,7 +190,7 @@ class WaterfallCanvas(Titled):
         self._outline(paint, place, box)
 
     def _change(self, fall: Waterfall, step: Step, room: float) -> tuple[str, int]:
-        """A change as there is room for it: with its unit, in small, then in that of the axis."""
+        """The text and font size of a change that fit, with its unit or in the axis's unit."""
         scale, _ = seconds_unit(highest_s(fall))
         sign = "+" if step.change_s > 0 else ""
         for digits, px in ((3, SUPPORT_PX), (2, LABEL_PX)):
@@ -219,13 +221,13 @@ class WaterfallCanvas(Titled):
             step = fall.steps[place - 1]
             before = step.period_s - step.change_s
             rows = [
-                ("After the changes before it", signed_seconds(step.change_s)),
+                ("On top of earlier changes", signed_seconds(step.change_s)),
                 ("", change(before, step.period_s)),
                 (
-                    "Alone (the ring)",
-                    "no answer" if step.alone_s is None else signed_seconds(step.alone_s),
+                    "Alone (ring)",
+                    "cannot run" if step.alone_s is None else signed_seconds(step.alone_s),
                 ),
-                ("The step then takes", seconds(step.period_s)),
+                ("Step time after it", seconds(step.period_s)),
                 ("80% interval", between(*step.interval_s, step.period_s)),
             ]
             return Card(step.label, tuple(r for r in rows if r[1]))
@@ -245,10 +247,10 @@ class WaterfallCanvas(Titled):
         if fall is None:
             super().keyPressEvent(event)
             return
-        last, now = len(fall.steps) + 1, -1 if self.over is None else int(self.over)
+        last, here = len(fall.steps) + 1, -1 if self.over is None else int(self.over)
         steps = {
-            Qt.Key.Key_Right: now + 1,
-            Qt.Key.Key_Left: now - 1,
+            Qt.Key.Key_Right: here + 1,
+            Qt.Key.Key_Left: here - 1,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: last,
         }
@@ -261,7 +263,7 @@ class WaterfallCanvas(Titled):
 
 
 def _lines(label: str, room: float) -> list[str]:
-    """A change's name in lines, broken where it may be until each fits."""
+    """Split a change's name into lines, with more breaks until each line fits."""
     text = broken(label)
     for old, new in (("=", "\n"), ("+", ""), ("_", "\n")):
         if all(width(line, LABEL_PX, 500) <= room for line in text.split("\n")):

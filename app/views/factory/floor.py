@@ -1,5 +1,4 @@
-"""The factory at work: the step of a prediction played slowly, or as a whole where it stands
-still."""
+"""The factory floor: an animation of the step in slow motion, or the average over the step."""
 
 from __future__ import annotations
 
@@ -20,14 +19,14 @@ from app.widgets.canvas import Canvas, Card
 from app.widgets.paint import Paint
 
 FRAME_MS, RUN_S = 40, 14.0
-"""A frame, and how long a step takes to be shown."""
-_FALL_S = 0.35  # an order's way down, as it is shown
+"""Milliseconds per frame, and the duration of a step's animation in seconds."""
+_FALL_S = 0.35  # animation time of an order on its way down
 _BUILDINGS = ("Managers", "In-tray", "Warehouse", "Trucks", "Machines")
 
 
 class FactoryFloor(Canvas):
-    """Arrows go from building to building; a card tells its figures. It plays while `playing`, it
-    can be seen, and the system has not asked for less motion."""
+    """Arrow keys go from building to building; a card shows each one's figures. The animation runs
+    while `playing` is set, the widget is visible, and the system allows motion."""
 
     moved = Signal()
 
@@ -38,7 +37,7 @@ class FactoryFloor(Canvas):
         self.playing = True
         self.at_s: float | None = None
         self._travelled = 0.35
-        self._ground: QPixmap | None = None
+        self._background: QPixmap | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(FRAME_MS)
         self._timer.timeout.connect(self._frame)
@@ -47,36 +46,36 @@ class FactoryFloor(Canvas):
 
     @property
     def allowed(self) -> bool:
-        """May anything move? Systems that ask for less motion set an animation's time to 0."""
+        """Whether animations are allowed. Systems with reduced motion set their duration to 0."""
         hint = QStyle.StyleHint.SH_Widget_Animation_Duration
         return self.style().styleHint(hint, None, self) > 0
 
     @property
     def moves(self) -> bool:
-        """Is it playing now?"""
+        """Whether the animation is running."""
         return self._timer.isActive()
 
     def show_figures(self, figures: Factory, title: str) -> None:
-        """This factory, from the beginning of its step."""
-        self.figures, self.title, self._ground = figures, title, None
+        """Show a factory, from the beginning of its step."""
+        self.figures, self.title, self._background = figures, title, None
         self.at_s = 0.0 if self.at_s is not None else None
-        self._turn()
+        self._update_timer()
         self.update()
 
     def play(self, playing: bool) -> None:
-        """Go on, or stand still where it is."""
+        """Start or pause the animation."""
         self.playing = playing
-        self._turn()
+        self._update_timer()
 
     def whole(self) -> None:
-        """Show the step as a whole."""
+        """Show the average over the step."""
         self.playing, self.at_s = False, None
-        self._turn()
+        self._update_timer()
         self.update()
         self.moved.emit()
 
-    def _turn(self) -> None:
-        """Start or stop, whichever is due."""
+    def _update_timer(self) -> None:
+        """Start or stop the timer as needed."""
         due = self.playing and self.allowed and self.isVisible() and self.figures is not None
         if due and not self._timer.isActive():
             self._clock.start()
@@ -88,22 +87,22 @@ class FactoryFloor(Canvas):
         self.step(self._clock.restart() / 1000)
 
     def step(self, passed_s: float) -> None:
-        """So many seconds later, as they are seen."""
+        """Advance the animation by so many seconds of animation time."""
         f = self.figures
         if f is None:
             return
-        now = ((self.at_s or 0.0) + passed_s * f.span_s / RUN_S) % f.span_s
-        kernel = f.kernel_at(now)
+        time_s = ((self.at_s or 0.0) + passed_s * f.span_s / RUN_S) % f.span_s
+        kernel = f.kernel_at(time_s)
         speed = float(f.trucking[kernel]) if kernel is not None else 0.0
         self._travelled = (self._travelled + passed_s * (0.1 + 0.5 * speed) * (speed > 0)) % 1.0
-        self.at_s = now
+        self.at_s = time_s
         places = self.plan
         for box in (places.tray, places.chute, places.road, places.staging, places.machines):
             self.update(box.toAlignedRect())
         self.moved.emit()
 
     def moment(self) -> Moment:
-        """What is going on: at one time, or on average."""
+        """The activity at the current time, or on average."""
         f = self.figures
         assert f is not None
         if self.at_s is None:
@@ -111,8 +110,8 @@ class FactoryFloor(Canvas):
         kernel, fall_s = f.kernel_at(self.at_s), _FALL_S * f.span_s / RUN_S
         first = int(np.searchsorted(f.issue_s, self.at_s - fall_s, "right"))
         last = int(np.searchsorted(f.issue_s, self.at_s, "right"))
-        lately = np.unique(f.issue_s[first:last])[-4:]
-        falling = tuple(((self.at_s - lately) / fall_s).tolist())
+        recent = np.unique(f.issue_s[first:last])[-4:]
+        falling = tuple(((self.at_s - recent) / fall_s).tolist())
         return Moment(
             float(f.making[kernel]) if kernel is not None else 0.0,
             float(f.trucking[kernel]) if kernel is not None else 0.0,
@@ -135,14 +134,14 @@ class FactoryFloor(Canvas):
             self._still(paint, f)
         else:
             ratio = paint.ratio
-            if self._ground is None or self._ground.devicePixelRatio() != ratio:
-                self._ground = QPixmap(self.size() * ratio)
-                self._ground.setDevicePixelRatio(ratio)
-                self._ground.fill(QColor(self.theme.bg1))
-                painter = QPainter(self._ground)
+            if self._background is None or self._background.devicePixelRatio() != ratio:
+                self._background = QPixmap(self.size() * ratio)
+                self._background.setDevicePixelRatio(ratio)
+                self._background.fill(QColor(self.theme.bg1))
+                painter = QPainter(self._background)
                 self._still(Paint(painter, self.theme), f)
                 painter.end()
-            paint.painter.drawPixmap(QPointF(0, 0), self._ground)
+            paint.painter.drawPixmap(QPointF(0, 0), self._background)
         moving(paint, self.plan, f, self.moment())
         if self.over is not None:
             paint.ring(self._box(self.over).adjusted(-3, -3, 3, 3), 9)
@@ -150,22 +149,22 @@ class FactoryFloor(Canvas):
     def _still(self, paint: Paint, f: Factory) -> None:
         still(paint, self.plan, f)
         rows = (
-            "Every figure is the prediction's. What is filled is",
-            "at work, what is outlined stands idle.",
-            f"Played, a second is {seconds(f.span_s / RUN_S, 2)} of the step.",
+            "All figures come from the prediction.",
+            "Filled symbols are busy, outlined ones idle.",
+            f"1 s of animation = {seconds(f.span_s / RUN_S, 2)} of real time.",
         )
         caption(paint, self.plan.caption, self.title, rows)
 
     def restyle(self, theme: Theme) -> None:
-        self._ground = None
+        self._background = None
         super().restyle(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._ground = None
+        self._background = None
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._turn()
+        self._update_timer()
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._timer.stop()
@@ -217,33 +216,33 @@ class FactoryFloor(Canvas):
 
 
 def cards(f: Factory) -> dict[str, tuple[tuple[str, str], ...]]:
-    """What is said of each building, with the sums."""
+    """Return the rows of each building's card, with their calculations."""
     p = f.prediction
     used = p.peak_memory_bytes + p.workspace_bytes
     per_s = f.traffic_bytes / p.period_s if p.period_s else 0.0
     return {
         "Managers": (
-            *((name, f"{seconds(s)} a step") for name, s in f.desks),
-            ("An order", f"{seconds(p.host_s)} / {f.orders:,} = {seconds(f.order_s)}"),
+            *((name, f"{seconds(s)} per step") for name, s in f.desks),
+            ("Time per order", f"{seconds(p.host_s)} / {f.orders:,} = {seconds(f.order_s)}"),
             ("Busy", f"{seconds(p.host_s)} of {seconds(p.period_s)}, {percent(f.managers_busy)}"),
         ),
         "In-tray": (
-            ("Places", f"{p.host.depth:,}"),
-            ("Waiting at most", f"{f.queue_most:,}"),
-            ("Waiting on average", f"{f.queue_mean:.1f}"),
+            ("Capacity", f"{p.host.depth:,}"),
+            ("Most waiting", f"{f.queue_most:,}"),
+            ("Average waiting", f"{f.queue_mean:.1f}"),
         ),
         "Warehouse": (
             ("Memory", data(p.gpu.memory_bytes)),
-            ("At the peak", data(used)),
+            ("Peak use", data(used)),
             ("Weights", data(p.weight_bytes)),
         ),
         "Trucks": (
-            ("Moved", f"{data(f.traffic_bytes)} a step"),
+            ("Moved", f"{data(f.traffic_bytes)} per step"),
             ("Rate", f"{scaled(per_s, 'B/s')} of {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}"),
             ("Busy", percent(f.trucks_busy)),
         ),
         "Machines": (
-            ("Made", f"{scaled(p.flops, 'FLOP')} a step"),
+            ("Work", f"{scaled(p.flops, 'FLOP')} per step"),
             ("Rate", f"{scaled(f.flops_per_s, 'FLOP/s')}, {percent(f.machines_use)} of peak"),
             ("Busy", percent(f.machines_busy)),
         ),

@@ -1,4 +1,4 @@
-"""Beside the factory: who waits for whom, what one percent buys, what would help."""
+"""The panel beside the factory: who waits for whom, gains of 1%, and possible improvements."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from simulator.whatif import apply, parse
 WIDE = 286
 _ROW = 40
 _TRIALS = (
-    ("One order for everything", "CUDA graph", ("+cuda_graph",)),
-    ("Fewer, larger orders", "compiled", ("+mode=compiled",)),
+    ("One order for all kernels", "CUDA graph", ("+cuda_graph",)),
+    ("Fewer, larger orders", "torch.compile", ("+mode=compiled",)),
     ("Faster managers", "host twice as fast", ("+host_speed=2",)),
     ("A wider road", "twice the bandwidth", ("+bandwidth=2",)),
     ("Faster machines", "twice the FLOPs", ("+tensor_peak=2", "+vector_peak=2")),
 )
-_MORE = 4  # times the batch
+_BATCH_FACTOR = 4
 
 
 @dataclass(frozen=True)
-class Help:
-    """One change: what it comes to for each sample, and the scenario that has it."""
+class Improvement:
+    """A change to the scenario, with the time per sample before and after it."""
 
     name: str
     what: str
@@ -50,19 +50,27 @@ class Help:
     scenario: Scenario
 
     @property
-    def said(self) -> str:
-        """Before and after."""
+    def summary(self) -> str:
+        """The change, the time per sample with it, and the speed-up."""
         change = faster(self.before_s, self.after_s)
-        return f"{self.what}: {seconds(self.after_s)} a sample, {change}"
+        return f"{self.what}: {seconds(self.after_s)} per sample, {change}"
 
 
-def helps(scenario: Scenario, now: Prediction, cancelled: Callable[[], bool]) -> tuple[Help, ...]:
-    """What each change to the factory brings, the best first; what does not apply is left out."""
+def improvements(
+    scenario: Scenario, current: Prediction, cancelled: Callable[[], bool]
+) -> tuple[Improvement, ...]:
+    """Predict each change to the factory that applies, and return them best first."""
     batch, _ = batch_and_seq(scenario)
     trials = list(_TRIALS)
     if batch:
-        trials.append(("Bigger orders", f"batch {_MORE * batch:,}", (f"+batch={_MORE * batch}",)))
-    found: list[Help] = []
+        trials.append(
+            (
+                "Larger orders",
+                f"batch {_BATCH_FACTOR * batch:,}",
+                (f"+batch={_BATCH_FACTOR * batch}",),
+            )
+        )
+    predicted: list[Improvement] = []
     for name, what, texts in trials:
         if cancelled():
             return ()
@@ -72,10 +80,10 @@ def helps(scenario: Scenario, now: Prediction, cancelled: Callable[[], bool]) ->
                 changed = apply(changed, *parse(text))
             if changed != scenario:
                 p = predict(changed)
-                found.append(Help(name, what, _sample_s(now), _sample_s(p), changed))
+                predicted.append(Improvement(name, what, _sample_s(current), _sample_s(p), changed))
         except InputError:
             continue
-    return tuple(sorted(found, key=lambda each: each.after_s))
+    return tuple(sorted(predicted, key=lambda change: change.after_s))
 
 
 def _sample_s(p: Prediction) -> float:
@@ -83,7 +91,7 @@ def _sample_s(p: Prediction) -> float:
 
 
 class Waits(QWidget):
-    """Who waits for whom, and the shares."""
+    """Who waits for whom, and the shares of the regimes."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -92,15 +100,14 @@ class Waits(QWidget):
         self.setAccessibleName("Who waits for whom")
 
     def show_figures(self, figures: Factory) -> None:
-        """Of this factory."""
+        """Show the waits of a factory."""
         self.figures = figures
         self.setFixedHeight(34 + _ROW * len(figures.waits) + 46 + 24 * 3 - 4)
-        said = [f"{w.who} wait for {w.what} {seconds(w.seconds)}" for w in figures.waits]
-        self.setAccessibleDescription("; ".join(said))
+        waits = [f"{w.who} wait for {w.what} {seconds(w.seconds)}" for w in figures.waits]
+        self.setAccessibleDescription("; ".join(waits))
         self.setToolTip(
-            "Seconds of one step among many; kernels' own times as the prediction has "
-            "them:\nmachines wait for trucks while a kernel is bound by memory, trucks "
-            "for machines while it is bound by compute"
+            "Times per step, in a loop of steps. Machines wait for trucks during memory-bound "
+            "kernels,\ntrucks wait for machines during compute-bound kernels."
         )
         self.update()
 
@@ -112,14 +119,14 @@ class Waits(QWidget):
         paint, theme = Paint(painter, self.theme), self.theme
         left, right = 16.0, self.width() - 16.0
         paint.text(left, 18, "Who waits for whom", theme.ink, BODY_PX, 600)
-        paint.text(right, 18, "in a step", theme.ink3, LABEL_PX, align=1.0)
+        paint.text(right, 18, "per step", theme.ink3, LABEL_PX, align=1.0)
         y = 34.0
         for wait in f.waits:
             self._wait(paint, wait, f.prediction.period_s, y)
             y += _ROW
         paint.line([(0, y), (self.width(), y)], theme.line)
-        head = paint.text(left, y + 19, "1% faster buys", theme.ink, BODY_PX, 600)
-        paint.text(head.right() + 8, y + 19, "the three shares", theme.ink3, LABEL_PX)
+        head = paint.text(left, y + 19, "1% faster saves", theme.ink, BODY_PX, 600)
+        paint.text(head.right() + 8, y + 19, "of the step's time", theme.ink3, LABEL_PX)
         y += 46
         for name in ("Managers", "Trucks", "Machines"):
             regime = MARKS[name]
@@ -131,14 +138,14 @@ class Waits(QWidget):
             if share > 0.001:
                 wide = max(2.0, share * track.width())
                 paint.area(QRectF(track.left(), track.top(), wide, 10), regime, radius=2)
-            said = f"{number(share, 2)}%" if share >= 0.005 else "0%"
-            paint.text(right, y, said, theme.ink, SUPPORT_PX, 600, 1.0)
+            words = f"{number(share, 2)}%" if share >= 0.005 else "0%"
+            paint.text(right, y, words, theme.ink, SUPPORT_PX, 600, 1.0)
             y += 24
         painter.end()
 
     def _wait(self, paint: Paint, wait: Wait, whole_s: float, y: float) -> None:
         theme, left, right = self.theme, 16.0, self.width() - 16.0
-        nobody = wait.seconds < 1e-3 * whole_s
+        never = wait.seconds < 1e-3 * whole_s
         own = MARKS.get(wait.who)
         x = left
         if own:
@@ -161,12 +168,12 @@ class Waits(QWidget):
         if share > 0.001:
             box = QRectF(track.left(), track.top(), max(2.0, share * track.width()), 10)
             paint.area(box, wait.shape, radius=2)
-        said = "never" if nobody else seconds(wait.seconds)
-        paint.text(right, y + 25, said, theme.ink3 if nobody else theme.ink, SUPPORT_PX, 600, 1.0)
+        words = "never" if never else seconds(wait.seconds)
+        paint.text(right, y + 25, words, theme.ink3 if never else theme.ink, SUPPORT_PX, 600, 1.0)
 
 
 class HelpPanel(QScrollArea):
-    """The panel; `applied` is a scenario to go to."""
+    """The panel; `applied` emits the scenario of the selected improvement."""
 
     applied = Signal(object)
 
@@ -176,14 +183,14 @@ class HelpPanel(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFixedWidth(WIDE)
-        self.setAccessibleName("Who waits for whom, and what would help")
+        self.setAccessibleName("Who waits for whom, and possible improvements")
         inside = QWidget()
         self.column = QVBoxLayout(inside)
         self.column.setContentsMargins(0, 2, 0, 8)
         self.column.setSpacing(2)
         self.waits = Waits(theme)
         self.column.addWidget(self.waits)
-        self.head = QLabel("What would help")
+        self.head = QLabel("Possible improvements")
         self.head.setProperty("tone", "title")
         self.head.setContentsMargins(16, 6, 12, 2)
         self.column.addWidget(self.head)
@@ -191,36 +198,36 @@ class HelpPanel(QScrollArea):
         self.column.addStretch(1)
         self.setWidget(inside)
 
-    def show_helps(self, found: tuple[Help, ...]) -> None:
-        """These changes; the first is the best."""
+    def show_improvements(self, shown: tuple[Improvement, ...]) -> None:
+        """Show improvements, best first."""
         for row in self.rows:
             row.hide()
             self.column.removeWidget(row)
             row.deleteLater()
         self.rows = []
-        for place, each in enumerate(found):
-            row = self._row(each, place == 0 and each.after_s < 0.98 * each.before_s)
+        for place, change in enumerate(shown):
+            row = self._row(change, place == 0 and change.after_s < 0.98 * change.before_s)
             self.column.insertWidget(2 + place, row)
             self.rows.append(row)
 
-    def _row(self, each: Help, best: bool) -> QWidget:
+    def _row(self, change: Improvement, best: bool) -> QWidget:
         row = QWidget()
         across = QHBoxLayout(row)
         across.setContentsMargins(16, 3, 12, 3)
         words = QVBoxLayout()
         words.setSpacing(0)
-        name, said = QLabel(each.name), QLabel(each.said)
+        name, summary = QLabel(change.name), QLabel(change.summary)
         name.setProperty("tone", "title")
-        said.setProperty("tone", "label")
-        said.setWordWrap(True)
+        summary.setProperty("tone", "label")
+        summary.setWordWrap(True)
         words.addWidget(name)
-        words.addWidget(said)
+        words.addWidget(summary)
         across.addLayout(words, 1)
         button = QPushButton("Apply")
-        button.setAccessibleName(f"Apply {each.name}: {each.said}")
+        button.setAccessibleName(f"Apply {change.name}: {change.summary}")
         if best:
             button.setProperty("look", "primary")
-        button.clicked.connect(lambda: self.applied.emit(each.scenario))
+        button.clicked.connect(lambda: self.applied.emit(change.scenario))
         across.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
         return row
 

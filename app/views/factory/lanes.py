@@ -1,4 +1,4 @@
-"""One run, side by side: when managers, trucks and machines are at work."""
+"""One step as three lanes: when managers, trucks and machines are busy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEVELS = 8
 
 @dataclass(frozen=True)
 class Lane:
-    """Who works when: `begin_s` and `end_s` of work, in order; `waits` says for whom they wait."""
+    """Begin and end of each piece of work, in order of time; `waits` labels the waiting time."""
 
     name: str
     busy: float
@@ -32,7 +32,7 @@ class Lane:
     waits: str
 
     def filled(self, times_s: Floats) -> Floats:
-        """The share of each span between neighbouring times in which there is work."""
+        """The busy share of each interval between consecutive times."""
         at = np.stack([self.begin_s, self.end_s], axis=1).ravel()
         done = np.repeat(np.cumsum(self.end_s - self.begin_s), 2)
         if not at.size:
@@ -43,24 +43,24 @@ class Lane:
 
 
 def lanes_of(f: Factory) -> tuple[Lane, ...]:
-    """The three lanes of the step alone. A kernel begins with its fixed part."""
+    """Return the three lanes of an isolated step. A kernel begins with its fixed part."""
     p = f.prediction
     host = lanes(p).host
     working = host.kind != host.kinds.index(WAITS)
     done_s = p.schedule.host_end_s
-    # Python after the last op, which is no slice of an op
+    # Python code after the last op, which belongs to no op
     after = np.array([done_s - tail_s(p.trace, p.host)] if p.mode == "eager" else [])
     work_begin = np.concatenate([host.begin_s[working], after])
     work_end = np.concatenate([host.end_s[working], np.full(after.size, done_s)])
     begin = f.start_s + p.columns.fixed_s
     idle = p.idle.host_s + p.idle.sync_s
     waits = (
-        f"waiting for the managers: idle {seconds(idle)} of {seconds(p.period_s)}"
+        f"waiting for managers: idle {seconds(idle)} of {seconds(p.period_s)}"
         if idle > 0.02 * p.period_s
         else ""
     )
     ahead = p.period_s - p.host_s
-    rest = f"done: waiting for the floor, {seconds(ahead)}" if ahead > 0.05 * p.period_s else ""
+    rest = f"done, waiting for the floor: {seconds(ahead)}" if ahead > 0.05 * p.period_s else ""
     return (
         Lane("Managers", f.managers_busy, work_begin, work_end, rest),
         Lane("Trucks", f.trucks_busy, begin, begin + p.columns.memory_s, waits),
@@ -69,25 +69,25 @@ def lanes_of(f: Factory) -> tuple[Lane, ...]:
 
 
 class FactoryLanes(Canvas):
-    """A lane is filled as far as there is work; `at_s` is where the picture above is."""
+    """Lanes are filled where there is work; `at_s` is the time of the animation above."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "One run, side by side")
+        super().__init__(theme, "One step, side by side")
         self.lanes: tuple[Lane, ...] = ()
         self.span_s = 0.0
         self.at_s: float | None = None
         self._still: QPixmap | None = None
         self.setMinimumHeight(110)
 
-    def show_lanes(self, found: tuple[Lane, ...], span_s: float) -> None:
-        """These lanes of a run that takes so long."""
-        self.lanes, self.span_s, self._still = found, span_s, None
-        said = "; ".join(f"{lane.name} busy {percent(lane.busy)}" for lane in found)
-        self.setAccessibleDescription(said)
+    def show_lanes(self, lanes: tuple[Lane, ...], span_s: float) -> None:
+        """Show the lanes of a step that takes `span_s` seconds."""
+        self.lanes, self.span_s, self._still = lanes, span_s, None
+        busy = "; ".join(f"{lane.name} busy {percent(lane.busy)}" for lane in lanes)
+        self.setAccessibleDescription(busy)
         self.update()
 
     def point_at(self, at_s: float | None) -> None:
-        """The picture is at this time."""
+        """Show the time of the animation."""
         self.at_s = at_s
         self.update()
 
@@ -110,7 +110,7 @@ class FactoryLanes(Canvas):
             return
         if paint.vector:
             self._drawn(paint)
-        else:  # many slices that seldom change, under a line that moves
+        else:  # many slices that rarely change, below a line that moves
             if self._still is None or self._still.devicePixelRatio() != paint.ratio:
                 self._still = QPixmap(self.size() * paint.ratio)
                 self._still.setDevicePixelRatio(paint.ratio)
@@ -163,10 +163,10 @@ class FactoryLanes(Canvas):
                     paint.area(span, theme.regime(regime).fill, share)
             begin = end
         if lane.waits:
-            self._said(paint, lane, box, level)
+            self._wait_label(paint, lane, box, level)
 
-    def _said(self, paint: Paint, lane: Lane, box: QRectF, level: Ints) -> None:
-        """Words on the longest rest, or in the middle where rests are short."""
+    def _wait_label(self, paint: Paint, lane: Lane, box: QRectF, level: Ints) -> None:
+        """Label the longest pause, or the middle of the lane if all pauses are short."""
         rest = np.concatenate([[0], (level == 0).astype(np.int64), [0]])
         first, last = np.flatnonzero(np.diff(rest) == 1), np.flatnonzero(np.diff(rest) == -1)
         x = box.center().x()
@@ -189,8 +189,8 @@ class FactoryLanes(Canvas):
         scale, unit = seconds_unit(self.span_s)
         rows = (
             ("At", f"{number(at_s / scale)} {unit}"),
-            ("Now", "at work" if working else "waiting"),
-            ("Pieces of work so far", plain(begun)),
+            ("State", "busy" if working else "waiting"),
+            ("Tasks started", plain(begun)),
             ("Busy", percent(lane.busy)),
         )
         return Card(lane.name, rows, "", MARKS[lane.name])

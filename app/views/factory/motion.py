@@ -1,4 +1,4 @@
-"""What is in the factory's buildings: on the whole, or at one moment of the step."""
+"""The moving parts of the factory, at one moment of the step or on average."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from app.widgets.paint import Paint, faint
 from app.widgets.patterns import mark_path
 
 TRUCKS, SHEETS = 10, 20
-"""How many trucks are the whole bandwidth, how many sheets the fullest in-tray."""
+"""The number of trucks at full bandwidth, and of sheets in a full in-tray."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What is going on: shares of the machines and of the road at work, sheets in the tray, how
-    far an order is on its way down (0 to 1), and how far along the road trucks are."""
+    """The busy shares of machines and road, orders waiting in the tray, positions of falling orders
+    (0 to 1), and the position of the trucks along the road (0 to 1)."""
 
     machines: float
     road: float
@@ -30,30 +30,30 @@ class Moment:
 
 
 def average(f: Factory) -> Moment:
-    """The step as a whole."""
+    """Return the average over the step."""
     return Moment(f.machines_use, f.road_use, f.queue_mean, (0.25, 0.8))
 
 
-def moving(paint: Paint, plan: Plan, f: Factory, now: Moment) -> None:
-    """What is in the buildings."""
+def moving(paint: Paint, plan: Plan, f: Factory, moment: Moment) -> None:
+    """Draw the contents of the buildings."""
     theme = paint.theme
-    _sheets(paint, plan, f, now)
-    for share in now.falling:
+    _sheets(paint, plan, f, moment)
+    for share in moment.falling:
         y = plan.chute.top() + 6 + share * (plan.chute.height() - 22)
         _sheet(paint, QRectF(plan.chute.center().x() - 6, y, 12, 14), True)
-    _trucks(paint, plan, now)
+    _trucks(paint, plan, moment)
     area = plan.staging.adjusted(8, 58, -8, -8)
     places = cells(area, 24, 24)
-    full = round(min(1.0, now.road) * len(places))
+    full = round(min(1.0, moment.road) * len(places))
     for index, place in enumerate(places):
         inside = place.adjusted(1, 1, -1, -1)
         if index >= len(places) - full:
             paint.area(inside, "memory", edge=theme.memory.fill, radius=2, edge_px=1.0)
         else:
             paint.box(inside, theme.bg2, theme.line, 2)
-    at_work = now.machines * f.units
+    at_work = moment.machines * f.units
     whole = max(round(at_work), int(at_work > 0.05))
-    working, idle = QPainterPath(), QPainterPath()  # one path each: they are many
+    working, idle = QPainterPath(), QPainterPath()  # one path each, as there are many
     for index, place in enumerate(cells(plan.machines.adjusted(12, 52, -8, -8), f.units, 42)):
         mark = mark_path("compute", 0.30 * place.width())
         (working if index < whole else idle).addPath(mark.translated(place.center()))
@@ -66,15 +66,15 @@ def moving(paint: Paint, plan: Plan, f: Factory, now: Moment) -> None:
     painter.drawPath(working)
 
 
-def a_sheet(f: Factory) -> int:
-    """How many orders a sheet in the tray is."""
+def orders_per_sheet(f: Factory) -> int:
+    """Return how many orders a sheet in the tray stands for."""
     return max(1, -(-f.queue_most // SHEETS))
 
 
-def _sheets(paint: Paint, plan: Plan, f: Factory, now: Moment) -> None:
-    each = a_sheet(f)
+def _sheets(paint: Paint, plan: Plan, f: Factory, moment: Moment) -> None:
+    per_sheet = orders_per_sheet(f)
     area = plan.tray.adjusted(12, 50, -12, -26)
-    waiting = -(-round(now.waiting) // each)
+    waiting = -(-round(moment.waiting) // per_sheet)
     for index, place in enumerate(cells(area, SHEETS, 26)):
         _sheet(paint, place.adjusted(2, 1, -2, -1), index < waiting)
 
@@ -90,16 +90,16 @@ def _sheet(paint: Paint, box: QRectF, written: bool) -> None:
         paint.line([(box.left() + 3, y), (box.right() - 3, y)], theme.overhead.ink)
 
 
-def _trucks(paint: Paint, plan: Plan, now: Moment) -> None:
-    """Trucks to the floor in the upper lane, back in the lower one."""
+def _trucks(paint: Paint, plan: Plan, moment: Moment) -> None:
+    """Draw trucks to the floor in the upper lane, and back in the lower lane."""
     road, painter = plan.road, paint.painter
-    count = round(min(1.0, now.road) * TRUCKS + 0.3)
+    count = round(min(1.0, moment.road) * TRUCKS + 0.3)
     painter.save()
     painter.setClipRect(road)
     for index in range(count):
         out = index % 2 == 0
         lane = max(1, (count + 1) // 2 if out else count // 2)
-        share = (now.travelled + (index // 2) / lane + (0.0 if out else 0.4)) % 1.0
+        share = (moment.travelled + (index // 2) / lane + (0.0 if out else 0.4)) % 1.0
         x = road.left() + (share if out else 1 - share) * (road.width() + 44) - 22
         y = road.top() + (0.27 if out else 0.75) * road.height()
         _truck(paint, QPointF(x, y), out)

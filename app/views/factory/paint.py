@@ -1,4 +1,4 @@
-"""The factory's buildings, with their rates."""
+"""The fixed parts of the factory: buildings with their rates."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from PySide6.QtCore import QRectF
 from app.quantities import data, number, percent, scaled, seconds, trimmed
 from app.scenes.factory import Factory
 from app.theme import BODY_PX, FIGURE_PX, LABEL_PX, SUPPORT_PX
-from app.views.factory.motion import a_sheet
+from app.views.factory.motion import orders_per_sheet
 from app.views.factory.plan import Plan, cells
 from app.widgets.paint import Paint, elided, faint, width
 from simulator.prediction import Regime
 
 BOXES = 60
-"""How many boxes hold the whole memory."""
+"""The number of boxes that stand for the whole memory."""
 
 
 def still(paint: Paint, plan: Plan, f: Factory) -> None:
-    """What does not move: buildings, names, rates."""
+    """Draw the parts that do not move: buildings, names and rates."""
     theme = paint.theme
     over = theme.overhead.ink
     _building(
@@ -27,13 +27,18 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
         "overhead",
         "Managers",
         _orders(f),
-        f"{seconds(f.order_s)} an order",
-        f"{seconds(f.prediction.host_s)} in all",
+        f"{seconds(f.order_s)} per order",
+        f"{seconds(f.prediction.host_s)} in total",
     )
     _desks(paint, plan, f)
     paint.box(plan.tray, theme.bg2, theme.line2, 8, wide=1.2)
-    _words(paint, plan.tray, "In-tray", f"{f.prediction.host.depth:,} places, {a_sheet(f)} a sheet")
-    most = f"{f.queue_most:,} waiting at most" if f.queue_most else "0 waiting: the floor is faster"
+    _words(
+        paint,
+        plan.tray,
+        "In-tray",
+        f"holds {f.prediction.host.depth:,}, {orders_per_sheet(f)} per sheet",
+    )
+    most = f"at most {f.queue_most:,} waiting" if f.queue_most else "0 waiting: floor is faster"
     paint.text(
         plan.tray.left() + 12,
         plan.tray.bottom() - 14,
@@ -55,11 +60,11 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
     _words(paint, plan.floor, "Floor", f"{card.name}, {l2}")
     paint.box(plan.staging, theme.bg1, theme.line2, 6)
     room = plan.staging.width() - 20
-    each = f.traffic_bytes / max(1, f.prediction.kernel_count)
+    per_kernel = f.traffic_bytes / max(1, f.prediction.kernel_count)
     for y, words, tone, px, weight in (
         (15, "Staging", theme.ink, SUPPORT_PX, 600),
-        (32, f"{data(f.traffic_bytes)} a run", theme.ink2, LABEL_PX, 400),
-        (47, f"{data(each)} each", theme.ink2, LABEL_PX, 400),
+        (32, f"{data(f.traffic_bytes)}/step", theme.ink2, LABEL_PX, 400),
+        (47, f"{data(per_kernel)} each", theme.ink2, LABEL_PX, 400),
     ):
         paint.text(
             plan.staging.left() + 10, plan.staging.top() + y, words, tone, px, weight, room=room
@@ -70,7 +75,7 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
 def _orders(f: Factory) -> str:
     kernels = f.prediction.kernel_count
     if f.orders >= kernels:
-        return f"the host: {kernels:,} orders, one after another"
+        return f"the host: {kernels:,} orders, one at a time"
     return f"the host: {f.orders:,} order{'s' * (f.orders != 1)} for {kernels:,} kernels"
 
 
@@ -84,7 +89,7 @@ def _building(
     rate: str,
     below: str,
 ) -> None:
-    """A building: its name and what it is at the left, its rate and use at the right."""
+    """Draw a building: name and meaning at the left, rate and use at the right."""
     theme = paint.theme
     paint.box(box, theme.bg2, edge, 8, wide=1.6)
     paint.mark(regime, box.left() + 20, box.top() + 20, 6.5)
@@ -105,7 +110,7 @@ def _words(paint: Paint, box: QRectF, name: str, says: str) -> None:
 
 
 def _desks(paint: Paint, plan: Plan, f: Factory) -> None:
-    """Where an order's time goes."""
+    """Draw the parts of an order's time."""
     theme, box = paint.theme, plan.managers.adjusted(14, 52, -14, -26)
     whole = sum(s for _, s in f.desks) or 1.0
     left = box.left()
@@ -117,9 +122,9 @@ def _desks(paint: Paint, plan: Plan, f: Factory) -> None:
             paint.pill(
                 desk.center().x(), desk.center().y(), name, theme.ink, weight=600, ground=theme.bg2
             )
-        said = seconds(spent / max(1, f.orders), 2)
-        if width(said) + 4 < wide:
-            paint.text(desk.center().x(), box.bottom() + 12, said, theme.ink2, LABEL_PX, align=0.5)
+        share = seconds(spent / max(1, f.orders), 2)
+        if width(share) + 4 < wide:
+            paint.text(desk.center().x(), box.bottom() + 12, share, theme.ink2, LABEL_PX, align=0.5)
         left += wide + 4
 
 
@@ -130,11 +135,11 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
     for x in (box.left(), box.right()):
         paint.line([(x, box.top()), (x, box.bottom())], fill, 1.4)
     y = box.center().y()
-    a_second = f.orders / f.prediction.period_s if f.prediction.period_s else 0.0
+    per_s = f.orders / f.prediction.period_s if f.prediction.period_s else 0.0
     paint.text(
         box.left() - 12,
         y,
-        f"{number(a_second)} orders a second",
+        f"{number(per_s)} orders/s",
         theme.overhead.ink,
         SUPPORT_PX,
         600,
@@ -142,11 +147,11 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
     )
     p, x = f.prediction, box.right() + 12
     room = plan.tray.right() - x
-    each = p.gpu_busy_s / max(1, p.kernel_count)
+    kernel_s = p.gpu_busy_s / max(1, p.kernel_count)
     paint.text(
         x,
         y - 8,
-        f"An order for {p.kernel_count / max(1, f.orders):,.0f} kernels"
+        f"{p.kernel_count / max(1, f.orders):,.0f} kernels per order"
         if f.orders < p.kernel_count
         else f"One order every {seconds(f.order_s)}",
         theme.ink,
@@ -155,14 +160,14 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
         room=room,
     )
     waits = (
-        "then the floor stands still"
+        "then the floor waits"
         if f.waits[0].seconds > 0.02 * p.period_s
-        else ("and the next one waits already")
+        else "and the next is already waiting"
     )
     paint.text(
         x,
         y + 8,
-        f"The average kernel takes {seconds(each)}, {waits}",
+        f"A kernel takes {seconds(kernel_s)} on average, {waits}",
         theme.ink2,
         LABEL_PX,
         room=room,
@@ -199,7 +204,7 @@ def _warehouse(paint: Paint, plan: Plan, f: Factory) -> None:
     paint.text(
         box.left() + 14,
         box.bottom() - 14,
-        f"a box is {data(p.gpu.memory_bytes / BOXES)}",
+        f"one box = {data(p.gpu.memory_bytes / BOXES)}",
         theme.ink2,
         LABEL_PX,
         room=room,
@@ -223,7 +228,7 @@ def _road(paint: Paint, plan: Plan, f: Factory) -> None:
     )
     for up, words, tone, px, weight in rows:
         paint.text(middle, road.top() + up, elided(words, room, px, weight), tone, px, weight, 0.5)
-    for index, words in enumerate(("a truck is 10%", "of the road")):
+    for index, words in enumerate(("one truck = 10%", "of the bandwidth")):
         paint.text(
             middle,
             road.bottom() + 16 + 15 * index,
@@ -237,17 +242,17 @@ def _road(paint: Paint, plan: Plan, f: Factory) -> None:
 def _machines(paint: Paint, plan: Plan, f: Factory) -> None:
     theme, p, box = paint.theme, f.prediction, plan.machines
     paint.box(box, theme.bg1, theme.line2, 6)
-    known = "" if p.gpu.units else ", as of a typical card"
-    name = f"{f.units} multiprocessors{known}, each drawn"
+    name = f"{f.units} multiprocessors" if p.gpu.units else f"{f.units} multiprocessors (typical)"
     paint.mark("compute", box.left() + 18, box.top() + 20, 6.5)
     paint.text(box.left() + 32, box.top() + 19, "Machines", theme.ink, BODY_PX, 600)
     ink = theme.compute.ink
     right = box.right() - 12
     edge = paint.text(
-        right, box.top() + 19, f"{scaled(f.flops_per_s, 'FLOP/s')} made", ink, BODY_PX, 600, 1.0
+        right, box.top() + 19, f"{scaled(f.flops_per_s, 'FLOP/s')} achieved", ink, BODY_PX, 600, 1.0
     ).left()
-    said = f"{percent(f.machines_use)} of peak: the work of {number(f.machines_use * f.units, 2)}"
-    low = paint.text(right, box.top() + 36, said, theme.ink2, LABEL_PX, align=1.0).left()
+    busy = number(f.machines_use * f.units, 2)
+    use = f"{percent(f.machines_use)} of peak, equal to {busy} at full speed"
+    low = paint.text(right, box.top() + 36, use, theme.ink2, LABEL_PX, align=1.0).left()
     paint.text(
         box.left() + 32,
         box.top() + 36,
@@ -259,7 +264,7 @@ def _machines(paint: Paint, plan: Plan, f: Factory) -> None:
 
 
 def caption(paint: Paint, area: QRectF, title: str, rows: tuple[str, ...]) -> None:
-    """What the picture is of."""
+    """Draw the caption: a title and rows below it."""
     theme = paint.theme
     paint.text(area.left(), area.top() + 14, title, theme.ink, FIGURE_PX, 600, room=area.width())
     for index, words in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Where the buildings of the factory stand in a picture of any size."""
+"""The layout of the factory's buildings in a picture of any size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARGIN = 20.0
 
 @dataclass(frozen=True)
 class Plan:
-    """Rectangles in pixels."""
+    """The rectangles of the buildings, in pixels."""
 
     managers: QRectF
     tray: QRectF
@@ -26,7 +26,7 @@ class Plan:
 
 
 def plan(wide: float, high: float) -> Plan:
-    """The places for a picture of this size."""
+    """Lay out a picture of this size."""
     left, right, top = _MARGIN, wide - _MARGIN, 14.0
     inner = right - left
     head = min(132.0, max(112.0, 0.26 * high))
@@ -54,8 +54,8 @@ def plan(wide: float, high: float) -> Plan:
 
 
 def cells(area: QRectF, count: int, most_px: float = 24.0) -> list[QRectF]:
-    """So many squares in rows that fill an area, left to right and down, each as large as there is
-    room for and no larger than `most_px`."""
+    """Return `count` equal squares that fill an area row by row, as large as possible up to
+    `most_px`."""
     if count < 1 or area.width() <= 0 or area.height() <= 0:
         return []
     columns = max(1, floor(sqrt(count * area.width() / area.height())))

@@ -1,4 +1,4 @@
-"""The factory: the essay's picture of a step, alive, with the figures of this prediction."""
+"""The factory: a step drawn as a factory at work, with the figures of the prediction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.quantities import percent, seconds
 from app.scenes.factory import factory
 from app.theme import Theme
 from app.views.factory.floor import FactoryFloor, cards
-from app.views.factory.help import HelpPanel, helps
+from app.views.factory.help import HelpPanel, improvements
 from app.views.factory.lanes import FactoryLanes, lanes_of
 from app.views.lessons.pieces import Rule
 from app.widgets.elided_label import Elided
@@ -24,8 +24,8 @@ from app.widgets.view import View
 
 
 class Factory(View):
-    """Managers (overhead), trucks (bandwidth), machines (compute) of the current side. Space plays
-    and pauses, W shows the step as a whole."""
+    """Managers (overhead), trucks (bandwidth) and machines (compute) of the current side. Space
+    plays and pauses, W shows the average over the step."""
 
     title: ClassVar[str] = "The factory"
     workspace: ClassVar[str] = "Factory"
@@ -52,74 +52,72 @@ class Factory(View):
         self.help.applied.connect(self.asked)
         row.addWidget(self.help)
         self.setFocusProxy(self.floor)
-        self._name()
+        self._update_button()
 
     def _head(self) -> QHBoxLayout:
         head = QHBoxLayout()
         head.setContentsMargins(16, 4, 14, 0)
         head.setSpacing(8)
-        name = QLabel("One run, side by side")
+        name = QLabel("One step, side by side")
         name.setProperty("tone", "title")
-        self.said = Elided()
-        self.said.setProperty("tone", "quiet")
-        self.on = QPushButton()
-        self.on.setToolTip("Space")
-        self.on.setAccessibleName("Play or pause")
-        self.on.clicked.connect(self.toggle)
-        self.all = QPushButton("Whole step")
-        self.all.setAccessibleName("Show the whole step")
-        self.all.setToolTip("Stand still, and show the step on average (W)")
-        self.all.clicked.connect(self._whole)
+        self.hint = Elided()
+        self.hint.setProperty("tone", "quiet")
+        self.play_button = QPushButton()
+        self.play_button.setToolTip("Space")
+        self.play_button.setAccessibleName("Play or pause")
+        self.play_button.clicked.connect(self.toggle)
+        self.whole_button = QPushButton("Whole step")
+        self.whole_button.setAccessibleName("Show the whole step")
+        self.whole_button.setToolTip("Stop, and show the average over the step (W)")
+        self.whole_button.clicked.connect(self._whole)
         head.addWidget(name)
-        head.addWidget(self.said, 1)
-        head.addWidget(self.on)
-        head.addWidget(self.all)
+        head.addWidget(self.hint, 1)
+        head.addWidget(self.play_button)
+        head.addWidget(self.whole_button)
         return head
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         side = self.side = sides[current]
         p = side.prediction
-        found = factory(p)
+        figures = factory(p)
         subject = subject_of(side.scenario, p)
         seq = f" × {subject.seq:,}" if subject.seq else ""
-        self.floor.show_figures(found, f"{subject.name}, batch {subject.batch:,}{seq}")
-        self.lanes.show_lanes(lanes_of(found), found.span_s)
-        self.help.waits.show_figures(found)
-        self.help.show_helps(())
-        self.said.say("each lane is filled while it works")
+        self.floor.show_figures(figures, f"{subject.name}, batch {subject.batch:,}{seq}")
+        self.lanes.show_lanes(lanes_of(figures), figures.span_s)
+        self.help.waits.show_figures(figures)
+        self.help.show_improvements(())
+        self.hint.say("filled: busy")
         self.floor.setAccessibleDescription("; ".join(", ".join(r) for r in self.rows()[1:6]))
-        self._name()
+        self._update_button()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         side = sides[current]
         return lambda cancelled: (
             side.scenario.key,
-            helps(side.scenario, side.prediction, cancelled),
+            improvements(side.scenario, side.prediction, cancelled),
         )
 
     def answer(self, found: Any) -> None:
         if found and self.side is not None and found[0] == self.side.scenario.key:
-            self.help.show_helps(found[1])
+            self.help.show_improvements(found[1])
 
     def formula(self, at: QPoint) -> Formula | None:
         f = self.floor.figures
         return None if f is None else building(f, str(self.floor.over or ""))
 
     def subtitle(self) -> str:
-        return (
-            "managers hand out work, trucks move goods, machines make things: the slowest decides"
-        )
+        return "managers give orders, trucks move data, machines compute: the slowest sets the pace"
 
     def rows(self) -> list[list[str]]:
         f = self.floor.figures
         if f is None:
             return []
-        rows = [["What", "Figure", "Value"]]
+        rows = [["Part", "Figure", "Value"]]
         for name, lines in cards(f).items():
             rows += [[name, figure, value] for figure, value in lines]
         rows += [[w.who, f"wait for {w.what}", seconds(w.seconds)] for w in f.waits]
         shares = f.prediction.shares
-        return rows + [["1% faster buys", name, percent(share)] for name, share in shares.items()]
+        return rows + [["1% faster saves", name, percent(share)] for name, share in shares.items()]
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
@@ -130,23 +128,23 @@ class Factory(View):
             rule.update()
 
     def toggle(self) -> None:
-        """Play, or pause."""
+        """Play or pause."""
         self.floor.play(not self.floor.playing)
-        self._name()
+        self._update_button()
 
     def _whole(self) -> None:
         self.floor.whole()
-        self._name()
+        self._update_button()
 
-    def _name(self) -> None:
-        self.on.setText("Pause" if self.floor.playing else "Play")
-        self.on.setEnabled(self.floor.allowed)
+    def _update_button(self) -> None:
+        self.play_button.setText("Pause" if self.floor.playing else "Play")
+        self.play_button.setEnabled(self.floor.allowed)
         if not self.floor.allowed:
-            self.on.setText("Play")
-            self.on.setToolTip("The system asks for less motion")
+            self.play_button.setText("Play")
+            self.play_button.setToolTip("Animation is off: the system is set to reduce motion")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space and self.on.isEnabled():
+        if event.key() == Qt.Key.Key_Space and self.play_button.isEnabled():
             self.toggle()
         elif event.key() == Qt.Key.Key_W:
             self._whole()

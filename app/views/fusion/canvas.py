@@ -1,4 +1,4 @@
-"""Ops as blocks, DRAM bytes as ribbons between them, kernels of several ops as groups around."""
+"""Ops as blocks, DRAM traffic as ribbons between them, and outlines around fused kernels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _LIFT_PX = 8.0
 
 
 class FusionCanvas(Canvas):
-    """`chosen` are the blocks to be joined. A click or Space chooses; a block dragged onto another
-    chooses both; Enter joins; Delete pulls apart; Esc lets go."""
+    """`chosen` holds the selected blocks. A click or Space selects a block, dragging a block onto
+    another selects both, Enter fuses, Delete splits, Esc clears the selection."""
 
     chose = Signal(object)
-    joined = Signal()
-    parted = Signal(object)
+    fuse_requested = Signal()
+    split_requested = Signal(object)
+    """A Set, or None: the fused kernel to split."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Ops as blocks")
@@ -34,7 +35,7 @@ class FusionCanvas(Canvas):
         self._lifted: QPointF | None = None
 
     def show_scene(self, scene: Scene) -> None:
-        """Another part; what is chosen stays where it is still there."""
+        """Show another part of the network; selected blocks that it contains stay selected."""
         self.scene, self.over = scene, None
         self.chosen = frozenset(op for op in self.chosen if op in scene.blocks)
         wide, high = scene.size
@@ -45,7 +46,7 @@ class FusionCanvas(Canvas):
         self.update()
 
     def box(self, op: int) -> QRectF:
-        """Where a block stands."""
+        """The rectangle of a block."""
         x, y = self.scene.at(op, self.width(), self.height())
         wide = self.scene.pitch(self.width()) - GAP
         return QRectF(x - wide / 2, y - BLOCK_H / 2, wide, BLOCK_H)
@@ -59,16 +60,16 @@ class FusionCanvas(Canvas):
             return None
         rows = [
             ("Module", block.module or "the network itself"),
-            ("Moves", data(block.bytes)),
+            ("DRAM traffic", data(block.bytes)),
             ("Time", seconds(block.seconds)),
             ("Kernels", str(block.launches)),
         ]
-        if found := self.scene.set_of(block.op):
-            rows.append(("Joined", "by hand" if found.choice else "by the compiler"))
+        if fused := self.scene.set_of(block.op):
+            rows.append(("Fused", "by hand" if fused.choice else "by the compiler"))
         return Card(block.name, tuple(rows), f"op {block.op}", block.regime)
 
     def draw(self, paint: Paint) -> None:
-        taken = [self._group(paint, joined) for joined in self.scene.sets]
+        taken = [self._group(paint, fused) for fused in self.scene.sets]
         for flow in self.scene.flows:
             self._flow(paint, flow)
         for block in self.scene.blocks.values():
@@ -81,18 +82,18 @@ class FusionCanvas(Canvas):
             box = self.box(self._pressed).translated(self._lifted - self._pressed_at)
             self._block(paint, self.scene.blocks[self._pressed], box, lifted=True)
 
-    def _group(self, paint: Paint, joined: Set) -> QRectF:
-        """What is one kernel, outlined; where its words stand."""
+    def _group(self, paint: Paint, fused: Set) -> QRectF:
+        """Outline a fused kernel; return the box of its label."""
         theme = self.theme
-        boxes = [self.box(op) for op in joined.members if op in self.scene.blocks]
+        boxes = [self.box(op) for op in fused.members if op in self.scene.blocks]
         area = boxes[0]
         for box in boxes[1:]:
             area = area.united(box)
         area = area.adjusted(-9, -9, 9, 9)
         paint.box(area, mixed(theme.b, theme.bg1, 0.08), theme.b, 14.0, wide=1.8)
-        words = f"−{data(joined.bytes_saved)}" if joined.bytes_saved > 0 else "no bytes saved"
-        if joined.launches_removed > 0:
-            words += f", −{joined.launches_removed} launch" + "es" * (joined.launches_removed > 1)
+        words = f"−{data(fused.bytes_saved)}" if fused.bytes_saved > 0 else "no bytes saved"
+        if fused.launches_removed > 0:
+            words += f", −{fused.launches_removed} launch" + "es" * (fused.launches_removed > 1)
         middle = area.center().x()
         return paint.text(middle, area.bottom() + 11, words, theme.b, LABEL_PX, 600, 0.5)
 
@@ -158,31 +159,29 @@ class FusionCanvas(Canvas):
             paint.ring(box.adjusted(-4, -4, 4, 4), 8.0)
 
     def _bars(self, paint: Paint) -> None:
-        """The traffic of the kernels apart, over that of the kernels as joined."""
-        theme, apart = self.theme, self.scene.bytes
+        """Draw the DRAM traffic of the unfused kernels above that of the fused kernels."""
+        theme, total = self.theme, self.scene.bytes
         top, left = self.height() - BARS_PX + 24, 118.0
         wide = self.width() - left - 96
         paint.line([(12, top - 14), (self.width() - 12, top - 14)], theme.line)
-        for row, (bar, words) in enumerate(
-            zip(self.scene.bars, ("apart", "as joined"), strict=True)
-        ):
+        for row, (bar, words) in enumerate(zip(self.scene.bars, ("unfused", "fused"), strict=True)):
             y, x = top + 14 + 50 * row, left
             paint.text(12, y + 6, "DRAM traffic", theme.ink, LABEL_PX, 600)
             paint.text(12, y + 22, words, theme.ink3)
             for name, size, regime in bar:
-                share = wide * size / apart if apart else 0.0
+                share = wide * size / total if total else 0.0
                 box = QRectF(x, y, max(0.0, share - 2), 30)
                 paint.area(box, regime, radius=2.0)
                 if share > width(name) + 14:
                     paint.pill(box.center().x(), box.center().y(), name)
                 x += share
-            total = sum(size for _, size, _ in bar)
-            paint.text(x + 8, y + 15, data(total), theme.ink, LABEL_PX, 600)
+            moved = sum(size for _, size, _ in bar)
+            paint.text(x + 8, y + 15, data(moved), theme.ink, LABEL_PX, 600)
 
     # what the user does
 
     def choose(self, ops: frozenset[int]) -> None:
-        """These blocks, and no others."""
+        """Select these blocks and no others."""
         if ops != self.chosen:
             self.chosen = ops
             self.refused = False
@@ -215,9 +214,9 @@ class FusionCanvas(Canvas):
         self.update()
 
     def _whole(self, op: int) -> frozenset[int]:
-        """A block with those that are joined with it."""
-        found = self.scene.set_of(op)
-        return frozenset(found.members) if found else frozenset({op})
+        """A block with the blocks that are fused with it."""
+        fused = self.scene.set_of(op)
+        return frozenset(fused.members) if fused else frozenset({op})
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
@@ -229,10 +228,10 @@ class FusionCanvas(Canvas):
         elif key == Qt.Key.Key_Space and self.over in ops:
             self.choose(self.chosen ^ {self.over})
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.joined.emit()
+            self.fuse_requested.emit()
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            found = next(filter(None, map(self.scene.set_of, [self.over, *self.chosen])), None)
-            self.parted.emit(found)
+            fused = next(filter(None, map(self.scene.set_of, [self.over, *self.chosen])), None)
+            self.split_requested.emit(fused)
         elif key == Qt.Key.Key_Escape and self.chosen:
             self.choose(frozenset())
         else:

@@ -17,12 +17,12 @@ _HIGH = 14.0
 
 
 def arc_top(scene: Scene, box: Callable[[int], QRectF]) -> float:
-    """The height of ribbons that go over other blocks."""
+    """The y coordinate of ribbons that pass over other blocks."""
     return min(box(op).top() for op in scene.blocks) - 26
 
 
 def over_others(flow: Flow, box: Callable[[int], QRectF], pitch: float) -> bool:
-    """Are there blocks between who makes a value and who reads it?"""
+    """Return whether there are blocks between a value's producer and its reader."""
     if OUTSIDE in (flow.maker, flow.reader):
         return False
     return box(flow.reader).left() - box(flow.maker).right() > pitch
@@ -36,8 +36,8 @@ def name_flows(
     inside: QRectF,
     taken: list[QRectF],
 ) -> None:
-    """Each value's bytes once where it leaves the block that makes it, and at each way over other
-    blocks; those without room are in the cards alone."""
+    """Label each value's bytes where it leaves its producer, and on each ribbon that passes over
+    other blocks. Labels without room are left out."""
     labels = Labels(inside)
     labels.take(*taken, *(box(op) for op in scene.blocks))
     named: set[tuple[int, int]] = set()

@@ -1,4 +1,4 @@
-"""The explanation of a lesson, with today's figures."""
+"""The explanation of a lesson, with predicted figures."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from app.widgets.style import face
 
 
 def sentence(px: int = FIGURE_PX, weight: int = 400) -> QLabel:
-    """A text that wraps."""
-    found = QLabel()
-    found.setWordWrap(True)
-    found.setFont(face(px, weight))
-    found.setStyleSheet(f"font-size: {px}px; font-weight: {weight};")
-    found.setTextFormat(Qt.TextFormat.PlainText)
-    return found
+    """Return a label that wraps plain text."""
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setFont(face(px, weight))
+    label.setStyleSheet(f"font-size: {px}px; font-weight: {weight};")
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label
 
 
 class Explanation(QScrollArea):
-    """A paragraph, the figures that it is about, and what to keep in mind."""
+    """A paragraph, its figures, and the points to remember."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -48,38 +48,38 @@ class Explanation(QScrollArea):
         self.column.addStretch(1)
         self.setWidget(inside)
 
-    def show_outcome(self, found: Outcome) -> None:
-        """The lesson's texts, their placeholders filled in."""
-        lesson = found.lesson
-        self.words.setText(found.filled(lesson.explain))
+    def show_outcome(self, outcome: Outcome) -> None:
+        """Show the lesson's texts with their placeholders filled in."""
+        lesson = outcome.lesson
+        self.words.setText(outcome.filled(lesson.explain))
         self.setAccessibleDescription(self.words.text())
         self.cards.show_cards(
             tuple(
                 (
                     replace(
                         c,
-                        name=found.filled(c.name),
-                        figure=found.filled(c.figure),
-                        note=found.filled(c.note),
+                        name=outcome.filled(c.name),
+                        figure=outcome.filled(c.figure),
+                        note=outcome.filled(c.note),
                     ),
-                    found.regime(c.regime),
+                    outcome.regime(c.regime),
                 )
                 for c in lesson.cards
             )
         )
         empty(self.points)
         for point in lesson.points:
-            beside = QWidget()
-            row = QHBoxLayout(beside)
+            entry = QWidget()
+            row = QHBoxLayout(entry)
             row.setContentsMargins(0, 0, 0, 0)
             row.setSpacing(4)
             row.addWidget(
-                Sign(found.regime(point.regime), self.theme), 0, Qt.AlignmentFlag.AlignTop
+                Sign(outcome.regime(point.regime), self.theme), 0, Qt.AlignmentFlag.AlignTop
             )
             words = sentence(BODY_PX)
-            words.setText(found.filled(point.name))
+            words.setText(outcome.filled(point.name))
             row.addWidget(words, 1)
-            self.points.addWidget(beside, 1)
+            self.points.addWidget(entry, 1)
 
     def restyle(self, theme: Theme) -> None:
         """Another theme."""

@@ -1,4 +1,4 @@
-"""Where the learner predicts: markers that are dragged, or moved with the arrow keys."""
+"""The plot in which the learner predicts, with markers moved by dragging or by arrow keys."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ _NUDGE, _COARSE = 1.02, 1.2
 
 
 class GuessCanvas(LessonPlot):
-    """Left and right go from marker to marker, up and down move one (the marker of a shift moves
-    left and right), with Shift in larger steps; Enter locks."""
+    """Left and right select a marker, up and down move it (left and right for the marker of a
+    shift), in larger steps with Shift; Enter locks the prediction."""
 
     moved = Signal()
     entered = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Your prediction")
-        self.held: Key | None = None
-        self.chosen = 0
+        self.dragged_key: Key | None = None
+        self.selected = 0
 
     def show_attempt(self, attempt: Attempt | None) -> None:
-        """Another lesson, or the same from its beginning."""
-        self.attempt, self.held, self.chosen = attempt, None, 0
-        self._say()
+        """Show another lesson, or restart the current one."""
+        self.attempt, self.dragged_key, self.selected = attempt, None, 0
+        self._describe()
         self.update()
 
     @property
     def beside(self) -> tuple[Shown, ...]:
-        """The first side, which is known, and those that are asked for."""
+        """The first side, which is given, and the sides to predict."""
         attempt = self.attempt
         assert attempt is not None
         return tuple(s for s in attempt.lesson.sides if s.letter in ("a", *attempt.keys))
 
     def marker(self) -> Key | None:
-        """The marker that keys move."""
+        """The marker that the keys move, or None."""
         keys = self.attempt.keys if self.attempt else ()
-        return keys[min(self.chosen, len(keys) - 1)] if keys else None
+        return keys[min(self.selected, len(keys) - 1)] if keys else None
 
     def point(self, key: Key) -> QPointF:
-        """Where a marker stands."""
+        """The pixel of a marker."""
         assert self.attempt is not None
         y = self.plot.center().y() if key == "shift" else self.upward.at(self.attempt.guesses[key])
         return QPointF(self.x_of(key), y)
@@ -80,7 +80,7 @@ class GuessCanvas(LessonPlot):
             taken.append(self._marker(paint, key, self.point(key), taken))
 
     def curve(self, attempt: Attempt) -> list[tuple[float, float]]:
-        """The learner's curve through the known point and the markers, and on to the end."""
+        """The learner's curve through the given point and the markers, extended to the end."""
         if attempt.lesson.line is None:
             return []
         first = (self.x_of("a"), self.upward.at(attempt.known.figure("a")))
@@ -122,23 +122,25 @@ class GuessCanvas(LessonPlot):
         self._marker(paint, "shift", at, [])
 
     def _marker(self, paint: Paint, key: Key, at: QPointF, taken: list[QRectF]) -> QRectF:
-        """A marker with its value; returns where that stands."""
+        """Draw a marker with its value; return the box of the value."""
         attempt, theme, painter = self.attempt, self.theme, paint.painter
         assert attempt is not None
         upright = key != "shift"
-        free = not attempt.locked
-        current = free and (key == self.held or (self.hasFocus() and key == self.marker()))
+        movable = not attempt.locked
+        current = movable and (
+            key == self.dragged_key or (self.hasFocus() and key == self.marker())
+        )
         if current:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(faint(theme.b, 0.25))
             painter.drawEllipse(at, 13, 13)
-        untouched = free and key not in attempt.moved
+        untouched = movable and key not in attempt.moved
         paint.mark(None, at.x(), at.y(), 7, theme.b, hollow=untouched, wide=2.2)
         if not untouched:
             painter.setBrush(faint(theme.b, 1.0))
             painter.setPen(faint(theme.bg1, 1.0))
             painter.drawEllipse(at, 7, 7)
-        if free:
+        if movable:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(faint(theme.b, 1.0))
             for sign in (-1, 1):
@@ -157,7 +159,7 @@ class GuessCanvas(LessonPlot):
         paint.pill(x, box.center().y(), words, theme.on_accent, SUPPORT_PX, 600, ground=theme.b)
         return box
 
-    # the pointer and the keys
+    # pointer and keys
 
     def hit(self, at: QPointF) -> Any:
         attempt = self.attempt
@@ -171,22 +173,22 @@ class GuessCanvas(LessonPlot):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         key = self.hit(event.position())
         if event.button() == Qt.MouseButton.LeftButton and key is not None:
-            self.held, self.chosen = key, self._keys().index(key)
+            self.dragged_key, self.selected = key, self._keys().index(key)
             self._drag(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self.held is not None:
+        if self.dragged_key is not None:
             self._drag(event.position())
             return
         over = self.hit(event.position()) is not None
         self.setCursor(Qt.CursorShape.OpenHandCursor if over else Qt.CursorShape.ArrowCursor)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self.held = None
+        self.dragged_key = None
         self.update()
 
     def _drag(self, at: QPointF) -> None:
-        key = self.held
+        key = self.dragged_key
         assert self.attempt is not None and key is not None
         value = self.along.value(at.x()) if key == "shift" else self.upward.value(at.y())
         self._put(key, value)
@@ -197,11 +199,11 @@ class GuessCanvas(LessonPlot):
     def _put(self, key: Key, value: float) -> None:
         assert self.attempt is not None
         self.attempt.put(key, value)
-        self._say()
+        self._describe()
         self.update()
         self.moved.emit()
 
-    def _say(self) -> None:
+    def _describe(self) -> None:
         attempt, key = self.attempt, self.marker()
         if attempt is not None and key is not None:
             self.setAccessibleDescription(f"{attempt.named(key)}: {attempt.written(key)}")
@@ -216,8 +218,8 @@ class GuessCanvas(LessonPlot):
         if key == "shift":
             ahead, up = 0, ahead or up
         if ahead:
-            self.chosen = min(max(self.chosen + ahead, 0), len(self._keys()) - 1)
-            self._say()
+            self.selected = min(max(self.selected + ahead, 0), len(self._keys()) - 1)
+            self._describe()
             self.update()
         elif up:
             coarse = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)

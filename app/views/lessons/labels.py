@@ -1,4 +1,4 @@
-"""The words of a lesson's picture: what stands beside a point, and which regime rules where."""
+"""Labels of a lesson's plot: values beside points, and the strip of regimes below."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from simulator.prediction import Regime
 STRIP = 12.0
 
 
-def regime_strip(paint: Paint, found: Outcome, curve: Curve, area: QRectF, along: Scale) -> None:
-    """The strip under the plot: which regime rules where."""
+def regime_strip(paint: Paint, outcome: Outcome, curve: Curve, area: QRectF, along: Scale) -> None:
+    """Draw the strip below the plot that shows the regime along the axis."""
     top = area.bottom() + 5
     spans: list[tuple[float, float, Regime]] = []
     for (last, first), (before, after) in zip(
         pairwise(curve.values.tolist()), pairwise(curve.regimes), strict=True
     ):
         middle = along.at((last * first) ** 0.5)
-        if found.change and found.change.before == before and before != after:
-            middle = along.at(found.change.at)
+        shift = outcome.change
+        if shift and shift.before == before and before != after:
+            middle = along.at(shift.at)
         if not spans:
             spans.append((area.left(), area.left(), before))
         start, _, regime = spans[-1]
@@ -58,10 +59,10 @@ def label(
     ground: str,
     edge: str = "",
 ) -> None:
-    """One or two lines on a ground, where there is room."""
+    """Draw one or two lines on a background at a free spot near a point."""
     boxes = [pill_box(0, 0, words, SUPPORT_PX, 600) for words in lines]
     wide, high = max(b.width() for b in boxes) + 6, 17.0 * len(lines) + 5
-    room = next(filter(labels.free, _near(x, y, wide, high)), None)
+    room = next(filter(labels.free, _candidates(x, y, wide, high)), None)
     if room is None:
         if len(lines) > 1:
             label(paint, labels, x, y, lines[:1], ink, ground, edge)
@@ -80,14 +81,14 @@ def label(
 
 
 def spanned(word: Word, bounds: tuple[float, float]) -> str:
-    """An interval, its unit once where both ends have the same: "225 to 275 µs"."""
+    """Return an interval, with the unit once if both ends share it: "225 to 275 µs"."""
     low, high = (word.text(bound) for bound in bounds)
     figure, _, unit = low.partition(" ")
     return f"{figure if high.endswith(' ' + unit) else low} to {high}"
 
 
-def _near(x: float, y: float, wide: float, high: float) -> Iterator[QRectF]:
-    """Where a label can stand so that it is seen what it belongs to."""
+def _candidates(x: float, y: float, wide: float, high: float) -> Iterator[QRectF]:
+    """Yield boxes beside a point, from the preferred to the last resort."""
     for gap in (11.0, 18.0):
         for rise in (0.5, 0.85, 0.15):
             yield QRectF(x + gap, y - rise * high, wide, high)

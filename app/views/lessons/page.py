@@ -1,4 +1,4 @@
-"""The widgets of a lesson: what is asked at the left, what the simulator says at the right."""
+"""The page of a lesson: the question at the left, the simulator's answer at the right."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from app.scenes.lesson_attempt import Attempt, Step
 from app.theme import BODY_PX, SUPPORT_PX, Theme
 from app.views.lessons.explanation import Explanation, sentence
 from app.views.lessons.guess import GuessCanvas
-from app.views.lessons.labels import spanned
 from app.views.lessons.pieces import Option, Rule, Steps
 from app.views.lessons.reveal import RevealCanvas
+from app.views.lessons.texts import figure_words, hint, verdict
 from app.widgets.elided_label import Elided
 from simulator.prediction import Regime
 
@@ -32,16 +32,16 @@ _NEXT: dict[Step, str] = {
     "try": "Next lesson",
 }  # fmt: skip
 _REGIMES: dict[Regime, str] = {
-    "compute": "compute: the arithmetic", "memory": "memory: moving numbers",
+    "compute": "compute: arithmetic", "memory": "memory: data movement",
     "overhead": "overhead: the host",
 }  # fmt: skip
 
 
 class LessonPage(QWidget):
-    """Shows an attempt. What the learner does is told by signals, and by `guess`."""
+    """Shows an attempt. Signals, and those of `guess`, report what the learner does."""
 
     went = Signal(int)
-    """Steps on, or back."""
+    """Number of steps to go forward, or back if negative."""
     again = Signal()
     opened = Signal()
     chose = Signal(str)
@@ -50,7 +50,7 @@ class LessonPage(QWidget):
         super().__init__()
         self.theme = theme
         self.options: list[Option] = []
-        self._asked: tuple[str, bool] | None = None
+        self._options_key: tuple[str, bool] | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -62,7 +62,7 @@ class LessonPage(QWidget):
         row.addLayout(self._right(), 1)
         column.addWidget(Rule(self.theme))
         column.addLayout(row, 1)
-        self.setTabOrder(self.guess, self.on)
+        self.setTabOrder(self.guess, self.next_button)
 
     def _head(self) -> QWidget:
         head = QWidget()
@@ -87,17 +87,21 @@ class LessonPage(QWidget):
         row.addLayout(names, 6)
         self.steps = Steps(self.theme)
         row.addWidget(self.steps, 4)
-        self.back, self.open, self.on = (QPushButton() for _ in range(3))
+        self.back, self.open, self.next_button = (QPushButton() for _ in range(3))
         self.back.setText("Back")
         self.open.setText("Open in Explore")
-        self.open.setToolTip("Make this lesson's scenario the one that you work on")
-        self.on.setProperty("look", "primary")
+        self.open.setToolTip("Open this lesson's scenario in Explore")
+        self.next_button.setProperty("look", "primary")
         self.back.clicked.connect(lambda: self.went.emit(-1))
         self.open.clicked.connect(lambda: self.opened.emit())
-        self.on.clicked.connect(lambda: self.went.emit(1))
+        self.next_button.clicked.connect(lambda: self.went.emit(1))
         buttons = QHBoxLayout()
         buttons.addStretch(1)
-        for button, name in ((self.back, "Back"), (self.open, "Open in Explore"), (self.on, "On")):
+        for button, name in (
+            (self.back, "Back"),
+            (self.open, "Open in Explore"),
+            (self.next_button, "Next"),
+        ):
             button.setFixedHeight(30)
             button.setAccessibleName(name)
             buttons.addWidget(button)
@@ -120,16 +124,16 @@ class LessonPage(QWidget):
         self.redo = QPushButton("Predict again")
         self.redo.setAccessibleName("Predict again")
         self.redo.clicked.connect(lambda: self.again.emit())
-        said = QHBoxLayout()
-        said.addWidget(self.verdict, 1)
-        said.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
+        verdict_row = QHBoxLayout()
+        verdict_row.addWidget(self.verdict, 1)
+        verdict_row.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
         self.choice = sentence(BODY_PX, 600)
         self.choices = QVBoxLayout()
         self.choices.setSpacing(2)
         for part in (self.words, self.hint):
             column.addWidget(part)
         column.addWidget(self.guess, 1)
-        column.addLayout(said)
+        column.addLayout(verdict_row)
         column.addWidget(self.choice)
         column.addLayout(self.choices)
         column.addStretch()
@@ -146,7 +150,7 @@ class LessonPage(QWidget):
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(0)
         inner.addWidget(Rule(self.theme))
-        _titled(inner, "Explain").say("with today's figures filled in")
+        _titled(inner, "Explain").say("with predicted figures")
         self.explanation = Explanation(self.theme)
         inner.addWidget(self.explanation, 1)
         column.addWidget(self.below, 46)
@@ -155,9 +159,14 @@ class LessonPage(QWidget):
     # showing
 
     def show_lesson(
-        self, lesson: Lesson, where: str, attempt: Attempt | None, found: Outcome | None, why: str
+        self,
+        lesson: Lesson,
+        where: str,
+        attempt: Attempt | None,
+        outcome: Outcome | None,
+        error: str,
     ) -> None:
-        """A lesson as far as it is; `why` says for what reason it cannot be simulated."""
+        """Show a lesson at its current step; `error` says why it cannot be simulated."""
         self.which.setText(f"{where}, {lesson.topic}  ▾" if lesson.topic else f"{where}  ▾")
         self.which.setAccessibleName(f"{where}: choose another")
         self.heading.say(lesson.title)
@@ -166,41 +175,41 @@ class LessonPage(QWidget):
         self.words.setText(attempt.known.filled(lesson.question) if attempt else "…")
         self.guess.setVisible(bool(lesson.guess))
         self.guess.show_attempt(attempt)
-        self._options(lesson, attempt, found)
+        self._options(lesson, attempt, outcome)
         self.reveal.attempt = attempt
         locked = attempt is not None and attempt.locked
-        self.reveal.waiting = why or (
+        self.reveal.waiting = error or (
             "Simulating …"
             if locked or attempt is None
-            else "Lock your prediction, and it is simulated here."
+            else "Lock your prediction to see the simulation here."
         )
-        self.reveal.show_outcome(found if locked else None)
-        self.drawn.say(_drawn(attempt) if attempt else "")
-        explained = found is not None and step in ("explain", "try")
+        self.reveal.show_outcome(outcome if locked else None)
+        self.drawn.say(figure_words(attempt) if attempt else "")
+        explained = outcome is not None and step in ("explain", "try")
         self.below.setVisible(explained)
-        if found is not None and explained:
-            self.explanation.show_outcome(found)
+        if outcome is not None and explained:
+            self.explanation.show_outcome(outcome)
         self.open.setVisible(step == "try")
         self.back.setVisible(step in ("explain", "try"))
         self.redo.setVisible(locked)
-        self.show_said(attempt, found)
+        self.update_verdict(attempt, outcome)
 
-    def show_said(self, attempt: Attempt | None, found: Outcome | None) -> None:
-        """What follows from the learner's hand: the hint, the verdict, the button."""
-        lacking = attempt.lacking if attempt and not attempt.locked else ""
-        self.on.setText(_NEXT[attempt.step if attempt else "predict"])
-        self.on.setAccessibleName(self.on.text())
-        ready = attempt is not None and not lacking and (not attempt.locked or found is not None)
-        self.on.setEnabled(ready)
-        self.on.setToolTip(lacking or "Enter")
-        self.hint.setText(_hint(attempt))
+    def update_verdict(self, attempt: Attempt | None, outcome: Outcome | None) -> None:
+        """Update the hint, the verdict and the button after a change by the learner."""
+        missing = attempt.lacking if attempt and not attempt.locked else ""
+        self.next_button.setText(_NEXT[attempt.step if attempt else "predict"])
+        self.next_button.setAccessibleName(self.next_button.text())
+        ready = attempt is not None and not missing and (not attempt.locked or outcome is not None)
+        self.next_button.setEnabled(ready)
+        self.next_button.setToolTip(missing or "Enter")
+        self.hint.setText(hint(attempt))
         self.hint.setVisible(bool(self.hint.text()))
-        self.verdict.setText(_verdict(attempt, found))
+        self.verdict.setText(verdict(attempt, outcome))
 
-    def _options(self, lesson: Lesson, attempt: Attempt | None, found: Outcome | None) -> None:
-        """The answers to choose from, made anew for another lesson."""
-        if self._asked != (lesson.name, attempt is not None):
-            self._asked = (lesson.name, attempt is not None)
+    def _options(self, lesson: Lesson, attempt: Attempt | None, outcome: Outcome | None) -> None:
+        """Update the answers to choose from, and recreate them for another lesson."""
+        if self._options_key != (lesson.name, attempt is not None):
+            self._options_key = (lesson.name, attempt is not None)
             for option in self.options:
                 option.hide()
                 self.choices.removeWidget(option)
@@ -211,22 +220,22 @@ class LessonPage(QWidget):
             elif lesson.choose == "fastest":
                 self.options = [Option(s.letter, s.label, None, self.theme) for s in lesson.sides]
             for option in self.options:
-                option.clicked.connect(self._chooses(option.value))
+                option.clicked.connect(self._choose(option.value))
                 self.choices.addWidget(option)
-        words = lesson.choice or "What decides?"
+        words = lesson.choice or "What limits the step?"
         self.choice.setText(attempt.known.filled(words) if attempt else "")
         self.choice.setVisible(bool(self.options))
         for option in self.options:
             mine = attempt is not None and attempt.choice == option.value
-            option.setAutoExclusive(False)  # so that none can be chosen again
+            option.setAutoExclusive(False)  # so that no option can be checked
             option.setChecked(mine)
             option.setAutoExclusive(True)
             locked = attempt is not None and attempt.locked
-            right = locked and found is not None and found.right == option.value
-            said = "right" if right else ("your answer" if mine and locked else "")
-            option.judge(said, right, locked)
+            right = locked and outcome is not None and outcome.right == option.value
+            judgement = "correct" if right else ("your answer" if mine and locked else "")
+            option.judge(judgement, right, locked)
 
-    def _chooses(self, value: str) -> Callable[[], None]:
+    def _choose(self, value: str) -> Callable[[], None]:
         return lambda: self.chose.emit(value)
 
     def restyle(self, theme: Theme) -> None:
@@ -239,48 +248,8 @@ class LessonPage(QWidget):
             part.update()
 
 
-def _hint(attempt: Attempt | None) -> str:
-    if attempt is None or attempt.locked or not attempt.keys:
-        return ""
-    if attempt.keys == ("shift",):
-        return "Drag the line to where you expect the change."
-    return (
-        "Drag the markers to draw your curve."
-        if attempt.lesson.line
-        else (
-            "Drag the markers to what you expect."
-            if len(attempt.keys) > 1
-            else "Drag the marker to what you expect."
-        )
-    )
-
-
-def _verdict(attempt: Attempt | None, found: Outcome | None) -> str:
-    """The guess beside the answer, with its interval."""
-    key = attempt.farthest if attempt else None
-    if attempt is None or not attempt.locked:
-        return ""
-    if found is None or key is None:
-        return "Locked in before the reveal"
-    of = f"{attempt.named(key)}: you said" if len(attempt.keys) > 1 else "You said"
-    if key == "shift":
-        figure = found.filled("{shift}")
-    else:
-        word, bounds = found.word, found.interval(key)
-        figure = word.text(attempt.answer(found, key) or 0.0)
-        figure += f" ({spanned(word, bounds)})" if bounds else ""
-    return f"{of} {attempt.written(key)}. Simulated: {figure}, {attempt.said(found, key)}"
-
-
-def _drawn(attempt: Attempt) -> str:
-    word, lesson = attempt.known.word, attempt.lesson
-    scale = "" if word.share else ", both axes logarithmic" if lesson.line else ", logarithmic"
-    says = word.says if word.says[1:2].isupper() else f"{word.says[:1].lower()}{word.says[1:]}"
-    return says + scale
-
-
 def _titled(column: QVBoxLayout, title: str) -> Elided:
-    """A heading, with room for a few words beside it."""
+    """Add a heading; return the label beside it."""
     row = QHBoxLayout()
     row.setContentsMargins(20, 8, 12, 4)
     row.setSpacing(8)

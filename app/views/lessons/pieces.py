@@ -1,4 +1,4 @@
-"""The small painted parts of a lesson: its steps, its choices, and the figures that explain it."""
+"""Small painted widgets of a lesson: its steps, its options, and its figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.prediction import Regime
 
 
 class Steps(QWidget):
-    """Predict, reveal, explain, try: which are done, and which it is."""
+    """The steps predict, reveal, explain and try, with the current one highlighted."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Steps(QWidget):
         self.show_step("predict")
 
     def show_step(self, step: Step) -> None:
-        """It is this one."""
+        """Highlight a step."""
         self.step = step
         place = list(STEPS).index(step) + 1
         self.setAccessibleDescription(f"step {place} of {len(STEPS)}: {STEPS[step]}")
@@ -38,12 +38,12 @@ class Steps(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = Painter(self)
         paint, theme = Paint(painter, self.theme), self.theme
-        now = list(STEPS).index(self.step)
+        current = list(STEPS).index(self.step)
         free = self.width() - sum(34 + width(w, BODY_PX, 600) for w in STEPS.values())
         gap = max(10.0, free / (len(STEPS) - 1) - 1)
         x, y = 0.0, self.height() / 2
         for index, words in enumerate(STEPS.values()):
-            done, here = index < now, index == now
+            done, here = index < current, index == current
             ground = theme.b if done else theme.ink if here else theme.bg3
             ink = theme.on_accent if done else theme.bg1 if here else theme.ink3
             paint.area(QRectF(x, y - 11, 22, 22), ground, radius=11)
@@ -60,7 +60,7 @@ class Steps(QWidget):
 
 
 class Option(QAbstractButton):
-    """One answer to choose from: a regime, or a side. `judged` is what became of it."""
+    """One answer to choose from: a regime or a side. `judged` is a remark such as "correct"."""
 
     def __init__(self, value: str, words: str, regime: Regime | None, theme: Theme) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Option(QAbstractButton):
         self.setAccessibleName(words)
 
     def judge(self, judged: str, right: bool, locked: bool) -> None:
-        """Say whether it was chosen, and whether it is right."""
+        """Show whether the option was chosen, and whether it is correct."""
         self.judged, self.right = judged, right
         self.setAccessibleDescription(judged)
         self.setEnabled(not locked)
@@ -115,7 +115,7 @@ class Option(QAbstractButton):
 
 
 class Cards(QWidget):
-    """Figures side by side: what it is, the figure, where it comes from."""
+    """Figures side by side, each with a name and a note."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -125,11 +125,11 @@ class Cards(QWidget):
         self.setAccessibleName("Figures of the explanation")
 
     def show_cards(self, cards: tuple[tuple[Card, Regime | None], ...]) -> None:
-        """These, their texts filled in, with their regimes."""
+        """Show cards, with their texts filled in, and their regimes."""
         self.cards = cards
-        said = "; ".join(f"{c.name}: {c.figure}, {c.note}".rstrip(", ") for c, _ in cards)
-        self.setAccessibleDescription(said)
-        self.setToolTip(said.replace("; ", "\n"))
+        texts = [f"{c.name}: {c.figure}, {c.note}".rstrip(", ") for c, _ in cards]
+        self.setAccessibleDescription("; ".join(texts))
+        self.setToolTip("\n".join(texts))
         self.setVisible(bool(cards))
         self.update()
 

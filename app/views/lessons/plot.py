@@ -1,4 +1,4 @@
-"""The axes of a lesson's picture: a figure over the values of a line, or over sides."""
+"""The axes of a lesson's plot: a figure over the values of an axis, or over sides."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _NAMES = {"batch": "Batch", "seq": "Sequence length"}
 
 
 class LessonPlot(Canvas):
-    """The part that predicting and revealing share. `attempt` is None until a lesson is there."""
+    """The base of the plots for predicting and revealing. `attempt` is None without a lesson."""
 
     foot_px = 0.0
-    """Room between the plot and the names under it."""
+    """Pixels between the plot and the names below it."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
         self.attempt: Attempt | None = None
 
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest figure of the upward axis."""
+        """The smallest and largest figure of the vertical axis."""
         attempt = self.attempt
         assert attempt is not None
         if attempt.lesson.guess != "shift":
@@ -39,12 +39,12 @@ class LessonPlot(Canvas):
 
     @property
     def plot(self) -> QRectF:
-        """The inside of the axes."""
+        """The area inside the axes."""
         return QRectF(self.rect()).adjusted(_LEFT, _TOP, -_RIGHT, -_BOTTOM - self.foot_px)
 
     @property
     def upward(self) -> Scale:
-        """Where figures stand."""
+        """The vertical axis of figures."""
         assert self.attempt is not None
         low, high = self.ends()
         share = self.attempt.known.word.share
@@ -52,7 +52,7 @@ class LessonPlot(Canvas):
 
     @property
     def along(self) -> Scale:
-        """Where values of the line stand."""
+        """The horizontal axis of values."""
         assert self.attempt is not None and self.attempt.lesson.line is not None
         values = self.attempt.lesson.line.values
         area = self.plot
@@ -60,12 +60,12 @@ class LessonPlot(Canvas):
 
     @property
     def beside(self) -> tuple[Shown, ...]:
-        """The sides that stand beside each other."""
+        """The sides along the horizontal axis."""
         assert self.attempt is not None
         return self.attempt.lesson.sides
 
     def x_of(self, key: Key) -> float:
-        """Where a guess, or a side, stands."""
+        """The x coordinate of a guess or a side."""
         assert self.attempt is not None
         lesson, area = self.attempt.lesson, self.plot
         if key == "shift":
@@ -78,7 +78,7 @@ class LessonPlot(Canvas):
         return area.left() + (place + 0.5) * area.width() / len(self.beside)
 
     def axes(self, paint: Paint) -> None:
-        """The grid with its names."""
+        """Draw the grid and its labels."""
         attempt, theme, area = self.attempt, self.theme, self.plot
         assert attempt is not None
         up, word = self.upward, attempt.known.word
@@ -123,20 +123,20 @@ class LessonPlot(Canvas):
 
 
 def _ticks(scale: Scale, pixels: float) -> list[tuple[float, str]]:
-    """Powers of ten, or 1, 2 and 5 of them where there is room."""
+    """Return powers of ten, with their multiples by 2 and 5 if there is room."""
     decades = log10(scale.high / scale.low)
     parts = (1, 2, 5) if pixels / decades > 110 else (1, 3) if pixels / decades > 70 else (1,)
-    found: list[tuple[float, str]] = []
+    ticks: list[tuple[float, str]] = []
     for power in range(floor(log10(scale.low)) - 1, floor(log10(scale.high)) + 2):
         for part in parts:
             value = part * 10.0**power
             if scale.low * 0.999 <= value <= scale.high * 1.001:
-                found.append((value, ""))
-    return found
+                ticks.append((value, ""))
+    return ticks
 
 
 def _scale(unit: str, ticks: list[tuple[float, str]]) -> tuple[float, str]:
-    """One unit for all ticks: of times that of the middle one, of others the last one's."""
+    """Return the scale and unit of all ticks: the middle tick's for times, else the last one's."""
     if unit in ("s", "ms", "µs", "ns"):
         return seconds_unit(ticks[len(ticks) // 2][0])
     prefixes = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}

@@ -1,4 +1,4 @@
-"""What the simulator says, beside what the learner predicted."""
+"""The plot that reveals the simulated figures beside the learner's prediction."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from simulator.prediction import REGIMES, Regime
 
 
 class RevealCanvas(LessonPlot):
-    """Arrows walk the points; a card says what is at each. `found` is None until it is revealed."""
+    """Arrow keys walk the points, each with a card. `outcome` is None until it is revealed."""
 
     foot_px = 24.0
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "What the simulator says")
-        self.found: Outcome | None = None
+        super().__init__(theme, "Simulated figures")
+        self.outcome: Outcome | None = None
         self.waiting = ""
 
-    def show_outcome(self, found: Outcome | None) -> None:
-        """This answer; None for none yet."""
-        self.found, self.over = found, None
+    def show_outcome(self, outcome: Outcome | None) -> None:
+        """Reveal an outcome, or hide it with None."""
+        self.outcome, self.over = outcome, None
         self.update()
 
     def ends(self) -> tuple[float, float]:
         low, high = super().ends()
-        attempt, found = self.attempt, self.found
-        if attempt is None or found is None or attempt.known.word.share:
+        attempt, outcome = self.attempt, self.outcome
+        if attempt is None or outcome is None or attempt.known.word.share:
             return low, high
         shown = [figure for key in self._places() if (figure := self._figure(key)) > 0]
         if attempt.lesson.guess != "shift":
@@ -45,56 +45,56 @@ class RevealCanvas(LessonPlot):
         return min(shown) / 1.8, max(shown) * 2.2
 
     def _places(self) -> list[Key]:
-        found = self.found
-        assert found is not None
-        if found.curve is not None:
-            return [int(value) for value in found.curve.values]
-        return [side.letter for side in found.lesson.sides]
+        outcome = self.outcome
+        assert outcome is not None
+        if outcome.curve is not None:
+            return [int(value) for value in outcome.curve.values]
+        return [side.letter for side in outcome.lesson.sides]
 
     def _figure(self, place: Key) -> float:
-        assert self.found is not None
-        return self.found.at(place) if isinstance(place, int) else self.found.figure(str(place))
+        assert self.outcome is not None
+        return self.outcome.at(place) if isinstance(place, int) else self.outcome.figure(str(place))
 
     def _regime(self, place: Key) -> Regime:
-        found = self.found
-        assert found is not None
-        if found.curve is not None:
-            return found.curve.regimes[self._places().index(place)]
-        return found.sides[str(place)].regime
+        outcome = self.outcome
+        assert outcome is not None
+        if outcome.curve is not None:
+            return outcome.curve.regimes[self._places().index(place)]
+        return outcome.sides[str(place)].regime
 
     # painting
 
     def draw(self, paint: Paint) -> None:
-        if self.found is None or self.attempt is None:
+        if self.outcome is None or self.attempt is None:
             self._before(paint)
             return
         self.axes(paint)
         inside = QRectF(self.rect()).adjusted(4, 2, -4, 0)
         inside.setBottom(self.plot.bottom() + 3)
         labels = Labels(inside)
-        if self.found.curve is not None:
-            self._line(paint, self.found, self.found.curve, labels)
+        if self.outcome.curve is not None:
+            self._line(paint, self.outcome, self.outcome.curve, labels)
         else:
-            self._sides(paint, self.found, labels)
+            self._sides(paint, self.outcome, labels)
 
     def _before(self, paint: Paint) -> None:
-        """What is known, and what is waited for."""
+        """Draw the given figure, and what the learner has to do."""
         if self.attempt is not None:
             self.axes(paint)
             if "a" not in self.attempt.keys:
                 known, x = self.attempt.known, self.x_of("a")
                 y = self.upward.at(known.figure("a"))
                 paint.mark(None, x, y, 6)
-                words = f"known: {known.word.text(known.figure('a'))}"
+                words = f"given: {known.word.text(known.figure('a'))}"
                 paint.pill(x + 12, y, words, self.theme.ink, SUPPORT_PX, 600, 0.0)
         area = self.plot
         words = elided(self.waiting, self.width() - 60.0, BODY_PX)
         paint.pill(area.center().x(), area.top() + 16, words, self.theme.ink2, BODY_PX)
 
-    def _line(self, paint: Paint, found: Outcome, curve: Curve, labels: Labels) -> None:
+    def _line(self, paint: Paint, outcome: Outcome, curve: Curve, labels: Labels) -> None:
         attempt, theme, along, up = self.attempt, self.theme, self.along, self.upward
         assert attempt is not None
-        regime_strip(paint, found, curve, self.plot, self.along)
+        regime_strip(paint, outcome, curve, self.plot, self.along)
         xs = [along.at(v) for v in curve.values]
         band = QPainterPath(QPointF(xs[0], up.at(float(curve.low[0]))))
         for x, y in zip(xs[1:], curve.low[1:], strict=True):
@@ -106,25 +106,25 @@ class RevealCanvas(LessonPlot):
         labels.take(*(QRectF(x - 6, y - 6, 12, 12) for x, y in points))
         if attempt.lesson.guess == "shift":
             paint.line(points, theme.ink, CURVE_WIDTH)
-            self._said_shift(paint, found)
+            self._shift(paint, outcome)
             return
         self._guessed(paint, points)
-        if found.change is not None:
-            x = along.at(found.change.at)
+        if outcome.change is not None:
+            x = along.at(outcome.change.at)
             paint.line(
                 [(x, self.plot.top()), (x, self.plot.bottom())], theme.ink3, 1.2, dashed=True
             )
-            words = f"shift at {plain(found.change.last)}"
+            words = f"shift at {plain(outcome.change.last)}"
             labels.take(paint.pill(x, self.plot.top() - 6, words, theme.ink, weight=600))
         paint.line(points, theme.ink, CURVE_WIDTH)
         for x, y in points:
             paint.mark(None, x, y, 4, theme.ink, hollow=True, wide=1.8)
         key = attempt.farthest
-        for each in attempt.keys:
-            self._beside(paint, found, each, labels, full=each == key)
+        for guess in attempt.keys:
+            self._compare(paint, outcome, guess, labels, full=guess == key)
 
     def _guessed(self, paint: Paint, points: list[tuple[float, float]]) -> None:
-        """The learner's curve, and what lies between it and the answer."""
+        """Draw the learner's curve, and the area between it and the answer."""
         attempt, theme = self.attempt, self.theme
         assert attempt is not None
         first = points[0]
@@ -141,10 +141,10 @@ class RevealCanvas(LessonPlot):
             paint.painter.setBrush(Qt.BrushStyle.NoBrush)
             paint.area(QRectF(x - 5, y - 5, 10, 10), theme.b, radius=5)
 
-    def _said_shift(self, paint: Paint, found: Outcome) -> None:
+    def _shift(self, paint: Paint, outcome: Outcome) -> None:
         attempt, theme, area = self.attempt, self.theme, self.plot
         assert attempt is not None
-        mine, change = self.along.at(attempt.guesses["shift"]), found.change
+        mine, change = self.along.at(attempt.guesses["shift"]), outcome.change
         paint.line([(mine, area.top()), (mine, area.bottom())], theme.b, 2.2, dotted=True)
         right = mine > area.center().x()
         paint.pill(
@@ -166,7 +166,7 @@ class RevealCanvas(LessonPlot):
         at = self.along.at(change.at)
         paint.line([(at, area.top()), (at, area.bottom())], theme.ink, 1.6)
         right = at > area.center().x()
-        words = f"{change.before}-bound, then {change.after}-bound: {found.filled('{shift}')}"
+        words = f"{change.before}-bound, then {change.after}-bound: {outcome.filled('{shift}')}"
         paint.pill(
             at + (-8 if right else 8),
             area.top() + 12,
@@ -180,7 +180,7 @@ class RevealCanvas(LessonPlot):
         paint.pill(
             at + (-8 if right else 8),
             area.top() + 34,
-            attempt.said(found, "shift"),
+            attempt.said(outcome, "shift"),
             theme.ink,
             SUPPORT_PX,
             600,
@@ -189,14 +189,14 @@ class RevealCanvas(LessonPlot):
             theme.line2,
         )
 
-    def _sides(self, paint: Paint, found: Outcome, labels: Labels) -> None:
+    def _sides(self, paint: Paint, outcome: Outcome, labels: Labels) -> None:
         attempt, theme, up = self.attempt, self.theme, self.upward
         assert attempt is not None
-        each = self.plot.width() / len(found.lesson.sides)
-        for side in found.lesson.sides:
+        column_px = self.plot.width() / len(outcome.lesson.sides)
+        for side in outcome.lesson.sides:
             x, regime = self.x_of(side.letter), self._regime(side.letter)
-            bounds, y = found.interval(side.letter), up.at(self._figure(side.letter))
-            box = QRectF(x - each / 2 + 6, self.plot.bottom() + 5, each - 12, STRIP)
+            bounds, y = outcome.interval(side.letter), up.at(self._figure(side.letter))
+            box = QRectF(x - column_px / 2 + 6, self.plot.bottom() + 5, column_px - 12, STRIP)
             paint.area(box, regime)
             words = f"{regime}-bound"
             if width(words, weight=600) + 14 < box.width():
@@ -210,16 +210,18 @@ class RevealCanvas(LessonPlot):
                 )
             labels.take(QRectF(x - 11, y - 9, 22, 18))
         for key in attempt.keys:
-            self._beside(paint, found, key, labels, full=True)
-        for side in found.lesson.sides:
+            self._compare(paint, outcome, key, labels, full=True)
+        for side in outcome.lesson.sides:
             x, y = self.x_of(side.letter), up.at(self._figure(side.letter))
             paint.mark(self._regime(side.letter), x, y, 7, theme.bg1, wide=2)
             if side.letter not in attempt.keys:
-                words = found.word.text(self._figure(side.letter))
+                words = outcome.word.text(self._figure(side.letter))
                 label(paint, labels, x, y, [words], theme.ink, theme.bg2, theme.line2)
 
-    def _beside(self, paint: Paint, found: Outcome, key: Key, labels: Labels, full: bool) -> None:
-        """A guess, the answer, and what lies between."""
+    def _compare(
+        self, paint: Paint, outcome: Outcome, key: Key, labels: Labels, full: bool
+    ) -> None:
+        """Draw a guess, the answer, and an arrow between them."""
         attempt, theme, up = self.attempt, self.theme, self.upward
         assert attempt is not None
         x, mine = self.x_of(key), up.at(attempt.guesses[key])
@@ -237,57 +239,57 @@ class RevealCanvas(LessonPlot):
         labels.take(QRectF(x - 7, mine - 7, 14, 14))
         words = f"you: {attempt.written(key)}" if full else attempt.written(key)
         label(paint, labels, x, mine, [words], theme.on_accent, theme.b)
-        bounds = found.interval(key)
-        lines = [found.word.text(figure)]
+        bounds = outcome.interval(key)
+        lines = [outcome.word.text(figure)]
         if full and bounds and bounds[0] < bounds[1]:
-            lines.append(f"80%: {spanned(found.word, bounds)}")
+            lines.append(f"80%: {spanned(outcome.word, bounds)}")
         label(paint, labels, x, y, lines, theme.bg1, theme.ink)
         if full and abs(mine - y) > 60:
-            said = attempt.said(found, key)
+            said = attempt.said(outcome, key)
             label(paint, labels, x, (mine + y) / 2, [said], theme.ink, theme.bg2, theme.line2)
 
-    # the pointer and the keys
+    # pointer and keys
 
     def hit(self, at: QPointF) -> Any:
-        if self.found is None or self.attempt is None:
+        if self.outcome is None or self.attempt is None:
             return None
         near = min(self._places(), key=lambda place: abs(self.x_of(place) - at.x()))
         inside = self.plot.adjusted(-8, 0, 8, 0).contains(at)
         return near if inside and abs(self.x_of(near) - at.x()) < 40 else None
 
     def card(self) -> Card | None:
-        found, attempt = self.found, self.attempt
-        if found is None or attempt is None or self.over is None:
+        outcome, attempt = self.outcome, self.attempt
+        if outcome is None or attempt is None or self.over is None:
             return None
         place: Key = self.over
-        bounds, word = found.interval(place), found.word
+        bounds, word = outcome.interval(place), outcome.word
         rows = [(word.says, word.text(self._figure(place)))]
         if bounds and bounds[0] < bounds[1]:
             rows.append(("80% interval", spanned(word, bounds)))
         if place in attempt.keys:
             rows += [
                 ("Your prediction", attempt.written(place)),
-                ("The answer is", attempt.said(found, place)),
+                ("The answer is", attempt.said(outcome, place)),
             ]
         regime = self._regime(place)
-        if found.curve is None:
-            side = found.lesson.side(str(place))
-            shares = found.sides[side.letter].shares
+        if outcome.curve is None:
+            side = outcome.lesson.side(str(place))
+            shares = outcome.sides[side.letter].shares
             rows.append(("Shares", ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)))
             return Card(side.label, tuple(rows), f"{regime}-bound", regime)
-        name = found.lesson.line.name.capitalize() if found.lesson.line else ""
+        name = outcome.lesson.line.name.capitalize() if outcome.lesson.line else ""
         return Card(f"{name} {plain(float(place))}", tuple(rows), f"{regime}-bound", regime)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()), 0)
-        if self.found is None or not step:
+        if self.outcome is None or not step:
             if event.key() == Qt.Key.Key_Escape and self.over is not None:
                 self.show_over(None)
                 return
             super().keyPressEvent(event)
             return
         places = self._places()
-        now = places.index(self.over) + step if self.over in places else 0
-        place = places[min(max(now, 0), len(places) - 1)]
+        index = places.index(self.over) + step if self.over in places else 0
+        place = places[min(max(index, 0), len(places) - 1)]
         self.at = QPointF(self.x_of(place), self.upward.at(self._figure(place)))
         self.show_over(place)

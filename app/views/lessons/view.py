@@ -1,4 +1,4 @@
-"""Lessons: predict, then have it simulated, then read why, then try it in Explore."""
+"""Lessons: predict, compare with the simulation, read the explanation, try it in Explore."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ORDER: tuple[Step, ...] = ("predict", "reveal", "explain", "try")
 
 
 class Lessons(View):
-    """One lesson at a time. Enter goes on, Alt with left and right goes between lessons."""
+    """One lesson at a time. Enter goes to the next step, Alt+Left and Alt+Right change lessons."""
 
     title: ClassVar[str] = "Lessons"
     workspace: ClassVar[str] = "Lessons"
@@ -35,31 +35,31 @@ class Lessons(View):
         self.all: tuple[Lesson, ...] = ()
         self.place = 0
         self.attempts: dict[str, Attempt] = {}
-        self.found: dict[str, Outcome] = {}
+        self.outcomes: dict[str, Outcome] = {}
         self.refused: dict[str, str] = {}
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self.wrong = QLabel()
-        self.wrong.setProperty("tone", "danger")
-        self.wrong.setContentsMargins(20, 4, 12, 0)
-        self.wrong.hide()
+        self.error_label = QLabel()
+        self.error_label.setProperty("tone", "danger")
+        self.error_label.setContentsMargins(20, 4, 12, 0)
+        self.error_label.hide()
         self.page = LessonPage(theme)
-        self.page.guess.moved.connect(lambda: self.page.show_said(self.attempt, self.outcome))
+        self.page.guess.moved.connect(lambda: self.page.update_verdict(self.attempt, self.outcome))
         self.page.guess.entered.connect(lambda: self.go(1))
         self.page.went.connect(self.go)
         self.page.again.connect(self._again)
         self.page.opened.connect(self._open)
         self.page.chose.connect(self._choose)
         self.page.menu.aboutToShow.connect(self._list)
-        column.addWidget(self.wrong)
+        column.addWidget(self.error_label)
         column.addWidget(self.page, 1)
         self.setFocusProxy(self.page.guess)
 
-    # what the window asks and says
+    # the view's interface
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """Lessons have scenarios of their own: what is worked on elsewhere changes nothing here."""
+        """Read the lessons. They have scenarios of their own, so `sides` are not shown."""
         if not self.all:
             self.read_again()
 
@@ -67,16 +67,16 @@ class Lessons(View):
         lesson, attempt = self.lesson, self.attempt
         if lesson is None or lesson.name in self.refused:
             return None
-        whole = attempt is not None and attempt.locked
-        if attempt is not None and (not whole or lesson.name in self.found):
+        locked = attempt is not None and attempt.locked
+        if attempt is not None and (not locked or lesson.name in self.outcomes):
             return None
 
         def work(cancelled: Any) -> tuple[str, Outcome | str] | None:
             try:
-                found = answered(lesson, cancelled) if whole else begun(lesson)
+                outcome = answered(lesson, cancelled) if locked else begun(lesson)
             except InputError as error:
                 return lesson.name, str(error)
-            return (lesson.name, found) if found else None
+            return (lesson.name, outcome) if outcome else None
 
         return work
 
@@ -89,43 +89,43 @@ class Lessons(View):
         elif name not in self.attempts:
             self.attempts[name] = Attempt(outcome.lesson, outcome)
         if isinstance(outcome, Outcome) and outcome.whole and self.attempts[name].locked:
-            self.found[name] = outcome
+            self.outcomes[name] = outcome
         if self.lesson is not None and self.lesson.name == name:
             self._show()
 
     def subtitle(self) -> str:
-        done = [n for n in self.found if self.attempts[n].locked]
-        good = sum(self.attempts[n].good(self.found[n]) for n in done)
+        done = [n for n in self.outcomes if self.attempts[n].locked]
+        good = sum(self.attempts[n].good(self.outcomes[n]) for n in done)
         if not done:
-            return "predict first, then have it simulated"
-        return f"{good} of {len(done)} predictions within a factor of two (of shares, ten points)"
+            return "predict first, then compare with the simulation"
+        return f"{good} of {len(done)} predictions within a factor of 2 (shares: 10 points)"
 
     def rows(self) -> list[list[str]]:
-        attempt, found = self.attempt, self.outcome
+        attempt, outcome = self.attempt, self.outcome
         if attempt is None:
             return []
         rows = [["What", "Predicted", "Simulated", "80% interval", "The answer is"]]
         for key in attempt.keys:
             row = [attempt.named(key), attempt.written(key), "", "", ""]
-            rows.append(row if found is None else row[:2] + _compared(attempt, found, key))
-        if found is None:
+            rows.append(row if outcome is None else row[:2] + _compared(attempt, outcome, key))
+        if outcome is None:
             return rows
-        for side in found.lesson.sides:
+        for side in outcome.lesson.sides:
             if side.letter not in attempt.keys:
-                p = found.sides[side.letter]
-                bounds = _bounds(found, found.word.interval(p))
-                rows.append([side.label, "", found.word.text(found.word.of(p)), bounds, ""])
-        if found.lesson.choose:
-            words = found.filled(found.lesson.choice) or "What decides?"
-            rows.append([words, attempt.choice, found.right, "", ""])
-        rows.append([found.filled(found.lesson.explain), "", "", "", ""])
+                p = outcome.sides[side.letter]
+                bounds = _bounds(outcome, outcome.word.interval(p))
+                rows.append([side.label, "", outcome.word.text(outcome.word.of(p)), bounds, ""])
+        if outcome.lesson.choose:
+            words = outcome.filled(outcome.lesson.choice) or "What limits the step?"
+            rows.append([words, attempt.choice, outcome.right, "", ""])
+        rows.append([outcome.filled(outcome.lesson.explain), "", "", "", ""])
         return rows
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
         self.page.restyle(theme)
 
-    # the lesson that it is
+    # the current lesson
 
     @property
     def lesson(self) -> Lesson | None:
@@ -137,30 +137,30 @@ class Lessons(View):
 
     @property
     def outcome(self) -> Outcome | None:
-        return self.found.get(self.lesson.name) if self.lesson else None
+        return self.outcomes.get(self.lesson.name) if self.lesson else None
 
     def read_again(self) -> None:
-        """Read every lesson's file, and forget what was answered."""
+        """Read all lesson files, and forget the answers."""
         before = self.lesson
-        self.all, wrong = lessons()
+        self.all, errors = lessons()
         names = [lesson.name for lesson in self.all]
         self.place = names.index(before.name) if before and before.name in names else 0
-        for held in (self.attempts, self.found, self.refused):
-            held.clear()
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        self.wrong.setText(f"A lesson is left out: {wrong[0]}{more}" if wrong else "")
-        self.wrong.setToolTip("\n".join(wrong))
-        self.wrong.setVisible(bool(wrong))
+        for by_lesson in (self.attempts, self.outcomes, self.refused):
+            by_lesson.clear()
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        self.error_label.setText(f"A lesson could not be read: {errors[0]}{more}" if errors else "")
+        self.error_label.setToolTip("\n".join(errors))
+        self.error_label.setVisible(bool(errors))
         self._show()
 
     def turn_to(self, place: int) -> None:
-        """Another lesson."""
+        """Go to another lesson."""
         self.place = place % max(1, len(self.all))
         self._show()
         self.wondered.emit()
 
     def turn_to_lesson(self, name: str) -> None:
-        """The lesson of this name, where it can be read."""
+        """Go to the lesson of this name, if it exists."""
         if not self.all:
             self.read_again()
         names = [lesson.name for lesson in self.all]
@@ -168,7 +168,7 @@ class Lessons(View):
             self.turn_to(names.index(name))
 
     def go(self, steps: int) -> None:
-        """On to the next step, or back; what was locked stays locked."""
+        """Go forward or back by a number of steps; a locked prediction stays locked."""
         attempt = self.attempt
         if attempt is None or (steps > 0 and not attempt.locked and attempt.lacking):
             return
@@ -187,11 +187,11 @@ class Lessons(View):
         if lesson is None:
             return
         where = f"Lesson {self.place + 1} of {len(self.all)}"
-        why = self.refused.get(lesson.name, "")
-        self.page.show_lesson(lesson, where, self.attempt, self.outcome, why)
+        error = self.refused.get(lesson.name, "")
+        self.page.show_lesson(lesson, where, self.attempt, self.outcome, error)
 
     def _again(self) -> None:
-        """Predict anew."""
+        """Start over with a new prediction."""
         attempt = self.attempt
         if attempt is not None:
             attempt.step, attempt.choice = "predict", ""
@@ -208,21 +208,21 @@ class Lessons(View):
         attempt = self.attempt
         if attempt is not None and not attempt.locked:
             attempt.choice = value
-            self.page.show_said(attempt, None)
+            self.page.update_verdict(attempt, None)
 
     def _list(self) -> None:
-        """The menu of all lessons."""
+        """Fill the menu of all lessons."""
         menu = self.page.menu
         with QSignalBlocker(menu):
             menu.clear()
         for place, lesson in enumerate(self.all):
             action = menu.addAction(f"{place + 1}  {lesson.title}")
             action.setCheckable(True)
-            action.setChecked(lesson.name in self.found)
+            action.setChecked(lesson.name in self.outcomes)
             action.triggered.connect(self._turns(place))
         menu.addSeparator()
-        again = menu.addAction("Read my lessons again")
-        again.setToolTip(f"TOML files in {own()}")
+        again = menu.addAction("Reload lessons")
+        again.setToolTip(f"Your own lessons are TOML files in {own()}")
         again.triggered.connect(lambda: (self.read_again(), self.wondered.emit()))
 
     def _turns(self, place: int) -> Callable[[], None]:
@@ -238,14 +238,14 @@ class Lessons(View):
             super().keyPressEvent(event)
 
 
-def _compared(attempt: Attempt, found: Outcome, key: Key) -> list[str]:
-    """The answer to a guess, its interval, and how far the guess was."""
-    said = attempt.said(found, key)
+def _compared(attempt: Attempt, outcome: Outcome, key: Key) -> list[str]:
+    """The answer to a guess, its interval, and how far off the guess was."""
+    said = attempt.said(outcome, key)
     if key == "shift":
-        return [found.filled("{shift}"), "", said]
-    answer = attempt.answer(found, key) or 0.0
-    return [found.word.text(answer), _bounds(found, found.interval(key)), said]
+        return [outcome.filled("{shift}"), "", said]
+    answer = attempt.answer(outcome, key) or 0.0
+    return [outcome.word.text(answer), _bounds(outcome, outcome.interval(key)), said]
 
 
-def _bounds(found: Outcome, bounds: tuple[float, float] | None) -> str:
-    return spanned(found.word, bounds) if bounds else ""
+def _bounds(outcome: Outcome, bounds: tuple[float, float] | None) -> str:
+    return spanned(outcome.word, bounds) if bounds else ""

@@ -1,4 +1,4 @@
-"""The tree of a step's modules, each as wide as its share, painted."""
+"""The icicle plot of a step's modules, each as wide as its share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simulator.prediction import REGIMES, Prediction
 
 _SIDE, _TOP, _GAP = 12.0, 6.0, 2.0
 _LEAST_PX, _MOST_PX, _BAR_PX = 38.0, 84.0, 10.0
-_NAMED_PX, _CUT_PX = 26.0, 70.0  # narrower ones have no words; from here on a long name is cut
+_NAMED_PX, _CUT_PX = 26.0, 70.0  # minimum widths of a label, and of a shortened one
 
 
 class IcicleCanvas(Canvas):
-    """`shown` is the part that has the whole width; `over` the one under the pointer or key.
-    `wanted` gives a part and the place of the pointer: what can be asked of it?"""
+    """`shown` is the part with the full width, `over` the part under the pointer or key."""
 
-    wanted = Signal(object, QPoint)
+    menu_requested = Signal(object, QPoint)
+    """A part, and the position of the pointer on the screen."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Where the step's time goes, by module")
@@ -33,20 +33,20 @@ class IcicleCanvas(Canvas):
         self.dragged = False
 
     def show_part(self, part: Part | None) -> None:
-        """Give a part the whole width."""
+        """Zoom to a part, or to the whole step."""
         self.shown = part or self.root
         self.over = None
         self.update()
 
     def drag_over(self, part: Part | None = None) -> None:
-        """A card is dragged over a part, whose own card would hide the others; None: no more."""
+        """Highlight the part below a dragged card, without its tooltip card; None ends the drag."""
         self.dragged = part is not None
         self.show_over(part)
 
-    # where things stand
+    # geometry
 
     def boxes(self) -> list[tuple[Part, QRectF]]:
-        """Every part that is drawn, with its place: those above `shown` at full width."""
+        """The drawn parts with their rectangles; parents of `shown` have the full width."""
         if self.shown is None:
             return []
         above = self.shown.up()
@@ -54,17 +54,17 @@ class IcicleCanvas(Canvas):
         room = (self.height() - _TOP - _SIDE) / (deepest + 1)
         high = min(_MOST_PX, max(_LEAST_PX, room))
         wide = self.width() - 2 * _SIDE
-        found = [(part, QRectF(_SIDE, _TOP + high * part.depth, wide, high)) for part in above]
-        waiting = [(self.shown, _SIDE, wide)]
-        while waiting:
-            part, left, own = waiting.pop()
-            found.append((part, QRectF(left, _TOP + high * part.depth, own, high)))
+        placed = [(part, QRectF(_SIDE, _TOP + high * part.depth, wide, high)) for part in above]
+        pending = [(self.shown, _SIDE, wide)]
+        while pending:
+            part, left, own = pending.pop()
+            placed.append((part, QRectF(left, _TOP + high * part.depth, own, high)))
             for child in part.children:
                 share = own * child.total_s / part.total_s if part.total_s else 0.0
                 if share >= 1.0:
-                    waiting.append((child, left, share))
+                    pending.append((child, left, share))
                 left += share
-        return found
+        return placed
 
     # painting
 
@@ -79,7 +79,7 @@ class IcicleCanvas(Canvas):
         dim = bool(self.picked) and not (part.ops & self.picked)
         strength = 0.4 if dim else 1.0
         over = part is self.over
-        if box.width() < _NAMED_PX:  # a sliver is its bar
+        if box.width() < _NAMED_PX:  # too narrow for anything but a bar
             paint.area(box, "idle" if part.wait else part.regime, strength)
             if over:
                 paint.box(box, "", theme.ink, 1, wide=1.6)
@@ -99,7 +99,7 @@ class IcicleCanvas(Canvas):
             )
 
     def _bar(self, paint: Paint, part: Part, box: QRectF, strength: float) -> None:
-        """What its time goes to; the step's is that of its period, with waiting."""
+        """Draw a part's shares; those of the step include waiting."""
         p = self.prediction
         assert p is not None
         shares = p.shares if part.depth == 0 else part.shares
@@ -118,7 +118,7 @@ class IcicleCanvas(Canvas):
         tall = box.height() >= 52
         name = part.name
         if width(name, SUPPORT_PX if tall else LABEL_PX, 500, mono) > room and room < _CUT_PX:
-            name = ""  # a few letters would say nothing; its card has it all
+            name = ""  # a few letters would say nothing; the card has the name
         figures = f"{seconds(part.total_s)}  {self.share(part)}"
         short = self.share(part)
         quiet = theme.overhead.ink if part.wait else theme.ink2
@@ -136,9 +136,9 @@ class IcicleCanvas(Canvas):
             paint.text(box.right() - 6, y, words, quiet, LABEL_PX, align=1.0)
 
     def share(self, part: Part) -> str:
-        """Of the step's time."""
-        whole = self.root.total_s if self.root else 0.0
-        return percent(part.total_s / whole) if whole else "0%"
+        """A part's share of the step's time."""
+        step_s = self.root.total_s if self.root else 0.0
+        return percent(part.total_s / step_s) if step_s else "0%"
 
     # the pointer and the keys
 
@@ -147,7 +147,7 @@ class IcicleCanvas(Canvas):
         if event.reason() == QContextMenuEvent.Reason.Mouse:
             part = self.hit(QPointF(event.pos()))
         if part is not None:
-            self.wanted.emit(part, event.globalPos())
+            self.menu_requested.emit(part, event.globalPos())
 
     def hit(self, at: QPointF) -> Part | None:
         return next((part for part, box in self.boxes() if box.contains(at)), None)
@@ -161,9 +161,9 @@ class IcicleCanvas(Canvas):
             return Card(part.name, tuple(rows), "no kernel runs", "overhead")
         rows.append(("Launches", f"{part.launches:,}"))
         if len(part.modules) > 1:
-            rows.append(("Modules", f"{len(part.modules):,} alike"))
+            rows.append(("Modules", f"{len(part.modules):,} identical"))
         shares = part.shares
-        rows.append(("Own time", ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)))
+        rows.append(("Shares", ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)))
         if part.depth == 0 and self.prediction is not None:
             p = self.prediction
             rows += [(name, seconds(value)) for name, value in causes(p) if value > 0]
@@ -182,27 +182,27 @@ class IcicleCanvas(Canvas):
             self.pressed_on.emit(self.shown.parent or self.root)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and part is not None:
             self.pressed_on.emit(part)
-        elif part is not None and (found := self._beside(part, key)) is not None:
+        elif part is not None and (neighbour := self._neighbour(part, key)) is not None:
             self.at = QPointF(-1, -1)
-            self.show_over(found)
+            self.show_over(neighbour)
         else:
             super().keyPressEvent(event)
 
-    def _beside(self, part: Part, key: Qt.Key) -> Part | None:
-        """Where an arrow leads: up, into the longest, along the row as it is drawn."""
+    def _neighbour(self, part: Part, key: Qt.Key) -> Part | None:
+        """The part that an arrow key leads to: the parent, the longest child, or one beside."""
         if key == Qt.Key.Key_Up:
             return part.parent or part
         if key == Qt.Key.Key_Down:
-            drawn = [found for found, _ in self.boxes()]
+            drawn = [other for other, _ in self.boxes()]
             return next((child for child in part.children if child in drawn), part)
         if key not in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             return None
         row = sorted(
-            ((box.left(), found) for found, box in self.boxes() if found.depth == part.depth),
+            ((box.left(), other) for other, box in self.boxes() if other.depth == part.depth),
             key=lambda pair: pair[0],
         )
-        places = [found for _, found in row]
-        if part not in places:
+        parts = [other for _, other in row]
+        if part not in parts:
             return part
         step = 1 if key == Qt.Key.Key_Right else -1
-        return places[min(max(places.index(part) + step, 0), len(places) - 1)]
+        return parts[min(max(parts.index(part) + step, 0), len(parts) - 1)]

@@ -1,5 +1,4 @@
-"""The menu of what can be asked of a part of the network; what is refused is greyed, and says
-why."""
+"""The menu of what-ifs for a part of the network. Refused ones are disabled and say why."""
 
 from __future__ import annotations
 
@@ -13,14 +12,14 @@ from app.theme import BODY_PX
 from app.widgets.paint import elided
 from simulator.scenario.scenario import Scenario
 
-_REASON_PX = 560.0
-"""Of the reason beside what is refused."""
+_NOTE_PX = 560.0
+"""The largest width of the text beside a menu entry."""
 
 
 def part_menu(
-    head: str, changes: Sequence[Change], asked: Callable[[Scenario], object], parent: QWidget
+    head: str, changes: Sequence[Change], apply: Callable[[Scenario], object], parent: QWidget
 ) -> QMenu:
-    """A menu under a head that names the part; `asked` is given the scenario that is chosen."""
+    """Return a menu titled `head`. `apply` is called with the scenario of the selected entry."""
     menu = QMenu(parent)
     menu.setToolTipsVisible(True)
     menu.addAction(head).setEnabled(False)
@@ -28,12 +27,12 @@ def part_menu(
     for change in changes:
         after = change.scenario
         if after is None:
-            said = re.sub(r"^\w+(=\w+)?: ", "", change.words.partition(";")[0])
+            note = re.sub(r"^\w+(=\w+)?: ", "", change.words.partition(";")[0])
         else:
-            said = change.words.partition(": ")[2]
-        said = elided(said, _REASON_PX, BODY_PX)
-        action = menu.addAction(f"{change.title}    {said}" if said else change.title)
+            note = change.words.partition(": ")[2]
+        note = elided(note, _NOTE_PX, BODY_PX)
+        action = menu.addAction(f"{change.title}    {note}" if note else change.title)
         action.setToolTip(change.words)
         action.setEnabled(after is not None)
-        action.triggered.connect(lambda _=False, to=after: asked(to) if to is not None else None)
+        action.triggered.connect(lambda _=False, to=after: apply(to) if to is not None else None)
     return menu

@@ -1,4 +1,4 @@
-"""Where a step's time goes: the tree of its modules, each as wide as its share."""
+"""Where a step's time goes: an icicle plot of its modules."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from simulator.scenario.scenario import Scenario
 
 
 class WhereTimeGoes(StripView):
-    """Modules as wide as their share of the step; waiting stands beside them. A click or Enter
-    zooms and picks, Backspace and Escape go up, arrows move; what-ifs can be dropped on a part, and
-    are in its menu (Menu, Shift+F10)."""
+    """Modules as wide as their share of the step, beside the waiting time. A click or Enter zooms
+    and selects, Backspace and Escape go up, arrow keys move. What-ifs can be dropped on a part, or
+    selected in its menu (Menu, Shift+F10)."""
 
     title = "Where time goes"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.alike = self.strip.segments(
-            "Members of a list", ["layers together", "each layer"], lambda _: self._build()
+        self.layers = self.strip.segments(
+            "Layers of a list", ["Merge layers", "Each layer"], lambda _: self._build()
         )
         self.strip.stretch()
         self.legend = self.strip.legend(theme)
         self.canvas = self.below(IcicleCanvas(theme), self._pressed)
-        self.canvas.wanted.connect(self.show_menu)
+        self.canvas.menu_requested.connect(self.show_menu)
         self.target = PlaceTarget(self.canvas, theme, self.offered, self.canvas.drag_over)
         self.scenario: Scenario | None = None
         self._offers: dict[tuple[str, str], Change] = {}
@@ -64,7 +64,7 @@ class WhereTimeGoes(StripView):
             return ""
         waiting = sum(value for _, value in causes(p))
         share = percent(waiting / p.period_s) if p.period_s else "0%"
-        return f"{seconds(p.period_s)} a step, {share} of it no kernel runs"
+        return f"{seconds(p.period_s)} per step, GPU idle for {share}"
 
     def rows(self) -> list[list[str]]:
         root = self.canvas.root
@@ -91,24 +91,24 @@ class WhereTimeGoes(StripView):
         self.target.outline.theme = theme
 
     def offered(self, key: str, at: QPointF) -> Offer:
-        """What a card would do to the part below it."""
-        part, p, now = self.canvas.hit(at), self.canvas.prediction, self.scenario
-        if p is None or now is None:
-            return Offer("Nothing is predicted yet", None)
+        """Return what dropping a card on the part at a point would do."""
+        part, p, scenario = self.canvas.hit(at), self.canvas.prediction, self.scenario
+        if p is None or scenario is None:
+            return Offer("No prediction yet", None)
         self.canvas.drag_over(part)
-        known = key, part.path if part else ""
-        if known not in self._offers:
-            self._offers[known] = dropped(key, part, now, p)
-        change = self._offers[known]
+        target = key, part.path if part else ""
+        if target not in self._offers:
+            self._offers[target] = dropped(key, part, scenario, p)
+        change = self._offers[target]
         after = change.scenario
         return Offer(change.words, None if after is None else lambda: self.asked.emit(after))
 
     def menu(self, part: Part) -> QMenu | None:
-        """What can be asked of a part; what is refused is greyed, with the reason."""
-        p, now = self.canvas.prediction, self.scenario
-        if p is None or now is None:
+        """Return the menu of a part, or None without a prediction."""
+        p, scenario = self.canvas.prediction, self.scenario
+        if p is None or scenario is None:
             return None
-        changes = choices(part, now, p) if part.parent else []
+        changes = choices(part, scenario, p) if part.parent else []
         return part_menu(pattern(part) or "step", changes, self.asked.emit, self)
 
     def show_menu(self, part: Part, at: QPoint) -> None:
@@ -118,17 +118,17 @@ class WhereTimeGoes(StripView):
             menu.exec(at)
 
     def _build(self) -> None:
-        """The tree anew; what had the whole width keeps it where it is still there."""
+        """Rebuild the tree; the part that is zoomed to stays so if it still exists."""
         p, canvas = self.canvas.prediction, self.canvas
         if p is None:
             return
         before = canvas.shown.path if canvas.shown else ""
-        canvas.root = module_tree(p, self.alike.checkedId() == 0)
+        canvas.root = module_tree(p, self.layers.checkedId() == 0)
         same = (part for part in canvas.root.all() if part.path == before)
         canvas.show_part(next(same, canvas.root))
 
     def _pressed(self, part: Part | None) -> None:
-        """Zoom to a part and pick its ops; the whole step, or what is beside, picks nothing."""
+        """Zoom to a part and select its ops; the whole step, or empty space, selects none."""
         if part is None and not self.canvas.picked:
             return
         if part is not None and not part.wait:

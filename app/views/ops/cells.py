@@ -1,4 +1,4 @@
-"""How cells and heads of the table of ops are painted."""
+"""Painting of the op table's cells and column headers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _QUIET = ("Module", "Shape", "Dtype", "Calls", "Source")
 
 
 class OpCells(QStyledItemDelegate):
-    """A cell by its column: names, figures, the share with a bar of what it goes to, the regime as
-    mark and word."""
+    """Paints a cell by its column: names, figures, the share with a bar by regime, the regime with
+    its mark."""
 
     def __init__(self, theme: Theme, view: OpTable) -> None:
         super().__init__(view)
@@ -36,8 +36,8 @@ class OpCells(QStyledItemDelegate):
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
         model, theme = self.view.model, self.theme
-        found = model.groups
-        if found is None:
+        groups = model.groups
+        if groups is None:
             return
         group, column = int(model.order[index.row()]), index.column()
         box = QRectF(option.rect)  # pyright: ignore
@@ -48,7 +48,7 @@ class OpCells(QStyledItemDelegate):
         over = bool(state & QStyle.StateFlag.State_MouseOver)
         ground = (
             theme.bg3
-            if marked or self.view.what_ifs.under == group
+            if marked or self.view.what_ifs.hovered == group
             else theme.bg2
             if over
             else theme.bg1
@@ -63,7 +63,7 @@ class OpCells(QStyledItemDelegate):
             self._share(paint, box, group)
             paint.text(box.right() - _PAD, middle, words, theme.ink, align=1.0)
         elif column == REGIME:
-            regime = found.regime_of(group)
+            regime = groups.regime_of(group)
             paint.mark(regime, box.left() + _PAD + 4.5, middle, 4.4, ground)
             paint.text(
                 box.left() + _PAD + 15, middle, words, theme.regime(regime).ink, LABEL_PX, 500
@@ -87,14 +87,14 @@ class OpCells(QStyledItemDelegate):
         painter.restore()
 
     def _share(self, paint: Paint, box: QRectF, group: int) -> None:
-        """A bar as long as the share, of what the time goes to; the whole is what is busy."""
-        found = self.view.model.groups
-        assert found is not None
+        """Draw a bar as long as the share of GPU busy time, divided by regime."""
+        groups = self.view.model.groups
+        assert groups is not None
         top, left = box.center().y() - 4.5, box.left() + _PAD
         paint.area(QRectF(left, top, _BAR_PX, 8), mixed(self.theme.ink3, self.theme.bg1, 0.22))
-        parts, spent = found.parts_s[group], found.total_s[group]
+        parts, spent = groups.parts_s[group], groups.total_s[group]
         for regime, part in zip(REGIMES, parts, strict=True):
-            wide = _BAR_PX * float(found.share[group]) * float(part / spent if spent else 0)
+            wide = _BAR_PX * float(groups.share[group]) * float(part / spent if spent else 0)
             if wide > 0:
                 paint.area(QRectF(left, top, max(wide, 0.6), 8), regime)
             left += wide
@@ -106,13 +106,13 @@ class OpCells(QStyledItemDelegate):
 
 
 class OpHeads(QHeaderView):
-    """Names above their columns; a triangle at what it is sorted by."""
+    """Column headers, with a triangle at the sorted column."""
 
     def __init__(self, theme: Theme, model: OpModel) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self.theme = theme
-        self.of = model
-        self.setAccessibleName("Columns of the ops")
+        self.op_model = model
+        self.setAccessibleName("Columns of the op table")
         self.setSectionsClickable(True)
         self.setFixedHeight(_HEAD_PX)
         self.setMinimumSectionSize(48)
@@ -123,7 +123,7 @@ class OpHeads(QHeaderView):
         painter.fillRect(box, QColor(theme.bg1))
         painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.line))
         paint = Paint(painter, theme)
-        sorted_by = logicalIndex == self.of.column
+        sorted_by = logicalIndex == self.op_model.column
         ink = theme.ink if sorted_by else theme.ink3
         number = COLUMNS[logicalIndex].values is not None
         middle = box.center().y()
@@ -131,7 +131,7 @@ class OpHeads(QHeaderView):
         words = paint.text(x, middle, NAMES[logicalIndex], ink, LABEL_PX, 500, float(number))
         if sorted_by:
             at = words.left() - 9 if number else words.right() + 9
-            up = -1.0 if not self.of.falling else 1.0
+            up = -1.0 if not self.op_model.falling else 1.0
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(ink))
             painter.drawPolygon(
@@ -147,7 +147,7 @@ class OpHeads(QHeaderView):
 
 
 def sheet(theme: Theme) -> str:
-    """What Qt paints itself: the ground, and bars to scroll by."""
+    """Return the style sheet of what Qt paints itself: background, scroll bars and tooltips."""
     return f"""
     QTableView {{ background: {theme.bg1}; border: 0; outline: 0; }}
     QHeaderView {{ background: {theme.bg1}; border: 0; }}

@@ -1,4 +1,4 @@
-"""The table of ops as a model: columns, order, filters, and the rows as text."""
+"""The model of the op table: columns, order, filters, and rows as text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from simulator.prediction import REGIMES, Regime
 
 Index = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
-"""Of no row: what the table itself is asked with."""
+"""The invalid index, with which Qt asks about the table itself."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, the unit of its plain values, values to sort by, text of a value. Columns
-    of words have no `values`."""
+    """A column's name, the unit of its plain values, the values to sort by, and a value's text.
+    Text columns have no `values`."""
 
     name: str
     unit: str = ""
@@ -42,31 +42,31 @@ def _unless_none(text: Callable[[float], str]) -> Callable[[float], str]:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("Op", about="Operator of the trace"),
-    Column("Module", about="Module that called it; numbers of lists as stars"),
-    Column("Shape", about="m×n×k of a product, else the output"),
-    Column("Dtype", about="Type that it computes in"),
-    Column("Calls", "", lambda g: g.calls, lambda v: f"{v:,.0f}", "Launches in a step"),
-    Column("Time", "s", lambda g: g.total_s, seconds, "GPU time of all its launches in a step"),
+    Column("Op", about="Operator in the trace"),
+    Column("Module", about="Module that called it; * stands for list indices"),
+    Column("Shape", about="m×n×k of a matrix product, else the output shape"),
+    Column("Dtype", about="Data type of the computation"),
+    Column("Calls", "", lambda g: g.calls, lambda v: f"{v:,.0f}", "Launches per step"),
+    Column("Time", "s", lambda g: g.total_s, seconds, "GPU time of all launches in a step"),
     Column("Each", "s", lambda g: _rate(g.total_s, g.calls.astype(np.float64)), seconds,
-           "GPU time of one launch, on average"),
-    Column("Share", "", lambda g: g.share, percent, "Of the time in which a kernel runs"),
+           "Average GPU time per launch"),
+    Column("Share", "", lambda g: g.share, percent, "Share of the GPU's busy time"),
     Column("FLOPs", "", lambda g: g.flops, _unless_none(lambda v: scaled(v, "FLOP")),
-           "Arithmetic in a step"),
-    Column("Bytes", "", lambda g: g.bytes, _unless_none(data), "Read and written in a step"),
+           "FLOPs per step"),
+    Column("Bytes", "", lambda g: g.bytes, _unless_none(data), "Bytes read and written per step"),
     Column("FLOP/s", "", lambda g: _rate(g.flops, g.total_s),
-           _unless_none(lambda v: scaled(v, "FLOP/s")), "Achieved: FLOPs over time"),
+           _unless_none(lambda v: scaled(v, "FLOP/s")), "Achieved FLOP/s"),
     Column("Byte/s", "", lambda g: _rate(g.bytes, g.total_s),
-           _unless_none(lambda v: scaled(v, "B/s")), "Achieved: bytes over time"),
-    Column("Regime", about="What takes most of its own time"),
-    Column("Source", about="Where the times come from"),
+           _unless_none(lambda v: scaled(v, "B/s")), "Achieved bytes/s"),
+    Column("Regime", about="Regime with the largest share of its time"),
+    Column("Source", about="Source of the times"),
 )  # fmt: skip
 NAMES = tuple(column.name for column in COLUMNS)
 SHARE, REGIME = NAMES.index("Share"), NAMES.index("Regime")
 
 
 class OpModel(QAbstractTableModel):
-    """`order` are the groups shown, from the top; a cell's own value is in `Qt.UserRole`."""
+    """`order` holds the shown groups from the top. `Qt.UserRole` returns the group of a cell."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,13 +78,13 @@ class OpModel(QAbstractTableModel):
         self._values: dict[int, Floats | Ints] = {}
 
     def show(self, groups: Groups) -> None:
-        """These groups, in the order and with the filters of before."""
+        """Show groups with the current order and filters."""
         self.groups = groups
         self._values.clear()
         self._arrange()
 
     def filter(self, words: str, regime: Regime | None) -> None:
-        """Only groups whose names hold every word, and of this regime."""
+        """Show only groups whose names contain every word, and of this regime."""
         self.words, self.regime = words.lower(), regime
         self._arrange()
 
@@ -95,41 +95,41 @@ class OpModel(QAbstractTableModel):
     def _arrange(self) -> None:
         self.beginResetModel()
         if self.groups is not None:
-            kept = np.flatnonzero(self._kept(self.groups))
-            keys = self._keys(self.groups, self.column)[kept].astype(np.float64)
-            self.order = kept[np.argsort(-keys if self.falling else keys, kind="stable")]
+            matching = np.flatnonzero(self._matching(self.groups))
+            keys = self._keys(self.groups, self.column)[matching].astype(np.float64)
+            self.order = matching[np.argsort(-keys if self.falling else keys, kind="stable")]
         self.endResetModel()
 
-    def _kept(self, g: Groups) -> NDArray[np.bool_]:
-        kept = np.ones(len(g), np.bool_)
+    def _matching(self, g: Groups) -> NDArray[np.bool_]:
+        matching = np.ones(len(g), np.bool_)
         for part in self.words.split():
-            kept &= np.logical_or.reduce([column.holding(part) for column in g.words.values()])
+            matching &= np.logical_or.reduce([column.holding(part) for column in g.words.values()])
         if self.regime is not None:
-            kept &= g.regime == REGIMES.index(self.regime)
-        return kept
+            matching &= g.regime == REGIMES.index(self.regime)
+        return matching
 
     def _keys(self, g: Groups, column: int) -> Floats | Ints:
-        chosen = COLUMNS[column]
-        if chosen.values is not None:
+        definition = COLUMNS[column]
+        if definition.values is not None:
             return self.values(column)
-        if chosen.name in g.words:
-            return g.words[chosen.name].rank
+        if definition.name in g.words:
+            return g.words[definition.name].rank
         return g.regime if column == REGIME else np.zeros(len(g), np.int64)
 
     def text(self, group: int, column: int) -> str:
-        """A cell as people read it."""
-        g, chosen = self.groups, COLUMNS[column]
+        """The text of a cell."""
+        g, definition = self.groups, COLUMNS[column]
         if g is None:
             return ""
-        if chosen.values is not None:
-            return chosen.text(float(self.values(column)[group]))
-        if chosen.name in g.words:
-            words = g.words[chosen.name]
+        if definition.values is not None:
+            return definition.text(float(self.values(column)[group]))
+        if definition.name in g.words:
+            words = g.words[definition.name]
             return words.distinct[int(words.each[group])]
         return g.regime_of(group) if column == REGIME else g.tier
 
     def values(self, column: int) -> Floats | Ints:
-        """The numbers of a column, group by group."""
+        """The numbers of a column, one per group."""
         if column not in self._values:
             read = COLUMNS[column].values
             assert read is not None and self.groups is not None
@@ -137,13 +137,13 @@ class OpModel(QAbstractTableModel):
         return self._values[column]
 
     def shown(self) -> list[int]:
-        """The columns that these groups have."""
+        """The columns that apply to these groups."""
         keys = KEYS[self.groups.by] if self.groups is not None else ()
         return [n for n, c in enumerate(COLUMNS) if n >= 4 or c.name in keys]
 
     def table(self, rows: Sequence[int] | None = None, plain: bool = False) -> list[list[str]]:
-        """Rows (all by default) as text, heads first; `plain` numbers are in SI units, with
-        their unit in the head, for a spreadsheet."""
+        """Return rows (all by default) as text, below their headers. `plain` numbers are in SI
+        units, with the unit in the header, for spreadsheets."""
         columns = self.shown()
         heads = [
             f"{COLUMNS[n].name} ({COLUMNS[n].unit})" if plain and COLUMNS[n].unit else NAMES[n]
@@ -161,10 +161,10 @@ class OpModel(QAbstractTableModel):
                 else (str(value) if plain else COLUMNS[n].text(float(value)))
             )
 
-        chosen = self.order if rows is None else self.order[list(rows)]
-        return [heads, *([cell(g, n) for n in columns] for g in chosen.tolist())]
+        selected = self.order if rows is None else self.order[list(rows)]
+        return [heads, *([cell(g, n) for n in columns] for g in selected.tolist())]
 
-    # what Qt asks
+    # QAbstractTableModel
 
     def rowCount(self, parent: Index = _TOP) -> int:
         return 0 if parent.isValid() else int(self.order.size)
@@ -195,14 +195,14 @@ class OpModel(QAbstractTableModel):
         return NAMES[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def formula(self, column: int, row: int = 0) -> Formula | None:
-        """How a column comes about, with the numbers of a row that is shown."""
-        found = COLUMN_FORMULAS.get(NAMES[column])
-        if found is None or self.groups is None or not 0 <= row < self.order.size:
+        """The formula of a column with the numbers of a row, or None."""
+        formula_of = COLUMN_FORMULAS.get(NAMES[column])
+        if formula_of is None or self.groups is None or not 0 <= row < self.order.size:
             return None
-        return found(self.groups, int(self.order[row]))
+        return formula_of(self.groups, int(self.order[row]))
 
     @staticmethod
     def side(column: int) -> Qt.AlignmentFlag:
-        """Figures stand at the right."""
+        """Numbers are right-aligned, text is left-aligned."""
         number = COLUMNS[column].values is not None
         return Qt.AlignmentFlag.AlignRight if number else Qt.AlignmentFlag.AlignLeft

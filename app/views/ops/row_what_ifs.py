@@ -1,4 +1,4 @@
-"""What-ifs on rows of the table of ops: dropped there, or chosen in a row's menu."""
+"""What-ifs on rows of the op table, dropped there or selected in a row's menu."""
 
 from __future__ import annotations
 
@@ -19,54 +19,54 @@ if TYPE_CHECKING:
 
 
 class RowWhatIfs:
-    """`under` is the group below a dragged card: −1 beside every row, None without a card."""
+    """`hovered` is the group below a dragged card: −1 outside all rows, None without a card."""
 
     def __init__(self, view: OpTable) -> None:
         self.view = view
-        self.under: int | None = None
-        self.asked_of: tuple[Scenario, Prediction] | None = None
-        self._known: dict[tuple[str, int], Change] = {}
+        self.hovered: int | None = None
+        self.subject: tuple[Scenario, Prediction] | None = None
+        self._changes: dict[tuple[str, int], Change] = {}
         viewport = view.table.viewport()
         self.target = PlaceTarget(viewport, view.theme, self.offered, self.leave)
 
     def show(self, scenario: Scenario, p: Prediction) -> None:
-        """Rows are of this from now on."""
-        self.asked_of = scenario, p
+        """Set the scenario and prediction of the rows."""
+        self.subject = scenario, p
         self.forget()
 
     def forget(self) -> None:
-        """Groups are others now."""
-        self._known.clear()
+        """Clear cached changes, as the groups have changed."""
+        self._changes.clear()
 
     def offered(self, key: str, at: QPointF) -> Offer:
-        """What a card would do to the row below it, or to the step where there is none."""
-        found, asked = self.view.model.groups, self.asked_of
-        if found is None or asked is None:
-            return Offer("Nothing is predicted yet", None)
+        """Return what dropping a card would do to the row below it, or outside rows to the step."""
+        groups, subject = self.view.model.groups, self.subject
+        if groups is None or subject is None:
+            return Offer("No prediction yet", None)
         row = self.view.table.rowAt(int(at.y()))
         group = int(self.view.model.order[row]) if row >= 0 else -1
-        self._stand_on(group)
-        if (key, group) not in self._known:
-            parts = parts_of(found, group, asked[1]) if group >= 0 else []
-            self._known[key, group] = on_row(key, parts, *asked)
-        change = self._known[key, group]
+        self._hover(group)
+        if (key, group) not in self._changes:
+            parts = parts_of(groups, group, subject[1]) if group >= 0 else []
+            self._changes[key, group] = on_row(key, parts, *subject)
+        change = self._changes[key, group]
         after = change.scenario
         return Offer(change.words, None if after is None else lambda: self.view.asked.emit(after))
 
     def menu(self, row: int) -> QMenu | None:
-        """What can be asked of a row."""
-        model, asked = self.view.model, self.asked_of
-        if model.groups is None or asked is None or row < 0:
+        """Return the menu of a row, or None."""
+        model, subject = self.view.model, self.subject
+        if model.groups is None or subject is None or row < 0:
             return None
         group = int(model.order[row])
         head = model.text(group, model.shown()[0])
-        changes = row_choices(parts_of(model.groups, group, asked[1]), *asked)
+        changes = row_choices(parts_of(model.groups, group, subject[1]), *subject)
         return part_menu(head, changes, self.view.asked.emit, self.view)
 
     def leave(self) -> None:
-        """The card is gone."""
-        self._stand_on(None)
+        """The card left the table."""
+        self._hover(None)
 
-    def _stand_on(self, group: int | None) -> None:
-        self.under = group
+    def _hover(self, group: int | None) -> None:
+        self.hovered = group
         self.view.table.viewport().update()

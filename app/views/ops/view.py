@@ -1,4 +1,4 @@
-"""The ops of a step as a table: what each takes, does, moves and reaches."""
+"""The ops of a step as a table: their time, FLOPs, bytes and achieved rates."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _BYS: tuple[By, ...] = get_args(By)
 
 
 class Table(QTableView):
-    """Rows that sort by S on a column, copy by Ctrl+C, and let go by Escape."""
+    """A table in which S sorts by the current column, Ctrl+C copies, and Escape deselects."""
 
     def __init__(self, view: OpTable) -> None:
         super().__init__(view)
-        self.of = view
-        self.setAccessibleName(f"{view.title}, a row a group of launches")
+        self.op_view = view
+        self.setAccessibleName(f"{view.title}, one row per group of launches")
         self.setModel(view.model)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -71,28 +71,30 @@ class Table(QTableView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
-            self.of.copy()
+            self.op_view.copy()
         elif event.key() == Qt.Key.Key_Escape:
-            self.of.free()
+            self.op_view.clear_selection()
         elif event.key() == Qt.Key.Key_S and self.currentIndex().isValid():
-            self.of.sort(self.currentIndex().column())
+            self.op_view.sort(self.currentIndex().column())
         else:
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
         row = self.currentIndex().row() if by_key else self.rowAt(event.pos().y())
-        menu = self.of.what_ifs.menu(row)
+        menu = self.op_view.what_ifs.menu(row)
         if menu is not None:
             below = self.visualRect(self.model().index(row, 0)).bottomLeft()
             menu.exec(self.viewport().mapToGlobal(below) if by_key else event.globalPos())
 
 
 class OpTable(View):
-    """Launches by op, module, shape, or each. Selected rows are picked; a click on a head (or S in
-    its column) sorts, again the other way round; Ctrl+C copies the selection, or everything shown,
-    as TSV; Escape lets go. What-ifs can be dropped on a row, and are in its menu (Menu,
-    Shift+F10)."""
+    """Launches grouped by op, module or shape, or one by one.
+
+    Selecting rows selects their ops. A click on a header (or S in its column) sorts, a second one
+    reverses the order. Ctrl+C copies the selection, or all shown rows, as TSV; Escape deselects.
+    What-ifs can be dropped on a row, or selected in its menu (Menu, Shift+F10).
+    """
 
     title = "Ops"
 
@@ -109,7 +111,7 @@ class OpTable(View):
         self.by = self.strip.segments("Group by", _BYS, self._group)
         self.search = self.strip.field("Filter by name", lambda _: self._filter(), "Filter")
         self.regime = self.strip.segments("Regime", ["all", *REGIMES], lambda _: self._filter())
-        self.said = self.strip.label()
+        self.status = self.strip.label()
         self.table = Table(self)
         self.heads = OpHeads(theme, self.model)
         self.cells = OpCells(theme, self)
@@ -150,13 +152,14 @@ class OpTable(View):
         self.heads.viewport().update()
 
     def formula(self, at: QPoint) -> Formula | None:
-        """Of the column at a place, with the numbers of the row there, else of the current."""
+        """The formula of the column at a point, with the numbers of the row there or the current
+        row."""
         place = self.table.indexAt(self.table.viewport().mapFromGlobal(at))
         column = self.heads.logicalIndexAt(self.heads.mapFromGlobal(at).x())
-        now = self.table.currentIndex()
-        row = place.row() if place.isValid() else max(0, now.row())
-        known = self.model.formula(column, row) if column >= 0 else None
-        return known or self.model.formula(NAMES.index("Time"), row)
+        current = self.table.currentIndex()
+        row = place.row() if place.isValid() else max(0, current.row())
+        formula = self.model.formula(column, row) if column >= 0 else None
+        return formula or self.model.formula(NAMES.index("Time"), row)
 
     def subtitle(self) -> str:
         p = self.prediction
@@ -165,10 +168,10 @@ class OpTable(View):
     def rows(self) -> list[list[str]]:
         return self.model.table() if self.model.groups is not None else []
 
-    # what the controls do
+    # controls
 
     def sort(self, column: int) -> None:
-        """By a column: figures from the largest, words from A; again, the other way round."""
+        """Sort by a column, figures from the largest and text from A; a second call reverses."""
         model = self.model
         falling = COLUMNS[column].values is not None
         if column == model.column:
@@ -182,19 +185,19 @@ class OpTable(View):
         )
 
     def copy(self) -> None:
-        """The selected rows, or all that are shown, to the clipboard as TSV, in SI units."""
+        """Copy the selected rows, or all shown rows, to the clipboard as TSV in SI units."""
         if self.model.groups is None:
             return
         lines = self.model.table(sorted(self.selected()) or None, plain=True)
         QGuiApplication.clipboard().setText("\n".join("\t".join(line) for line in lines))
 
     def selected(self) -> list[int]:
-        """The rows that are selected."""
+        """The selected rows."""
         runs = self.table.selectionModel().selection().toList()
         return [row for run in runs for row in range(run.top(), run.bottom() + 1)]
 
-    def free(self) -> None:
-        """Pick nothing."""
+    def clear_selection(self) -> None:
+        """Deselect all ops."""
         if self.chosen:
             self.pick(frozenset())
             self.picked.emit(frozenset[int]())
@@ -216,14 +219,14 @@ class OpTable(View):
         self._rearranged()
 
     def _rearranged(self) -> None:
-        """What stands where has changed: say how much is shown, and mark what is picked."""
-        found = self.model.groups
-        if found is None:
+        """Update the summary and the marked rows after a change of order or filter."""
+        groups = self.model.groups
+        if groups is None:
             return
         order = self.model.order
-        share = percent(float(found.share[order].sum())) if order.size else "0%"
-        self.said.setText(f"{order.size:,} of {len(found):,}, {share}")
-        self.said.setToolTip(f"The rows shown take {share} of the time in which a kernel runs")
+        share = percent(float(groups.share[order].sum())) if order.size else "0%"
+        self.status.setText(f"{order.size:,} of {len(groups):,}, {share}")
+        self.status.setToolTip(f"The rows shown take {share} of the GPU's busy time")
         self._mark()
 
     def _mark(self) -> None:
@@ -231,34 +234,34 @@ class OpTable(View):
             self.marked = self.model.groups.with_ops(self.chosen)
         self.table.viewport().update()
 
-    def _selected(self, now: QItemSelection, before: QItemSelection) -> None:
-        """The user selected rows: pick their ops."""
-        found = self.model.groups
-        if found is None:
+    def _selected(self, added: QItemSelection, removed: QItemSelection) -> None:
+        """Select the ops of the rows that the user selected."""
+        groups = self.model.groups
+        if groups is None:
             return
         rows = self.selected()
-        ops = found.ops_of(self.model.order[rows].tolist() if rows else [])
+        ops = groups.ops_of(self.model.order[rows].tolist() if rows else [])
         if ops != self.chosen:
             self.chosen = ops
             self._mark()
             self.picked.emit(ops)
 
     def _widths(self) -> None:
-        """Columns as wide as their longest figures; the words share what is left."""
+        """Make columns as wide as their longest figures; text columns share the rest."""
         model, keys = self.model, KEYS[self.model.groups.by] if self.model.groups else ()
-        some = model.order[:200].tolist()
+        sample = model.order[:200].tolist()
         wide: dict[int, int] = {}
         for n in model.shown():
             mono = NAMES[n] in ("Op", "Module")
-            words = {model.text(g, n) for g in some}
+            words = {model.text(g, n) for g in sample}
             longest = max((width(w, LABEL_PX, 500, mono) for w in words), default=0.0)
             head = width(NAMES[n], LABEL_PX, 500) + 14
             extra = {"Share": 66, "Regime": 16}.get(NAMES[n], 0)
             wide[n] = ceil(max(head, longest + extra)) + 22
-        free = self.table.viewport().width() - sum(wide.values())
+        spare = self.table.viewport().width() - sum(wide.values())
         names = [n for n in wide if NAMES[n] in keys and NAMES[n] in _LEAST]
-        for n in names:  # those without room are shortened in their middle, whole in the tooltip
-            own = wide[n] + free // len(names)
+        for n in names:  # longer text is elided, and complete in the tooltip
+            own = wide[n] + spare // len(names)
             wide[n] = max(own, min(wide[n], _LEAST[NAMES[n]]))
         for n, pixels in wide.items():
             self.table.setColumnWidth(n, pixels)

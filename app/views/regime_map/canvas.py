@@ -1,4 +1,4 @@
-"""A regime map as painted, with the cursor that the pointer drags and the keys move."""
+"""The plot of a regime map, with the cursor that the pointer drags and the keys move."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.theme import SUPPORT_PX, Theme
 from app.views.regime_map import cursor as map_cursor
 from app.views.regime_map import frame as map_frame
 from app.views.regime_map import lines as map_lines
-from app.views.regime_map.ground import ground
+from app.views.regime_map.background import background
 from app.widgets.canvas import Canvas, Card
 from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, elided, face, pill_box, width
@@ -26,35 +26,35 @@ _STALE = 0.6
 
 
 class MapCanvas(Canvas):
-    """`spot` is where the cursor is, `home` where the scenario is; None where the map has no such
-    point. `moved_to` says that the cursor moved, `pressed_on` (a Spot) that it was let go there or
-    that Enter was pressed."""
+    """`spot` is the cursor's point and `home` the scenario's; None if the map has no such point.
+    `moved_to` emits each move of the cursor, `pressed_on` the Spot where it was released or where
+    Enter was pressed."""
 
     moved_to = Signal(object)
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Regime map: which regime rules over two axes")
+        super().__init__(theme, "Regime map: the dominant regime over two axes")
         self.chart: Chart | None = None
         self.spot: Spot | None = None
         self.home: Spot | None = None
         self.dragged = False
         self.stale = False
-        self._ground: tuple[object, QImage] | None = None
+        self._background: tuple[object, QImage] | None = None
         self.setMinimumSize(330, 280)
 
     def show_chart(self, chart: Chart, home: Spot | None) -> None:
-        """Draw this, with the scenario at a point of it."""
+        """Draw a map with the scenario at the point `home`."""
         self.chart, self.stale, self.over = chart, False, None
         self.put(home)
 
     def put(self, home: Spot | None) -> None:
-        """The scenario is at this point now, and the cursor with it."""
+        """Move the scenario to a point; the cursor follows unless it is dragged."""
         self.home = home
         if not self.dragged:
             self.spot = home
         self.update()
 
-    # where things stand
+    # geometry
 
     @property
     def plot(self) -> QRectF:
@@ -68,7 +68,7 @@ class MapCanvas(Canvas):
         )
 
     def pixel_at(self, x: float, y: float) -> QPointF:
-        """The pixel of two positions."""
+        """The pixel of a position on both axes."""
         assert self.chart is not None
         return map_frame.pixel(self.chart, self.plot, x, y)
 
@@ -102,7 +102,7 @@ class MapCanvas(Canvas):
             return
         area = self.plot
         paint.painter.setOpacity(_STALE if self.stale else 1.0)
-        paint.painter.drawImage(area.topLeft(), self._grounded(paint.ratio))
+        paint.painter.drawImage(area.topLeft(), self._background_image(paint.ratio))
         chosen = self.pixel(self.spot) if self.spot is not None else None
         map_frame.axes(paint, chart, area, chosen)
         labels = Labels(area)
@@ -131,7 +131,7 @@ class MapCanvas(Canvas):
         paint.painter.setOpacity(1.0)
 
     def _without(self, paint: Paint, chart: Chart | None) -> None:
-        """Under way, or why there is no map, in as many lines as it takes."""
+        """Say that the map is being computed, or why there is none."""
         words = f"No map.\n{chart.refused}" if chart else "Predicting over both axes …"
         area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
         paint.painter.setFont(face(SUPPORT_PX)[0])
@@ -139,27 +139,26 @@ class MapCanvas(Canvas):
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         paint.painter.drawText(area, int(flags), words)
 
-    def _grounded(self, ratio: float) -> QImage:
-        """The ground, made anew only when what it shows has changed."""
+    def _background_image(self, ratio: float) -> QImage:
+        """The background image, cached until its content changes."""
         chart, area = self.chart, self.plot
         assert chart is not None and chart.field is not None
         size = QSize(max(1, round(area.width())), max(1, round(area.height())))
         key = (id(chart), self.theme.name, size.width(), size.height(), ratio)
-        if self._ground is None or self._ground[0] != key:
-            self._ground = key, ground(chart.field, self.theme, size, ratio)
-        return self._ground[1]
+        if self._background is None or self._background[0] != key:
+            self._background = key, background(chart.field, self.theme, size, ratio)
+        return self._background[1]
 
     def _names(self, paint: Paint, chart: Chart, labels: Labels) -> None:
         field = chart.field
         assert field is not None
         if field.over.any():
             varies = {"gpu", "memory"} & {chart.x.name, chart.y.name}
-            room = "the GPU has" if varies else _memory(chart)
-            why = f"more than {room}"
-            self._note(paint, field.over, "Does not fit", why, labels)
+            capacity = "the GPU's memory" if varies else _memory(chart)
+            self._note(paint, field.over, "Does not fit", f"needs more than {capacity}", labels)
         if (~field.known).any() and field.mapped.map.refused:
             why = elided(field.mapped.map.refused[0], 200)
-            self._note(paint, ~field.known, "No answer", why, labels)
+            self._note(paint, ~field.known, "Cannot run", why, labels)
         if field.smooth:
             for regime, (x, y) in chart.places:
                 inside = field.inside(regime)
@@ -176,14 +175,16 @@ class MapCanvas(Canvas):
         if field is None or rows.size < 0.012 * inside.size:
             return
         x, y = (
-            float(axis.edges[int(np.median(found))])
-            for axis, found in ((field.along, columns), (field.up, rows))
+            float(axis.edges[int(np.median(cells))])
+            for axis, cells in ((field.along, columns), (field.up, rows))
         )
         map_lines.note(paint, self.pixel_at(x, y), head, why, labels)
 
     def _times(self, paint: Paint, chart: Chart, labels: Labels) -> None:
-        """The times of some points, where an axis has no values between them."""
-        across, up = (_some(len(line.values), most) for line, most in ((chart.x, 6), (chart.y, 32)))
+        """Write the times of some points, for axes of choices."""
+        across, up = (
+            _spread(len(line.values), most) for line, most in ((chart.x, 6), (chart.y, 32))
+        )
         for row in up:
             for column in across:
                 if chart.why((column, row)):
@@ -208,28 +209,28 @@ class MapCanvas(Canvas):
             return None
         if self.dragged or chart.why(spot):
             return None
-        found = chart.figures(spot)
-        shares = ", ".join(f"{100 * found[r]:.0f}% {r}" for r in REGIMES)
-        regime = REGIMES[int(found["regime"])]
-        interval = between(found["low_s"], found["high_s"], found["period_s"])
+        figures = chart.figures(spot)
+        shares = ", ".join(f"{100 * figures[r]:.0f}% {r}" for r in REGIMES)
+        regime = REGIMES[int(figures["regime"])]
+        interval = between(figures["low_s"], figures["high_s"], figures["period_s"])
         rows = (
-            ("Time, 80%", f"{seconds(found['period_s'])}, {interval}"),
+            ("Time, 80%", f"{seconds(figures['period_s'])}, {interval}"),
             ("Shares", shares),
-            ("Memory", data(found["memory_bytes"])),
+            ("Memory", data(figures["memory_bytes"])),
         )
         return Card(map_cursor.spot_words(chart, spot), rows, f"{regime}-bound", regime)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self.hit(event.position())
+        spot = self.hit(event.position())
         left = event.button() == Qt.MouseButton.LeftButton
-        if left and found is not None and not self.stale:
+        if left and spot is not None and not self.stale:
             self.dragged = True
-            self.move_to(found)
+            self.move_to(spot)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        found = self.nearest(event.position()) if self.dragged else None
-        if found is not None:
-            self.move_to(found)
+        spot = self.nearest(event.position()) if self.dragged else None
+        if spot is not None:
+            self.move_to(spot)
         else:
             super().mouseMoveEvent(event)
 
@@ -239,7 +240,7 @@ class MapCanvas(Canvas):
             self.pressed_on.emit(self.spot)
 
     def move_to(self, spot: Spot) -> None:
-        """The cursor goes there; the scenario stays where it is."""
+        """Move the cursor; the scenario stays."""
         if spot != self.spot:
             self.spot, self.over = spot, None
             self.moved_to.emit(spot)
@@ -257,8 +258,8 @@ class MapCanvas(Canvas):
             super().keyPressEvent(event)
         elif key in steps:
             last = len(chart.x.values) - 1, len(chart.y.values) - 1
-            now = self.spot or (last[0] // 2, last[1] // 2)
-            x, y = (min(max(n + s, 0), m) for n, s, m in zip(now, steps[key], last, strict=True))
+            here = self.spot or (last[0] // 2, last[1] // 2)
+            x, y = (min(max(n + s, 0), m) for n, s, m in zip(here, steps[key], last, strict=True))
             self.move_to((x, y))
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             if self.spot is not None:
@@ -269,13 +270,13 @@ class MapCanvas(Canvas):
             super().keyPressEvent(event)
 
 
-def _some(count: int, most: int) -> range:
-    """Places spread over so many."""
+def _spread(count: int, most: int) -> range:
+    """At most `most` indices, spread evenly over `count`."""
     step = max(1, -(-count // most))
     return range(step // 2, count, step)
 
 
 def _memory(chart: Chart) -> str:
-    """What the GPU of every point has."""
+    """The memory of the GPU, which is the same at every point."""
     assert chart.field is not None
     return trimmed(data(resolve(chart.field.mapped.sweep.scenarios[0]).gpu.memory_bytes))

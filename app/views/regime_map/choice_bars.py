@@ -1,4 +1,4 @@
-"""The choices of an axis as bars of their times, the shortest first."""
+"""The choices of an axis as bars of their times, shortest first."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _TIME_PX, _ROW_PX = 112.0, 17.0
 
 
 class ChoiceBars(Listed):
-    """`here` is the place of the choice at the cursor. What has no answer stands last."""
+    """`here` is the index of the choice at the cursor. Choices that cannot run come last."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Choices", "", False, _ROW_PX)
         self.here = -1
 
     def show_choices(self, choices: list[Choice], here: int, title: str, about: str) -> None:
-        """Draw these."""
+        """Draw choices below a title."""
         self.items = sorted(choices, key=lambda c: (bool(c.why), c.figures["period_s"]))
         self.here, self.title, self.about, self.over = here, title, about, None
         self.setAccessibleName(f"{title} {about}")
         self.update()
 
     def shown(self) -> list[tuple[Choice, QRectF]]:
-        """Those that fit, the cursor's own always among them."""
+        """The rows that fit; the cursor's own choice is always among them."""
         rows = super().shown()
-        own = next((c for c in self.items if c.place == self.here), None)
-        if rows and own is not None and all(item is not own for item, _ in rows):
-            rows[-1] = own, rows[-1][1]
+        current = next((c for c in self.items if c.place == self.here), None)
+        if rows and current is not None and all(item is not current for item, _ in rows):
+            rows[-1] = current, rows[-1][1]
         return rows
 
     def draw_row(self, paint: Paint, item: Choice, box: QRectF) -> None:
@@ -72,10 +72,10 @@ class ChoiceBars(Listed):
         item = self.over
         if item is None or item.why:
             return None
-        found = item.figures
-        regime = REGIMES[int(found["regime"])]
-        interval = between(found["low_s"], found["high_s"], found["period_s"])
-        rows = [("Time", seconds(found["period_s"])), ("80% interval", interval)]
-        rows += [(r.capitalize(), percent(found[r])) for r in REGIMES]
-        rows.append(("Memory", "fits" if found["fits"] else "does not fit"))
+        figures = item.figures
+        regime = REGIMES[int(figures["regime"])]
+        interval = between(figures["low_s"], figures["high_s"], figures["period_s"])
+        rows = [("Time", seconds(figures["period_s"])), ("80% interval", interval)]
+        rows += [(r.capitalize(), percent(figures[r])) for r in REGIMES]
+        rows.append(("Memory", "fits" if figures["fits"] else "does not fit"))
         return Card(item.name, tuple(rows), f"{regime}-bound", regime)

@@ -1,4 +1,4 @@
-"""The cursor of a regime map: its cross, its values on the axes, and the card with its figures."""
+"""The cursor of a regime map: its cross, its values on the axes, and its card."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, elided, width
 from simulator.prediction import REGIMES, Regime
 
-_RATES = (("compute", "peaks"), ("memory", "bandwidths"), ("overhead", "the host and launches"))
+_RATES = (
+    ("compute", "FLOP/s peaks"),
+    ("memory", "bandwidths"),
+    ("overhead", "host and launch speed"),
+)
 _ROOM, _HIGH, _MOVED_HIGH, _PLAIN_HIGH = 192.0, 96.0, 158.0, 52.0
 
 
@@ -26,27 +30,27 @@ def spot_words(chart: Chart, spot: Spot) -> str:
 
 
 def in_words(chart: Chart, spot: Spot) -> tuple[str, str]:
-    """A point, and its time with the interval and the regime."""
+    """Return a point in words, and its time with interval and regime."""
     where, why, at = spot_words(chart, spot), chart.why(spot), chart.figures(spot)
     if why:
-        return where, f"no answer: {why}"
+        return where, f"cannot run: {why}"
     interval = between(at["low_s"], at["high_s"], at["period_s"])
     return where, f"{seconds(at['period_s'])}, {interval}, {REGIMES[int(at['regime'])]}-bound"
 
 
-def what_is_bought(chart: Chart, spot: Spot) -> str:
-    """What a share is, with those of a point."""
+def share_explanation(chart: Chart, spot: Spot) -> str:
+    """Explain shares, with those of a point as the example."""
     at = chart.figures(spot)
-    bought = ", ".join(f"of {rate} {number(at[regime], 2)}%" for regime, rate in _RATES)
+    savings = ", ".join(f"{number(at[regime], 2)}% for {rate}" for regime, rate in _RATES)
     where, _ = in_words(chart, spot)
     return (
-        f"A share is what 1% more of a rate buys: s = −∂ ln T / ∂ ln rate.\n"
-        f"At {within_words(where)}: {bought}"
+        "A regime's share is the time saved by raising its rates by 1%: s = −∂ ln T / ∂ ln rate.\n"
+        f"At {within_words(where)}: {savings}"
     )
 
 
 def cross(paint: Paint, at: QPointF, area: QRectF) -> None:
-    """Lines through both axes, and a ring that can be taken hold of."""
+    """Draw lines to both axes, and a ring that can be dragged."""
     theme = paint.theme
     for line in (
         [(area.left(), at.y()), (area.right(), at.y())],
@@ -58,13 +62,13 @@ def cross(paint: Paint, at: QPointF, area: QRectF) -> None:
 
 
 def axis_chip(paint: Paint, middle: QPointF, words: str) -> QRectF:
-    """A value on an axis, in the colour of what can be moved."""
+    """Draw the cursor's value on an axis."""
     theme = paint.theme
     return paint.pill(middle.x(), middle.y(), words, theme.on_accent, LABEL_PX, 600, ground=theme.b)
 
 
 def card_box(at: QPointF, wide: float, high: float, labels: Labels) -> QRectF:
-    """Beside the cursor, where it covers nothing if there is such a place."""
+    """Return a box beside the cursor, at a free spot if there is one."""
     inside, boxes = labels.inside, list[QRectF]()
     for right, below in ((False, True), (True, True), (True, False), (False, False)):
         left = at.x() + 18 if right else at.x() - 18 - wide
@@ -81,8 +85,8 @@ def card_box(at: QPointF, wide: float, high: float, labels: Labels) -> QRectF:
 def card(
     paint: Paint, chart: Chart, spot: Spot, at: QPointF, labels: Labels, home: Spot | None = None
 ) -> None:
-    """What is predicted at a point: time with its interval, shares; or why nothing is. Away from
-    `home`, where the scenario is, the verdict too."""
+    """Draw the figures of a point: time with interval and shares, or why it cannot run. Away from
+    the scenario's point `home`, add the verdict."""
     theme, why = paint.theme, chart.why(spot)
     head = spot_words(chart, spot)
     room = min(max(_ROOM, width(head, SUPPORT_PX, 600)), 1.5 * _ROOM)
@@ -94,7 +98,7 @@ def card(
     left, top = box.left() + 12, box.top()
     paint.text(left, top + 17, head, theme.ink, SUPPORT_PX, 600, room=room)
     if why:
-        paint.text(left, top + 36, elided(f"No answer: {why}", room), theme.ink2)
+        paint.text(left, top + 36, elided(f"Cannot run: {why}", room), theme.ink2)
         return
     figures = chart.figures(spot)
     if moved:
@@ -119,18 +123,17 @@ def card(
 
 
 def verdict_words(chart: Chart, spot: Spot, home: Spot | None) -> tuple[str, str]:
-    """Throughput beside that of now, and memory: "11,300 samples/s, 2.1× now"."""
+    """Return throughput and memory: "11,300 samples/s, 2.1× current", "4.0 GiB, fits"."""
     at = chart.figures(spot)
     rate = count_of(at["samples_per_s"], "samples/s")
     if home is not None and not chart.why(home):
-        now = chart.figures(home)["samples_per_s"]
-        rate += f", {number(at['samples_per_s'] / now, 2)}× now" if now else ""
-    held = data(at["memory_bytes"])
-    return rate, f"{held}, {'fits' if at['fits'] else 'does not fit'}"
+        current = chart.figures(home)["samples_per_s"]
+        rate += f", {number(at['samples_per_s'] / current, 2)}× current" if current else ""
+    return rate, f"{data(at['memory_bytes'])}, {'fits' if at['fits'] else 'does not fit'}"
 
 
 def time_line(paint: Paint, box: QRectF, figures: Mapping[str, float]) -> None:
-    """A time as a headline, its interval at the right."""
+    """Draw a time as a headline, with its interval at the right."""
     theme = paint.theme
     time, low, high = (figures[n] for n in ("period_s", "low_s", "high_s"))
     scale, unit = seconds_unit(time)
@@ -145,7 +148,7 @@ def time_line(paint: Paint, box: QRectF, figures: Mapping[str, float]) -> None:
 def share_bar(
     paint: Paint, box: QRectF, shares: Mapping[Regime, float] | Mapping[str, float]
 ) -> None:
-    """Shares side by side."""
+    """Draw shares side by side."""
     left = box.left()
     for regime in REGIMES:
         wide = shares[regime] * box.width()  # pyright: ignore[reportArgumentType]

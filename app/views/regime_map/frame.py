@@ -1,4 +1,4 @@
-"""What stands around a regime map: the axes, the cursor's values on them, and what lines mean."""
+"""The frame of a regime map: axes, the cursor's values on them, and the legend of lines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from app.scenes.ticks import Ticks, choice_ticks, factor_ticks, place
 from app.views.regime_map.cursor import axis_chip
 from app.widgets.paint import Paint, elided, pill_box, width
 
-_HINT = "drag or arrows move, Enter asks"
+_HINT = "drag or arrow keys move, Enter selects"
 
 
 def pixel(chart: Chart, area: QRectF, x: float, y: float) -> QPointF:
-    """Where two positions stand in an area."""
+    """Return the pixel of a position on both axes."""
     assert chart.field is not None
     along, up = chart.field.along, chart.field.up
     return QPointF(
@@ -28,7 +28,7 @@ def pixel(chart: Chart, area: QRectF, x: float, y: float) -> QPointF:
 
 
 def cell(chart: Chart, area: QRectF, at: QPointF) -> tuple[int, int] | None:
-    """The fine cell [y, x] of the field at a pixel; None outside."""
+    """Return the fine cell [y, x] of the field at a pixel, or None outside the area."""
     assert chart.field is not None
     if not area.contains(at):
         return None
@@ -38,7 +38,7 @@ def cell(chart: Chart, area: QRectF, at: QPointF) -> tuple[int, int] | None:
 
 
 def positions(axis: Across) -> Any:
-    """Where the points of an axis stand."""
+    """Return the positions of an axis's points."""
     values = axis.line.values
     if not axis.smooth:
         return np.arange(len(values), dtype=float)
@@ -46,7 +46,7 @@ def positions(axis: Across) -> Any:
 
 
 def axes(paint: Paint, chart: Chart, area: QRectF, chosen: QPointF | None) -> None:
-    """Values and titles of both axes; those where the cursor's own stand are left out."""
+    """Draw values and titles of both axes, without values that the cursor's own would cover."""
     theme, field = paint.theme, chart.field
     assert field is not None
     each = 56 if field.along.smooth else 90
@@ -72,7 +72,7 @@ def _ticks(axis: Across, most: int) -> Ticks:
 
 
 def chips(paint: Paint, chart: Chart, area: QRectF, spot: Spot, at: QPointF) -> None:
-    """The cursor's values, on the axes."""
+    """Draw the cursor's values on the axes."""
     x, y = (value_words(line.values[i]) for line, i in zip((chart.x, chart.y), spot, strict=True))
     half = pill_box(0, 0, x, weight=600).width() / 2
     middle = min(max(at.x(), half + 2), area.right() + 16 - half)
@@ -82,9 +82,9 @@ def chips(paint: Paint, chart: Chart, area: QRectF, spot: Spot, at: QPointF) -> 
 
 
 def legend(paint: Paint, chart: Chart, area: QRectF, y: float) -> None:
-    """What the lines are, and what the keys do."""
+    """Draw the legend of lines, and a hint about pointer and keys."""
     theme, x = paint.theme, area.left()
-    lines = [("two regimes equal", 2.2, False, 1.0), ("equal time", 1.0, False, 0.6)]
+    lines = [("regime boundary", 2.2, False, 1.0), ("equal time", 1.0, False, 0.6)]
     lines += [("memory full", 2.2, True, 1.0)] if chart.limit else []
     for words, wide, dotted, opacity in lines if chart.field and chart.field.smooth else []:
         paint.line([(x, y), (x + 22, y)], theme.ink, wide, dotted=dotted, opacity=opacity)

@@ -1,4 +1,4 @@
-"""Goal seek: the batch that fits, leaves overhead, or keeps a time, each with its button."""
+"""Goal seek: the largest batch that fits or meets a latency, the smallest beyond overhead."""
 
 from __future__ import annotations
 
@@ -24,20 +24,24 @@ if TYPE_CHECKING:
     from app.answers.goals import Search
     from simulator.scenario.scenario import Scenario
 
-ROWS = ("Largest batch that fits", "Smallest batch out of overhead", "Largest batch within")
+ROWS = (
+    "Largest batch that fits",
+    "Smallest batch that is not overhead-bound",
+    "Largest batch within",
+)
 
 
 @dataclass(frozen=True)
-class Found:
-    """The answers for a scenario and a latency as it was written; `refused` by row."""
+class GoalResults:
+    """The results for a scenario key and a latency as written; `refused` maps rows to errors."""
 
     key: tuple[str, str]
     searches: tuple[Search | None, ...] = ()
     refused: dict[int, str] = field(default_factory=dict[int, str])
 
 
-def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> Found:
-    """Seek all three. CancelledError where nobody waits any more."""
+def seek_goals(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> GoalResults:
+    """Seek all three goals. Raises CancelledError if cancelled."""
 
     def watch(tried: Mapping[float, Figures]) -> None:
         if cancelled():
@@ -47,34 +51,34 @@ def sought(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) -> F
     refused: dict[int, str] = {}
     for row in range(len(ROWS)):
         try:
-            wanted = latency if row == 2 else None
-            search = searches_of(scenario, row == 0, row == 1, wanted, None, None, False)[0]
+            limit = latency if row == 2 else None
+            search = searches_of(scenario, row == 0, row == 1, limit, None, None, False)[0]
             search.sought = search.run(watch)
             searches.append(search)
         except InputError as error:
             refused[row] = str(error).removeprefix("--latency ")
             searches.append(None)
-    return Found((scenario.key, latency), tuple(searches), refused)
+    return GoalResults((scenario.key, latency), tuple(searches), refused)
 
 
 def round_latency(side: Side) -> str:
-    """A round time some way above what a step takes alone: "50 ms"."""
+    """Return a round time of at least twice the latency of an isolated step: "50 ms"."""
     least = 2 * side.prediction.latency_s
     power = 10.0 ** int(log10(least) // 1) if least > 0 else 1e-3
     return trimmed(seconds(next(m * power for m in (1, 2, 5, 10) if m * power >= least)))
 
 
 class GoalSeek(QWidget):
-    """Three goals, a row each. They are sought when `sought_after` is set, by the button or Enter,
-    which `wondered` says; `asked` wants the scenario of an answer."""
+    """Three goals, one row each. The button or Enter sets `requested` and emits `wondered`; `asked`
+    emits the scenario of a result."""
 
     asked = Signal(object)
     wondered = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.found: Found | None = None
-        self.sought_after = False
+        self.results: GoalResults | None = None
+        self.requested = False
         self.setAccessibleName("Goal seek")
         grid = QGridLayout(self)
         grid.setContentsMargins(12, 2, 12, 4)
@@ -87,15 +91,15 @@ class GoalSeek(QWidget):
         self.button = QToolButton()
         self.button.setText("Seek")
         self.button.setObjectName("primary")
-        self.button.setAccessibleName("Seek all three goals from this scenario")
-        self.button.setToolTip("Seek all three from this scenario; each answer is predicted again")
-        self.button.clicked.connect(self._sought)
+        self.button.setAccessibleName("Seek all three goals for this scenario")
+        self.button.setToolTip("Seek all three goals for this scenario, with exact predictions")
+        self.button.clicked.connect(self._request)
         grid.addWidget(self.button, 0, 3, 1, 2, Qt.AlignmentFlag.AlignRight)
         self.latency = QLineEdit()
-        self.latency.setAccessibleName("Latency that a step alone may take")
+        self.latency.setAccessibleName("Latency of an isolated step")
         self.latency.setToolTip("A time such as 20 ms or 0.5 s; Enter seeks")
         self.latency.setFixedWidth(76)
-        self.latency.returnPressed.connect(self._sought)
+        self.latency.returnPressed.connect(self._request)
         self.times, self.values = list[QLabel](), list[QLabel]()
         self.buttons = list[QToolButton]()
         for row, words in enumerate(ROWS):
@@ -131,55 +135,54 @@ class GoalSeek(QWidget):
         )
 
     def forget(self, side: Side) -> None:
-        """The answers are those of another scenario, unless these are this one's; a latency is
-        proposed where none was written."""
+        """Clear results of another scenario, and propose a latency if none is written."""
         if not self.latency.text():
             self.latency.setText(round_latency(side))
-        if self.found is not None and self.found.key[0] != side.scenario.key:
-            self.found, self.sought_after = None, False
+        if self.results is not None and self.results.key[0] != side.scenario.key:
+            self.results, self.requested = None, False
             for row in range(len(ROWS)):
                 self._write(row, "–", "", "", False)
 
     @property
     def text(self) -> str:
-        """The latency as it is written."""
+        """The latency as written."""
         return self.latency.text().strip()
 
-    def show_found(self, found: Found) -> None:
-        """Write the answers; why there is none stands in the tooltip and in the description."""
-        self.found, self.sought_after = found, False
-        for row, search in enumerate(found.searches):
+    def show_results(self, results: GoalResults) -> None:
+        """Show results; tooltips and accessible descriptions explain missing ones."""
+        self.results, self.requested = results, False
+        for row, search in enumerate(results.searches):
             answer = search.sought if search else None
             if answer is None:
-                self._write(row, "none", "", found.refused.get(row, ""), False)
+                self._write(row, "none", "", results.refused.get(row, ""), False)
                 continue
             p = answer.prediction
             time = f"{seconds(p.period_s)}, {between(*p.interval_s, p.period_s)}"
             self._write(row, plain(answer.value), time, answer.sentence, True)
 
-    def _write(self, row: int, value: str, time: str, said: str, there: bool) -> None:
+    def _write(self, row: int, value: str, time: str, tip: str, has_result: bool) -> None:
         self.values[row].setText(value)
         self.times[row].setText(time)
         for widget in (self.values[row], self.times[row], self.buttons[row]):
-            widget.setToolTip(said)
-            widget.setAccessibleDescription(said)
-        self.buttons[row].setEnabled(there)
+            widget.setToolTip(tip)
+            widget.setAccessibleDescription(tip)
+        self.buttons[row].setEnabled(has_result)
 
     def rows(self) -> list[list[str]]:
-        """Goal, answer, time there."""
+        """Goal, result and time, one row per goal."""
         names = [*ROWS[:-1], f"{ROWS[-1]} {self.text}"]
         return [
             ["goal", name, value.text(), time.text()]
             for name, value, time in zip(names, self.values, self.times, strict=True)
         ]
 
-    def _sought(self) -> None:
-        self.sought_after = True
+    def _request(self) -> None:
+        self.requested = True
         for value in self.values:
             value.setText("…")
         self.wondered.emit()
 
     def _go(self, row: int) -> None:
-        search = self.found.searches[row] if self.found else None
+        search = self.results.searches[row] if self.results else None
         if search is not None and search.sought is not None:
             self.asked.emit(search.sought.scenario)

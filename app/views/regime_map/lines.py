@@ -17,24 +17,24 @@ from app.widgets.paint import Paint, pill_box, width
 from simulator.prediction import Regime
 
 At = Callable[[float, float], QPointF]
-"""The pixel of two positions."""
+"""Returns the pixel of a position on both axes."""
 
-_WHO: dict[Regime, str] = {
-    "compute": "arithmetic decides",
-    "memory": "bandwidth decides",
-    "overhead": "the host and launches decide",
+_LIMIT: dict[Regime, str] = {
+    "compute": "limited by arithmetic",
+    "memory": "limited by bandwidth",
+    "overhead": "limited by host and launches",
 }
-_ALONG = (0.8, 0.66, 0.5, 0.9, 0.35, 0.2)  # where on its line a name may stand
+_ALONG = (0.8, 0.66, 0.5, 0.9, 0.35, 0.2)  # positions of a label on its line
 
 
 def placed(line: Floats, at: At) -> list[tuple[float, float]]:
-    """A line of values in pixels."""
+    """Return a line of values in pixels."""
     spots = [at(place(x), place(y)) for x, y in line.tolist()]
     return [(spot.x(), spot.y()) for spot in spots]
 
 
 def boundaries(paint: Paint, chart: Chart, at: At) -> None:
-    """Where two regimes are equal, and where memory is full."""
+    """Draw the lines where two regimes have equal shares, and where memory is full."""
     assert chart.field is not None
     theme = paint.theme
     for line in chart.limit:
@@ -48,14 +48,14 @@ def boundaries(paint: Paint, chart: Chart, at: At) -> None:
 
 
 def equal_times(paint: Paint, chart: Chart, at: At) -> None:
-    """The lines of equal time."""
+    """Draw the lines of equal time."""
     for _, lines in chart.times:
         for line in lines:
             paint.line(placed(line, at), paint.theme.ink, 1.0, opacity=0.42)
 
 
 def time_names(paint: Paint, chart: Chart, at: At, labels: Labels) -> None:
-    """The time of each line, where there is room on it."""
+    """Label the lines of equal time where there is room."""
     for level, lines in chart.times:
         longest = max(lines, key=len, default=None)
         if longest is None:
@@ -80,12 +80,12 @@ def regime_card(
     labels: Labels,
     belongs: Callable[[QPointF], bool],
 ) -> None:
-    """A regime's mark, its name and who decides there, near the middle of its area; `belongs` says
-    what is in it. The name alone, or nothing, where there is no room."""
+    """Label a regime near the middle of its area with its mark, name and limit. `belongs` tells
+    whether a pixel lies in the area. Without room, draw the name alone, or nothing."""
     theme = paint.theme
-    name, who = f"{regime.capitalize()}-bound", _WHO[regime]
+    name, limit = f"{regime.capitalize()}-bound", _LIMIT[regime]
     bold = width(name, BODY_PX, 600)
-    for wide, high in ((46 + max(bold, width(who)), 44.0), (46 + bold, 28.0)):
+    for wide, high in ((46 + max(bold, width(limit)), 44.0), (46 + bold, 28.0)):
         box = _room(QRectF(0, 0, wide, high), middle, labels, belongs)
         if box is None:
             continue
@@ -95,14 +95,14 @@ def regime_card(
         y = box.top() + 15 if high > 30 else box.center().y()
         paint.text(box.left() + 36, y, name, theme.regime(regime).ink, BODY_PX, 600)
         if high > 30:
-            paint.text(box.left() + 36, box.top() + 31, who, theme.ink2)
+            paint.text(box.left() + 36, box.top() + 31, limit, theme.ink2)
         return
 
 
 def _room(
     box: QRectF, middle: QPointF, labels: Labels, belongs: Callable[[QPointF], bool]
 ) -> QRectF | None:
-    """The free place nearest to the middle that lies in the area."""
+    """Return the free box nearest to the middle that lies in the area, or None."""
     steps = [(x, y) for x in range(-240, 241, 40) for y in range(-240, 241, 40)]
     for x, y in sorted(steps, key=lambda step: abs(step[0]) + 1.5 * abs(step[1])):
         box.moveCenter(middle + QPointF(x, y))
@@ -113,7 +113,7 @@ def _room(
 
 
 def note(paint: Paint, middle: QPointF, head: str, why: str, labels: Labels) -> None:
-    """What an area without answers, or beyond memory, is."""
+    """Label an area that cannot run, or that does not fit in memory."""
     theme = paint.theme
     wide = 20 + max(width(head, SUPPORT_PX, 600), width(why))
     box = QRectF(0, 0, wide, 38)

@@ -1,4 +1,4 @@
-"""The two sweeps through a map's cursor; bars where an axis has choices instead of numbers."""
+"""The two sweeps through a map's cursor, or bars for axes of choices."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from simulator.analysis.regimes import Shift
 
 
 class ThroughCursor(QWidget):
-    """Along x above, along y below. `gone` says which axis (1: y) and which place on it was
-    pressed on."""
+    """The sweep along x above the sweep along y."""
 
-    gone = Signal(int, int)
+    pressed_on = Signal(int, int)
+    """An axis (0: x, 1: y) and the index of the value that was clicked."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -44,14 +44,14 @@ class ThroughCursor(QWidget):
             canvas.restyle(theme)
 
     def clear(self) -> None:
-        """There is no cursor."""
+        """Show nothing, as there is no cursor."""
         self.chart = None
         for canvas in self.slices:
-            canvas.found = None
+            canvas.sweep = None
             canvas.update()
 
     def fade(self) -> None:
-        """What is shown is of another scenario."""
+        """Fade the sweeps, which belong to a previous scenario."""
         for canvas in self.slices:
             canvas.stale = True
             canvas.update()
@@ -59,33 +59,33 @@ class ThroughCursor(QWidget):
     def show_spot(
         self, chart: Chart, side: Side, spot: Spot, shifts: tuple[tuple[Shift, ...] | None, ...]
     ) -> None:
-        """The row and the column through a point, with the exact shifts along each; None where the
-        points alone tell about where they are."""
+        """Show the row and the column through a point, with the exact shifts along each. None marks
+        shifts that are only known approximately, from the map's points."""
         self.chart = chart
         lines = chart.x, chart.y
         for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):
             line, other, at = lines[upright], lines[1 - upright], spot[1 - upright]
-            names = [within_words(axis_name(each.name)) for each in (line, other)]
+            names = [within_words(axis_name(axis.name)) for axis in (line, other)]
             head = f"Along {names[0]}", f"at {names[1]} {value_words(other.values[at])}"
             canvas.setVisible(line.numeric)
             bars.setVisible(not line.numeric)
             if not line.numeric:
                 bars.show_choices(chart.choices(spot, bool(upright)), spot[upright], *head)
                 continue
-            found = chart.slice(side, spot, bool(upright))
+            sweep = chart.slice(side, spot, bool(upright))
             exact = shifts[upright]
-            found = replace(found, about=True) if exact is None else replace(found, shifts=exact)
+            sweep = replace(sweep, about=True) if exact is None else replace(sweep, shifts=exact)
             canvas.head = head
-            canvas.show_curves(found)
+            canvas.show_curves(sweep)
             canvas.setAccessibleName(f"Sweep {' '.join(head).lower()}")
 
     def _along(self, upright: int, row: int | None) -> None:
-        """A point of a sweep was pressed on: the curve has those alone that have an answer."""
+        """Emit the clicked point of a sweep, whose curve lacks the values that cannot run."""
         first, chart = self.slices[upright].first, self.chart
         if row is not None and first is not None and chart is not None:
             values = [float(v) for v in (chart.y if upright else chart.x).values]  # pyright: ignore
-            self.gone.emit(upright, values.index(float(first.values[row])))
+            self.pressed_on.emit(upright, values.index(float(first.values[row])))
 
     def _chosen(self, upright: int, choice: Choice | None) -> None:
         if choice is not None:
-            self.gone.emit(upright, choice.place)
+            self.pressed_on.emit(upright, choice.place)

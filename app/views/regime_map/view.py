@@ -16,8 +16,8 @@ from app.scenes.regime_map_table import table
 from app.scenes.sweep_curves import CancelledError, axis_name, moved, within_words
 from app.theme import Theme
 from app.views.regime_map.canvas import MapCanvas
-from app.views.regime_map.cursor import in_words, spot_words, what_is_bought
-from app.views.regime_map.goal_seek import Found, GoalSeek, sought
+from app.views.regime_map.cursor import in_words, share_explanation, spot_words
+from app.views.regime_map.goal_seek import GoalResults, GoalSeek, seek_goals
 from app.views.regime_map.through_cursor import ThroughCursor
 from app.widgets.strip import Strip
 from app.widgets.view import View
@@ -27,8 +27,8 @@ _COLOUR = "colour: the largest share"
 
 
 class RegimeMap(View):
-    """Which regime rules over two axes. The cursor is the scenario: a drag, or arrows and Enter,
-    move it; the sweeps beside the map run through it, and a click in them moves it too."""
+    """The dominant regime over two axes. The cursor marks the scenario: a drag, or arrow keys and
+    Enter, change it. The sweeps beside the map run through the cursor; a click in them moves it."""
 
     title = "Regime map"
     workspace = "Map"
@@ -41,7 +41,7 @@ class RegimeMap(View):
         self.chart: Chart | None = None
         self.exact: Exact | None = None
         self.boundaries = ""
-        self.setMinimumSize(560, 240)  # it is better with more, but no window has to grow for it
+        self.setMinimumSize(560, 240)  # usable, so that small windows need not grow
         self.strip = Strip(theme)
         self.strip.label("Across")
         self.across = self.strip.choice("Axis from left to right", [], lambda _: self._chosen())
@@ -51,19 +51,19 @@ class RegimeMap(View):
             menu.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
             menu.setMinimumWidth(116)
         self.strip.stretch()
-        self.said = self.strip.label()
+        self.status = self.strip.label()
         self.map = MapCanvas(theme)
         self.map.moved_to.connect(lambda _: self._slice())
         self.map.pressed_on.connect(self._pressed)
         self.through = ThroughCursor(theme)
-        self.through.gone.connect(self._go)
+        self.through.pressed_on.connect(self._go)
         self.seek = GoalSeek(theme)
         self.seek.asked.connect(self.asked)
         self.seek.wondered.connect(self.wondered)
-        self._stand()
+        self._lay_out()
 
-    def _stand(self) -> None:
-        """The map at the left, sweeps and goals at the right."""
+    def _lay_out(self) -> None:
+        """Put the map at the left, sweeps and goals at the right."""
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
@@ -80,7 +80,7 @@ class RegimeMap(View):
         self.setFocusProxy(self.map)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """The map stays while the scenario only moves on it; paler until there is another."""
+        """Keep the map while the scenario moves on it, else fade it until there is a new one."""
         side = self.side = sides[current]
         self.offer = offered(side)
         if self.names is None or not set(self.names) <= set(self.offer):
@@ -96,8 +96,7 @@ class RegimeMap(View):
         self.through.fade()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
-        """A coarse map, a fine one, exact shifts, then the goals where they are sought: one after
-        the other."""
+        """Ask in turn for a coarse map, a fine map, exact shifts, and requested goals."""
         side, names, text = sides[current], self.names, self.seek.text
         if names is None:
             return None
@@ -106,11 +105,11 @@ class RegimeMap(View):
         key = side.scenario.key
         if chart is None or not chart.done:
             within, level = self._within(side), self._level(side)
-            return _calmly(lambda cancelled: charted(side, names, level, cancelled, within))
+            return _or_none(lambda cancelled: charted(side, names, level, cancelled, within))
         if chart.field and spot and (self.exact is None or self.exact.key != key):
-            return _calmly(lambda cancelled: exact(chart, side.scenario, spot, cancelled))
-        if self.seek.sought_after:
-            return _calmly(lambda cancelled: sought(side.scenario, text, cancelled))
+            return _or_none(lambda cancelled: exact(chart, side.scenario, spot, cancelled))
+        if self.seek.requested:
+            return _or_none(lambda cancelled: seek_goals(side.scenario, text, cancelled))
         return None
 
     def answer(self, found: Any) -> None:
@@ -125,8 +124,8 @@ class RegimeMap(View):
             self._describe(found)
         elif isinstance(found, Exact):
             self.exact = found
-        elif isinstance(found, Found):
-            self.seek.show_found(found)
+        elif isinstance(found, GoalResults):
+            self.seek.show_results(found)
         else:
             return
         self._slice()
@@ -153,14 +152,14 @@ class RegimeMap(View):
         rows += self.seek.rows()
         return [row + [""] * (len(rows[0]) - len(row)) for row in rows]
 
-    # what is known, and of what
+    # the current map
 
     def _places(self, side: Side) -> tuple[Value | None, Value | None]:
         assert self.names is not None
         return place_on(side, self.names[0]), place_on(side, self.names[1])
 
     def _same_map(self, side: Side) -> bool:
-        """Is the map, in few points or many, that of a scenario wherever it is on it?"""
+        """Return whether the map, coarse or fine, has the side's scenario up to its two axes."""
         chart = self.chart
         return (
             chart is not None
@@ -170,15 +169,14 @@ class RegimeMap(View):
         )
 
     def _level(self, side: Side) -> int:
-        """The level of the next map: one more than that of this one, the same where the scenario
-        has left its points."""
+        """The level of the next map: one finer, or the same if the scenario has left the points."""
         chart = self.chart
         if chart is None or not self._same_map(side):
             return 0
         return chart.level + (self._holds(side) and not chart.done)
 
     def _holds(self, side: Side) -> bool:
-        """Is the scenario a point of the map?"""
+        """Return whether the scenario is a point of the map."""
         chart = self.chart
         if chart is None or not self._same_map(side):
             return False
@@ -186,7 +184,7 @@ class RegimeMap(View):
         return not chart.field or chart.spot(x, y) is not None or None in (x, y)
 
     def _within(self, side: Side) -> dict[str, tuple[float, float]]:
-        """The ends that the axes keep while they show the same network."""
+        """The ends of the axes, which stay while the same network is shown."""
         chart = self.chart
         if chart is None or not self._same_map(side):
             return {}
@@ -205,14 +203,14 @@ class RegimeMap(View):
     def _describe(self, chart: Chart) -> None:
         boundaries = chart.field.mapped.map.boundaries if chart.field else ()
         words = [
-            f"boundary between {one} and {other}"
-            for one, other in (boundary.between for boundary in boundaries)
+            f"boundary between {first} and {second}"
+            for first, second in (boundary.between for boundary in boundaries)
         ]
-        self.boundaries = chart.refused or "; ".join(words) or "one regime rules everywhere"
+        self.boundaries = chart.refused or "; ".join(words) or "one regime dominates everywhere"
         self.map.setAccessibleDescription(self.boundaries)
-        self.said.setText(_COLOUR if chart.done else "more points on their way")
+        self.status.setText(_COLOUR if chart.done else "refining …")
 
-    # what is chosen
+    # controls
 
     def _fill_menus(self) -> None:
         assert self.names is not None
@@ -220,12 +218,12 @@ class RegimeMap(View):
             with QSignalBlocker(menu):
                 if [menu.itemData(i) for i in range(menu.count())] != self.offer:
                     menu.clear()
-                    for each in self.offer:
-                        menu.addItem(axis_name(each), each)
+                    for axis in self.offer:
+                        menu.addItem(axis_name(axis), axis)
                 menu.setCurrentIndex(self.offer.index(name))
 
     def _chosen(self) -> None:
-        """Other axes; choosing the one that the other menu has swaps them."""
+        """Change the axes; selecting the other menu's axis swaps them."""
         assert self.names is not None
         x, y = self.across.currentData(), self.up.currentData()
         if x == y:
@@ -239,34 +237,34 @@ class RegimeMap(View):
         self.wondered.emit()
 
     def _slice(self) -> None:
-        """The sweeps through the cursor, and the cursor in words."""
+        """Update the sweeps through the cursor, and its description."""
         side, chart, spot = self.side, self.chart, self.map.spot
         if side is None or chart is None or chart.field is None or spot is None:
             self.through.clear()
             return
-        known = self.exact is not None and self.exact.key == side.scenario.key
-        found = self.exact.shifts if self.exact and known else None
+        up_to_date = self.exact is not None and self.exact.key == side.scenario.key
+        along = self.exact.shifts if self.exact and up_to_date else None
         home, shifts = self.map.home, (None, None)
-        if found and home:  # along an axis they hold wherever on it the cursor is
+        if along and home:  # exact only along the axes through the scenario
             shifts = (
-                found[0] if spot[1] == home[1] else None,
-                found[1] if spot[0] == home[0] else None,
+                along[0] if spot[1] == home[1] else None,
+                along[1] if spot[0] == home[0] else None,
             )
         self.through.show_spot(chart, side, spot, shifts)
-        where, said = in_words(chart, spot)
-        self.map.setAccessibleDescription(f"{where}: {said}; {self.boundaries}")
-        self.said.setToolTip(what_is_bought(chart, spot))
+        where, figures = in_words(chart, spot)
+        self.map.setAccessibleDescription(f"{where}: {figures}; {self.boundaries}")
+        self.status.setToolTip(share_explanation(chart, spot))
 
     def _go(self, upright: int, place: int) -> None:
-        """To another value of one axis."""
+        """Go to another value of one axis."""
         spot = self.map.spot
         if spot is not None:
-            there = (spot[0], place) if upright else (place, spot[1])
-            self.map.move_to(there)
-            self._pressed(there)
+            target = (spot[0], place) if upright else (place, spot[1])
+            self.map.move_to(target)
+            self._pressed(target)
 
     def _pressed(self, spot: Spot | None) -> None:
-        """Ask for the scenario at a point, unless it is there."""
+        """Request the scenario at a point, unless it is the current one."""
         if spot is None or self.side is None or self.chart is None or spot == self.map.home:
             return
         scenario = self.side.scenario
@@ -278,13 +276,13 @@ class RegimeMap(View):
         self.asked.emit(scenario)
 
 
-def _calmly(work: Question) -> Question:
-    """The same, with None where nobody waits any more."""
+def _or_none(work: Question) -> Question:
+    """Return `work` changed to return None if cancelled."""
 
-    def calm(cancelled: Any) -> Any:
+    def answer(cancelled: Any) -> Any:
         try:
             return work(cancelled)
         except CancelledError:
             return None
 
-    return calm
+    return answer

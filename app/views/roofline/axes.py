@@ -11,8 +11,8 @@ from app.widgets.paint import Paint
 
 
 def axes(paint: Paint, area: QRectF, x: Scale, y: Scale, gutter: float, flat: bool) -> None:
-    """Of the plot's area. A `gutter` at its left is for launches without FLOPs; a `flat` plot does
-    without the axis's title."""
+    """Draw the axes of a plot. A `gutter` at its left holds launches without FLOPs; a `flat` plot
+    omits the axis title."""
     theme = paint.theme
     for value, name in decade_ticks(x.low, x.high, 6):
         at = x.at(2.0**value)
@@ -28,10 +28,10 @@ def axes(paint: Paint, area: QRectF, x: Scale, y: Scale, gutter: float, flat: bo
     if gutter:
         edge = area.left() + gutter
         paint.line([(edge, area.top()), (edge, area.bottom())], theme.line)
-        paint.text(area.left() - 4, area.bottom() + 11, "no FLOP", theme.ink3)
+        paint.text(area.left() - 4, area.bottom() + 11, "no FLOPs", theme.ink3)
     middle = (area.left() + gutter + area.right()) / 2
     if not flat:
-        words = "Arithmetic intensity, FLOP per byte"
+        words = "Arithmetic intensity (FLOP/byte)"
         paint.text(middle, area.bottom() + 28, words, theme.ink3, align=0.5)
     paint.text(area.left() - 7, area.top() - 12, "FLOP/s", theme.ink3, align=1.0)
 

@@ -1,4 +1,4 @@
-"""The roofline as painted: ceilings, zones, marks of the launches, trails, the overhead strip."""
+"""The roofline plot: ceilings, zones, marks of launches, trails and the overhead strip."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ from simulator.prediction import Prediction
 
 _LEFT, _TOP, _BOTTOM, _STRIP, _GUTTER = 52.0, 22.0, 38.0, 114.0, 30.0
 _FLAT, _FLAT_BOTTOM, _ABOVE = 176.0, 20.0, 14.0
-"""A lower canvas does without the axis's title; so far above the plot a ceiling's name may be."""
-_NAMED = 0.004  # of the time: what takes less has its name on its card alone
+"""A canvas lower than `_FLAT` omits the axis title. Names of ceilings may extend `_ABOVE` pixels
+above the plot."""
+_NAMED = 0.004  # share of the time from which a mark has a label
 LEAST_PX = 3.2
-"""The radius of the smallest mark; larger ones have areas of their share of time."""
+"""The radius of the smallest mark; larger marks have areas proportional to their shares."""
 
 Mark = tuple[Alike, QPointF, float]
-"""Launches alike, where they stand and with what radius."""
+"""A group of identical launches, its centre in pixels, and its radius."""
 
 
 class RooflineCanvas(Canvas):
-    """`found` are all launches alike, `shown` how many of the heaviest are drawn, `before` those
-    of the baseline. `fitted` says whether the axes show everything."""
+    """`groups` holds groups of identical launches, heaviest first, `shown` the number drawn,
+    `before` the groups of the baseline. `fitted` emits whether the axes show everything."""
 
     fitted = Signal(bool)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Roofline: intensity against achieved FLOP/s")
         self.prediction: Prediction | None = None
-        self.found: list[Alike] = []
+        self.groups: list[Alike] = []
         self.before: list[Alike] = []
         self.shown = 0
         self.picked: frozenset[int] = frozenset()
@@ -54,24 +55,24 @@ class RooflineCanvas(Canvas):
         self.dragged: QPointF | None = None
         self.setMinimumSize(320, 140)
 
-    def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
-        """Draw these."""
-        other = self.prediction is None or self.prediction.gpu != p.gpu  # has other ceilings
-        self.prediction, self.found, self.before, self.over = p, found, before, None
-        self.roof = roof(p, found)
-        if other or not self.zoomed:
+    def set(self, p: Prediction, groups: list[Alike], before: list[Alike]) -> None:
+        """Draw groups of launches; another GPU refits the axes."""
+        new_gpu = self.prediction is None or self.prediction.gpu != p.gpu
+        self.prediction, self.groups, self.before, self.over = p, groups, before, None
+        self.roof = roof(p, groups)
+        if new_gpu or not self.zoomed:
             self.fit()
         self.update()
 
     def fit(self) -> None:
-        """Axes that show everything."""
+        """Fit the axes to all launches."""
         self.zoomed = False
         if self.roof:
-            self.ends = ends([*self.found, *self.before], self.roof)
+            self.ends = ends([*self.groups, *self.before], self.roof)
         self.fitted.emit(True)
         self.update()
 
-    # where things stand
+    # geometry
 
     @property
     def strip(self) -> QRectF:
@@ -81,8 +82,8 @@ class RooflineCanvas(Canvas):
 
     @property
     def gutter(self) -> float:
-        """The room of launches without FLOPs."""
-        return _GUTTER if any(not a.flops for a in self.found[: self.shown]) else 0.0
+        """The width reserved for launches without FLOPs."""
+        return _GUTTER if any(not a.flops for a in self.groups[: self.shown]) else 0.0
 
     @property
     def plot(self) -> QRectF:
@@ -93,20 +94,20 @@ class RooflineCanvas(Canvas):
 
     @property
     def scales(self) -> tuple[Scale, Scale]:
-        """Intensity and FLOP/s in pixels."""
+        """The axes of intensity and FLOP/s."""
         assert self.ends is not None
         area = self.plot
         x = Scale(*self.ends.x, area.left() + self.gutter, area.right(), True)
         return x, Scale(*self.ends.y, area.bottom(), area.top(), True)
 
     def radius(self, share: float) -> float:
-        """Of a mark whose area is a share of the time."""
-        whole = min(64.0, max(26.0, 0.13 * min(self.plot.width(), self.plot.height() * 1.4)))
-        return max(LEAST_PX, whole * sqrt(share))
+        """The radius of a mark whose area is proportional to a share of the time."""
+        largest = min(64.0, max(26.0, 0.13 * min(self.plot.width(), self.plot.height() * 1.4)))
+        return max(LEAST_PX, largest * sqrt(share))
 
     def place(self, a: Alike) -> QPointF:
-        """The middle of a mark. Without FLOPs it stands left of the axis, as far below DRAM's
-        ceiling as its bytes a second are below DRAM's."""
+        """The centre of a mark. Without FLOPs it stands in the gutter, as far below DRAM's ceiling
+        as its bytes/s are below DRAM's bandwidth."""
         x, y = self.scales
         if a.flops:
             return QPointF(x.at(a.intensity), y.at(a.achieved_flops_per_s))
@@ -114,9 +115,9 @@ class RooflineCanvas(Canvas):
         return QPointF(self.plot.left() + self.gutter / 2, min(reached, self.plot.bottom() - 5))
 
     def marks(self) -> list[Mark]:
-        """What is drawn, the heaviest first."""
+        """The drawn marks, the heaviest first."""
         area = self.plot.adjusted(-1, -1, 1, 1)
-        placed = ((a, self.place(a), self.radius(a.share)) for a in self.found[: self.shown])
+        placed = ((a, self.place(a), self.radius(a.share)) for a in self.groups[: self.shown])
         return [mark for mark in placed if area.contains(mark[1])]
 
     # painting
@@ -142,18 +143,17 @@ class RooflineCanvas(Canvas):
         overhead_strip(paint, self.strip, self.prediction)
 
     def _trails(self, paint: Paint) -> None:
-        """From where the baseline's launches stand to where these do."""
-        waiting: dict[Any, list[Alike]] = {}
-        for a in self.found[: self.shown]:
-            waiting.setdefault(a.key, []).append(a)
+        """Draw arrows from the baseline's launches to the matching ones of this side."""
+        unmatched: dict[Any, list[Alike]] = {}
+        for a in self.groups[: self.shown]:
+            unmatched.setdefault(a.key, []).append(a)
         for old in self.before[: self.shown]:
             at = self.place(old)
             radius = self.radius(old.share)
-            match = waiting.get(old.key)
-            if match:
-                one = match.pop(0)
-                new = self.place(one), self.radius(one.share)
-                arrow(paint, at, radius, new[0], new[1], self.theme.a)
+            matches = unmatched.get(old.key)
+            if matches:
+                new = matches.pop(0)
+                arrow(paint, at, radius, self.place(new), self.radius(new.share), self.theme.a)
             paint.mark(old.regime, at.x(), at.y(), radius, self.theme.a, True, 0.85)
 
     def _marks(self, paint: Paint, marks: Sequence[Mark], labels: Labels) -> None:
@@ -180,7 +180,7 @@ class RooflineCanvas(Canvas):
         for a, at, radius in marks[:12]:
             if a.share < _NAMED and a is not self.over:
                 continue
-            words = _named(a)
+            words = _label(a)
             box = pill_box(0, 0, words)
             room = labels.beside(at.x(), at.y(), radius, box.width(), box.height())
             if room is None:
@@ -215,13 +215,13 @@ class RooflineCanvas(Canvas):
                 ("Op", a.op),
                 (
                     "Time",
-                    f"{seconds(a.each_s)} each, {seconds(a.total_s)} in all, "
-                    f"{percent(a.share)} of busy",
+                    f"{seconds(a.each_s)} each, {seconds(a.total_s)} total, "
+                    f"{percent(a.share)} of GPU busy time",
                 ),
                 ("Intensity", f"{intensity_sum(a)}, ridge {number(ridge(a, self.prediction))}"),
                 ("Achieved", f"{achieved(a).sum}, {percent(a.of_roof)} of the {a.roof} roof"),
                 ("Shape", f"{a.shape}, {a.dtype} {a.engine}"),
-                ("From", source),
+                ("Source", source),
             ),
         )
 
@@ -233,7 +233,7 @@ class RooflineCanvas(Canvas):
             self.zoom(event.position(), 1.2 ** (event.angleDelta().y() / 120))
 
     def zoom(self, at: QPointF, times: float) -> None:
-        """Closer, around a point."""
+        """Zoom in by a factor around a point."""
         if self.ends is None:
             return
         x, y = self.scales
@@ -273,9 +273,9 @@ class RooflineCanvas(Canvas):
         middle = self.plot.center()
         steps = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
         if key in steps and marks:
-            places = [m[0] for m in marks]
-            now = places.index(self.over) if self.over in places else -1
-            self.show_over(places[(now + steps[Qt.Key(key)]) % len(places)])
+            groups = [m[0] for m in marks]
+            at = groups.index(self.over) if self.over in groups else -1
+            self.show_over(groups[(at + steps[Qt.Key(key)]) % len(groups)])
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
             self.pressed_on.emit(self.over)
         elif key == Qt.Key.Key_Escape:
@@ -291,5 +291,5 @@ class RooflineCanvas(Canvas):
             super().keyPressEvent(event)
 
 
-def _named(a: Alike) -> str:
+def _label(a: Alike) -> str:
     return a.label + (f" ×{a.count}" if a.count > 1 else "")

@@ -1,5 +1,4 @@
-"""The ceilings of a roofline as painted: zones, lines, names, the ridge; and what leads from mark
-to mark."""
+"""Painting of a roofline's ceilings: zones, lines, names, the ridge; and arrows between marks."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ _PARTS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Frame:
-    """The area between the axes, where intensity begins in it, and both scales. `named` are the
-    names of used ceilings with their height and colour, to be written above everything."""
+    """The area between the axes, the pixel `left` where the intensity axis begins, and both scales.
+    `named` collects names of ceilings with their y and colour, to be drawn above everything."""
 
     area: QRectF
     left: float
@@ -33,7 +32,7 @@ class Frame:
 
 
 def ceilings(paint: Paint, frame: Frame, roofs: Roof, labels: Labels) -> None:
-    """The zones below the roof, its lines and their names."""
+    """Draw the zones below the roof, its lines and their names."""
     theme, area = paint.theme, frame.area
     x, y = frame.x, frame.y
     dram, main, ridge = roofs.memories[0].known_bytes_per_s, roofs.main, roofs.ridge
@@ -90,7 +89,7 @@ def _engine(paint: Paint, frame: Frame, roofs: Roof, ceiling: Ceiling, labels: L
         boxes = [pill_box(right, at + side, words, align=1.0) for side in sides]
         free = [b for b in boxes if labels.free(b) and b.left() > begin]
         if not free and ceiling.used and words == ceiling.labels[-1]:
-            free = boxes[:1]  # a ceiling that is used has its name, over marks if need be
+            free = boxes[:1]  # a ceiling in use always has its name, if need be over marks
         if not free:
             continue
         if not ceiling.used:
@@ -128,7 +127,7 @@ def _memory(paint: Paint, frame: Frame, roofs: Roof, level: Rate, labels: Labels
     along = QPointF(slope / length)
     across = QPointF(-along.y(), along.x()) * offset
     half = width(words) / 2
-    for share in (0.34, 0.5, 0.62, 0.25, 0.42, 0.56, 0.7):  # where no mark is
+    for share in (0.34, 0.5, 0.62, 0.25, 0.42, 0.56, 0.7):  # the first position without a mark
         at = start + slope * share
         boxes = [_square(at + across + along * (half * part), 8) for part in _PARTS]
         if all(labels.free(box) for box in boxes):
@@ -147,7 +146,7 @@ def _memory(paint: Paint, frame: Frame, roofs: Roof, level: Rate, labels: Labels
 def arrow(
     paint: Paint, start: QPointF, off: float, end: QPointF, before: float, colour: str
 ) -> None:
-    """From the rim of a mark to the rim of another."""
+    """Draw an arrow between the rims of two marks whose radii are `off` and `before`."""
     way = end - start
     length = sqrt(way.x() ** 2 + way.y() ** 2)
     if length < off + before + 8:

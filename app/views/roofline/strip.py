@@ -1,4 +1,4 @@
-"""The strip beside the roofline: how much of a step is overhead, and of what kind."""
+"""The strip beside the roofline: the overhead of a step, by kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simulator.prediction import Prediction
 
 
 def overhead_strip(paint: Paint, bar: QRectF, p: Prediction) -> None:
-    """A step as a bar below its name: its overhead hatched, by part; the rest are the kernels."""
+    """Draw the step as a bar: its overhead hatched, by part; the kernels take the rest."""
     theme = paint.theme
     parts = overhead_parts(p)
     total = sum(s for _, s in parts)
@@ -36,7 +36,7 @@ def overhead_strip(paint: Paint, bar: QRectF, p: Prediction) -> None:
 
 
 def _beside(paint: Paint, spots: list[tuple[str, str, float]], bar: QRectF) -> None:
-    """Names and figures right of a bar, pushed apart where they would meet."""
+    """Draw names and figures right of a bar, pushed apart where they would overlap."""
     theme, high = paint.theme, 30.0
     places = [y for _, _, y in spots]
     for _ in range(12):

@@ -1,4 +1,4 @@
-"""The roofline: which ceiling each launch is under, and how much of the time it takes."""
+"""The roofline: the ceiling above each launch, and its share of the time."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ from app.theme import Theme
 from app.views.roofline.canvas import RooflineCanvas
 from app.widgets.strip_view import StripView
 
-_USUAL = 40
+_DEFAULT_COUNT = 40
 _HEADS = [
     "Launches",
     "Op",
     "Shape",
     "Dtype",
     "Count",
-    "Time in all",
-    "Share of busy",
+    "Total time",
+    "Share of busy time",
     "Regime",
     "FLOP per byte",
     "FLOP/s",
-    "Of roof",
+    "Share of roof",
     "Roof",
 ]
 
 
 class Roofline(StripView):
-    """Marks are launches alike: area is the share of the GPU's busy time. Click isolates one,
-    arrows go from one to the next, the wheel and + − zoom, F shows everything."""
+    """One mark per group of identical launches; its area is the share of the GPU's busy time. A
+    click isolates a mark, arrow keys go from mark to mark, the wheel and + − zoom, F fits."""
 
     title = "Roofline"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.found: list[Alike] = []
-        self.wanted = _USUAL
+        self.groups: list[Alike] = []
+        self.requested_count = _DEFAULT_COUNT
         self.legend = self.strip.legend(theme)
         self.strip.stretch()
-        self.said = self.strip.label()
-        self.heaviest = self.strip.slider("How many of the heaviest launches are shown", self._cut)
+        self.status = self.strip.label()
+        self.heaviest = self.strip.slider("Number of heaviest launch groups shown", self._limit)
         self.canvas = self.below(RooflineCanvas(theme), self._pressed)
-        self.fit = self.strip.button("F fit", "Show everything", self.canvas.fit)
+        self.fit = self.strip.button("Fit (F)", "Fit the axes to all launches", self.canvas.fit)
         self.fit.hide()
         self.canvas.fitted.connect(self.fit.setHidden)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction
-        self.found = alike(p)
+        self.groups = alike(p)
         before = alike(sides[0].prediction) if current else []
         self.legend.show_shares(p.shares)
         with QSignalBlocker(self.heaviest):
-            self.heaviest.setRange(1, max(1, len(self.found)))
-            self.heaviest.setValue(min(self.wanted, len(self.found)))
-        self.canvas.set(p, self.found, before)
-        self._cut(self.heaviest.value(), False)
+            self.heaviest.setRange(1, max(1, len(self.groups)))
+            self.heaviest.setValue(min(self.requested_count, len(self.groups)))
+        self.canvas.set(p, self.groups, before)
+        self._limit(self.heaviest.value(), False)
 
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
@@ -70,18 +70,18 @@ class Roofline(StripView):
 
     def formula(self, at: QPoint) -> Formula | None:
         p, over = self.canvas.prediction, self.canvas.over
-        chosen = over if isinstance(over, Alike) else next(iter(self.found), None)
-        return intensity(chosen, p) if p is not None and chosen is not None else None
+        group = over if isinstance(over, Alike) else next(iter(self.groups), None)
+        return intensity(group, p) if p is not None and group is not None else None
 
     def subtitle(self) -> str:
-        return "area is share of time"
+        return "area: share of time"
 
     def rows(self) -> list[list[str]]:
         p = self.canvas.prediction
         if p is None or self.canvas.roof is None:
             return []
         rows = [list(_HEADS)]
-        for a in self.found:
+        for a in self.groups:
             rows.append(
                 [
                     a.label,
@@ -107,21 +107,22 @@ class Roofline(StripView):
         wide = len(_HEADS)
         return [row + [""] * (wide - len(row)) for row in rows]
 
-    def _cut(self, count: int, chosen: bool = True) -> None:
-        """Show so many of the heaviest."""
-        if chosen:
-            self.wanted = count if count < len(self.found) else 10**6
+    def _limit(self, count: int, by_user: bool = True) -> None:
+        """Show the `count` heaviest groups."""
+        if by_user:
+            self.requested_count = count if count < len(self.groups) else 10**6
         self.canvas.shown = count
-        share = sum(a.share for a in self.found[:count])
-        bytes_shown = sum(a.bytes * a.count for a in self.found[:count])
-        self.said.setText(f"heaviest {count} of {len(self.found)}: {percent(share)}")
-        self.said.setToolTip(f"{percent(share)} of the GPU's busy time, {data(bytes_shown)} moved")
+        share = sum(a.share for a in self.groups[:count])
+        bytes_shown = sum(a.bytes * a.count for a in self.groups[:count])
+        self.status.setText(f"heaviest {count} of {len(self.groups)}: {percent(share)}")
+        tip = f"{percent(share)} of the GPU's busy time, {data(bytes_shown)} of DRAM traffic"
+        self.status.setToolTip(tip)
         self.canvas.update()
 
-    def _pressed(self, what: Any) -> None:
-        if what is None and not self.canvas.picked:
+    def _pressed(self, group: Any) -> None:
+        if group is None and not self.canvas.picked:
             return
-        ops: frozenset[int] = what.ops if isinstance(what, Alike) else frozenset()
+        ops: frozenset[int] = group.ops if isinstance(group, Alike) else frozenset()
         if ops == self.canvas.picked:
             ops = frozenset()
         self.pick(ops)

@@ -1,4 +1,4 @@
-"""The axes of a sweep: times and shares upward, values along both."""
+"""The axes of a sweep: times and shares vertically, the swept values horizontally."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.theme import LABEL_PX
 from app.widgets.paint import Paint, width
 
 Halves = tuple[QRectF, QRectF]
-"""The area of time, and that of shares below it."""
+"""The area of times, and the area of shares below it."""
 
 
 def upward(paint: Paint, halves: Halves, y: Scale) -> None:
-    """Times at the left of the upper half, shares of the lower one."""
+    """Draw times left of the upper half and shares left of the lower half."""
     theme = paint.theme
     top, below = halves
     unit_s, unit = seconds_unit(y.high / 1.25)
@@ -37,7 +37,7 @@ def upward(paint: Paint, halves: Halves, y: Scale) -> None:
 
 
 def along(paint: Paint, halves: Halves, x: Scale, here: float, title: str, edge: float) -> None:
-    """Values below both halves, `here` before the others; no text goes beyond `edge`."""
+    """Draw values below both halves. `here` takes precedence; no text crosses pixel `edge`."""
     theme = paint.theme
     top, below = halves
     foot = below.bottom() + 13

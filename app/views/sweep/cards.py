@@ -1,4 +1,4 @@
-"""The card of a point of a sweep."""
+"""The card of a point on a sweep."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from app.widgets.canvas import Card
 from simulator.prediction import REGIMES
 
 
-def card(found: Curves, first: Curve, row: int) -> Card:
-    """Of the current side's curve `first` at its place `row`, beside the other sides there."""
+def card(sweep: Curves, first: Curve, row: int) -> Card:
+    """Figures at point `row` of the current side's curve `first`, with the other sides' times."""
     value = float(first.values[row])
     figure = {name: float(column[row]) for name, column in first.columns.items()}
     rows = [("Time, 80%", _timed(first, row))]
-    for other in found.curves[1:]:
-        place = other.row(value)
-        if place is not None:
-            rows.append((f"{other.side.letter}  {other.side.name}", _timed(other, place)))
+    for other in sweep.curves[1:]:
+        other_row = other.row(value)
+        if other_row is not None:
+            rows.append((f"{other.side.letter}  {other.side.name}", _timed(other, other_row)))
     for point in first.measured:
         if point.value == value:
-            own = figure["gpu_busy_s" if point.busy else "period_s"]
-            rows.append(("Measured", point.words(own)))
+            predicted_s = figure["gpu_busy_s" if point.busy else "period_s"]
+            rows.append(("Measured", point.words(predicted_s)))
     shares = ", ".join(f"{percent(figure[r])} {r}" for r in REGIMES)
     fits = "" if figure["fits"] else ", does not fit"
     rows += [
@@ -31,7 +31,7 @@ def card(found: Curves, first: Curve, row: int) -> Card:
     ]
     regime = first.regime(row)
     return Card(
-        f"{axis_name(found.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime
+        f"{axis_name(sweep.axis)} {value_words(value)}", tuple(rows), f"{regime}-bound", regime
     )
 
 

@@ -1,4 +1,4 @@
-"""Lines of a sweep in pixels, and names beside them."""
+"""Curves of a sweep in pixels, and the labels beside them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from app.widgets.paint import Paint, pill_box
 
 
 def points(xs: Floats, ys: Floats) -> list[tuple[float, float]]:
-    """Two columns as points."""
+    """Return two columns as a list of points."""
     return list(zip(xs.tolist(), ys.tolist(), strict=True))
 
 
 def ring(xs: Floats, low: Floats, high: Floats) -> QPainterPath:
-    """The area between two lines."""
-    each = [*points(xs, low), *reversed(points(xs, high))]
+    """Return the area between two curves."""
+    outline = [*points(xs, low), *reversed(points(xs, high))]
     path = QPainterPath()
-    path.addPolygon(QPolygonF([QPointF(x, y) for x, y in each]))
+    path.addPolygon(QPolygonF([QPointF(x, y) for x, y in outline]))
     path.closeSubpath()
     return path
 
 
 def take(labels: Labels, xs: Floats, ys: Floats) -> None:
-    """No label on this line."""
+    """Reserve the room of a curve, so that no label covers it."""
     if xs.size < 2:
         return
     across = np.arange(xs[0], xs[-1], 6.0)
@@ -42,7 +42,7 @@ def take(labels: Labels, xs: Floats, ys: Floats) -> None:
 def crosses(
     paint: Paint, measured: Iterable[Point], colour: str, x: Scale, y: Scale, labels: Labels
 ) -> None:
-    """What was measured: a cross for a step, a small one for its busy time."""
+    """Draw measurements: a cross per step time, a small cross per GPU busy time."""
     for point in measured:
         if not x.low <= point.value <= x.high:
             continue
@@ -66,7 +66,7 @@ def at_line(
     labels: Labels,
     below: bool = False,
 ) -> None:
-    """A name above a line (or `below` it), else on its other side, at the first free place."""
+    """Label a curve above (or `below`) it, else on its other side, at the first free spot."""
     box = pill_box(0, 0, words)
     for share in np.linspace(0.04, 0.96, 24):
         at = float(xs[0] + share * (xs[-1] - xs[0]))

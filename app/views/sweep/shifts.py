@@ -1,4 +1,4 @@
-"""Where the regime changes along a sweep: lines through both halves, and their names."""
+"""Regime shifts along a sweep: vertical lines through both halves, and their labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.prediction import Regime
 
 
 def lines(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> None:
-    """Dashed through both halves, in the ink of the regime that begins."""
+    """Draw dashed lines through both halves in the colour of the regime that begins."""
     top, below = halves
     for first, after in _known(shifts):
         line = [(x.at(first), top.top()), (x.at(first), below.bottom())]
@@ -24,12 +24,12 @@ def lines(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift]) -> No
 
 
 def places(x: Scale, shifts: Iterable[Shift]) -> list[float]:
-    """Where the lines stand."""
+    """Pixels of the lines along the axis."""
     return [x.at(first) for first, _ in _known(shifts)]
 
 
 def names(paint: Paint, halves: Halves, x: Scale, shifts: Iterable[Shift], about: bool) -> None:
-    """The regime that begins and its first value, or `about` which one, between the halves."""
+    """Label each shift with the regime that begins and its first value, approximate if `about`."""
     top, below = halves
     middle = (top.bottom() + below.top()) / 2
     taken: list[QRectF] = []

@@ -1,4 +1,4 @@
-"""The sweep: time and shares over batch or sequence, and where the regime shifts."""
+"""The sweep: time and shares over batch or sequence length, with regime shifts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _BAND = "band: 80% interval"
 
 
 class Sweep(StripView):
-    """A step's time along an axis. A click, or arrows and Enter, ask for the scenario at a point;
-    the switch above changes the axis."""
+    """A step's time along an axis. A click, or the arrow keys and Enter, selects the scenario at a
+    point; the control above selects the axis."""
 
     title: ClassVar[str] = "Sweep"
 
@@ -41,11 +41,11 @@ class Sweep(StripView):
         self.current = 0
         self.switch = self.strip.segments("Axis", ("Batch", "Sequence"), self._along)
         self.strip.stretch()
-        self.said = self.strip.label(_BAND)
+        self.status = self.strip.label(_BAND)
         self.canvas = self.below(SweepCanvas(theme), self._pressed)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """The curves so far stay, paler, until those of these sides are there."""
+        """Fade the current curves until those of `sides` arrive."""
         self.sides, self.current = sides, current
         self.canvas.wait()
         for button, (axis, words) in zip(
@@ -71,9 +71,9 @@ class Sweep(StripView):
             self.canvas.show_curves(found)
             sentences = [s.sentence for s in found.shifts] or ["no regime shift in this range"]
             self.canvas.setAccessibleDescription("; ".join([*sentences, *found.notes]))
-            self.said.setToolTip("\n".join([*sentences, *found.notes]))
-            some = any(curve.measured for curve in found.curves)
-            self.said.setText("× measured    band: 80% interval" if some else _BAND)
+            self.status.setToolTip("\n".join([*sentences, *found.notes]))
+            has_measured = any(curve.measured for curve in found.curves)
+            self.status.setText(f"× measured    {_BAND}" if has_measured else _BAND)
 
     def formula(self, at: QPoint) -> Formula | None:
         first, over = self.canvas.first, self.canvas.over
@@ -81,18 +81,18 @@ class Sweep(StripView):
         if first is None or row is None:
             return None
         where = f"{within_words(NAMES[self.axis])} {plain(float(first.values[row]))}"
-        return time_at(where, {name: float(each[row]) for name, each in first.columns.items()})
+        return time_at(where, {name: float(column[row]) for name, column in first.columns.items()})
 
     def subtitle(self) -> str:
         return f"time and shares over {NAMES[self.axis].lower()}"
 
     def rows(self) -> list[list[str]]:
-        found = self.canvas.found
-        if found is None or not found.curves:
+        sweep = self.canvas.sweep
+        if sweep is None or not sweep.curves:
             return []
         heads = [
             "Side",
-            NAMES[found.axis],
+            NAMES[sweep.axis],
             "Time",
             "80% interval",
             "GPU busy",
@@ -103,7 +103,7 @@ class Sweep(StripView):
             "Fits",
         ]
         rows = [heads]
-        for curve in found.curves:
+        for curve in sweep.curves:
             for row, value in enumerate(curve.values):
                 at = {name: float(column[row]) for name, column in curve.columns.items()}
                 rows.append(
@@ -120,34 +120,34 @@ class Sweep(StripView):
                         "yes" if at["fits"] else "no",
                     ]
                 )
-        said = [["shift", s.sentence] for s in found.shifts]
-        said += [["note", text] for text in found.notes]
-        said += [
+        notes = [["shift", s.sentence] for s in sweep.shifts]
+        notes += [["note", text] for text in sweep.notes]
+        notes += [
             [
                 "measured",
-                f"{curve.side.letter}, {NAMES[found.axis].lower()} {plain(p.value)}: "
+                f"{curve.side.letter}, {NAMES[sweep.axis].lower()} {plain(p.value)}: "
                 f"{'GPU busy ' if p.busy else ''}{seconds(p.seconds)} ({p.source})",
             ]
-            for curve in found.curves
+            for curve in sweep.curves
             for p in curve.measured
         ]
-        return rows + [row + [""] * (len(heads) - len(row)) for row in said]
+        return rows + [row + [""] * (len(heads) - len(row)) for row in notes]
 
     def _along(self, index: int) -> None:
-        """Another axis: the question is another one."""
+        """Change the axis and request its sweep."""
         axis = list(NAMES)[index]
         if axis == self.axis:
             return
         self.axis = axis
-        self.canvas.found, self.canvas.over = None, None
+        self.canvas.sweep, self.canvas.over = None, None
         self.canvas.update()
         self.wondered.emit()
 
-    def _pressed(self, what: int | None) -> None:
+    def _pressed(self, row: int | None) -> None:
         first = self.canvas.first
-        if what is None or first is None:
+        if row is None or first is None:
             return
-        value = int(first.values[what])
+        value = int(first.values[row])
         if value == first.here:
             return
         self.asked.emit(moved(first.side.scenario, self.axis, value))

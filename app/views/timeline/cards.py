@@ -1,4 +1,4 @@
-"""What is said of a slice, and of a span of time."""
+"""Cards of a slice and of a selected time range."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODULE_PX = 260.0
 
 
 def gpu_card(lanes: Lanes, place: int) -> Card:
-    """A kernel, or the idle time before it."""
+    """Return the card of a kernel, or of the idle time before it."""
     p, slices = lanes.prediction, lanes.gpu
     kernel, kind = int(slices.of[place]), int(slices.kind[place])
     c, s = p.columns, p.schedule
@@ -25,7 +25,7 @@ def gpu_card(lanes: Lanes, place: int) -> Card:
             regime="overhead",
             rows=(
                 ("Idle", seconds(float(s.idle_s[kernel]))),
-                ("Waited for", lanes.kernel_label(kernel)),
+                ("Waiting for", lanes.kernel_label(kernel)),
                 ("Module", module),
             ),
         )
@@ -37,7 +37,7 @@ def gpu_card(lanes: Lanes, place: int) -> Card:
         regime=regime,
         rows=(
             ("Op", op.name.removeprefix("aten.")),
-            ("Time", f"{seconds(duration)}, {seconds(float(c.fixed_s[kernel]))} of it fixed"),
+            ("Time", f"{seconds(duration)}, including {seconds(float(c.fixed_s[kernel]))} fixed"),
             (
                 "Launched, started",
                 f"{seconds(float(s.issue_s[kernel]))}, {seconds(float(s.start_s[kernel]))}",
@@ -45,13 +45,13 @@ def gpu_card(lanes: Lanes, place: int) -> Card:
             ("GPU idle before", seconds(float(s.idle_s[kernel])) if s.idle_s[kernel] else "none"),
             ("FLOPs, bytes", f"{scaled(work.flops, 'FLOP')}, {data(work.bytes)}"),
             ("Module", module),
-            ("From", f"{', '.join(p.tiers)}, profile {p.profile}"),
+            ("Source", f"{', '.join(p.tiers)}, profile {p.profile}"),
         ),
     )
 
 
 def host_card(lanes: Lanes, place: int) -> Card:
-    """What the host does."""
+    """Return the card of a slice of the host's time."""
     p, slices = lanes.prediction, lanes.host
     kind = HOST_KINDS[slices.kind[place]]
     index = int(slices.of[place])
@@ -63,17 +63,17 @@ def host_card(lanes: Lanes, place: int) -> Card:
         ("Phase", op.phase),
     ]
     if kind == LAUNCHES and (graph := lanes.graph_of(index)):
-        many = f"{lanes.kernels_of(graph).size:,}"
-        return Card("graph", (("Host time", time), ("Kernels", many)), kind)
+        count = f"{lanes.kernels_of(graph).size:,}"
+        return Card("graph", (("Host time", time), ("Kernels", count)), kind)
     if kind == LAUNCHES:
         rows.insert(1, ("Kernels", f"{lanes.kernels_of(frozenset([index])).size:,}"))
     name = op.name.removeprefix("aten.")
-    note = {WAITS: "the host waits for the GPU", VIEWS: VIEWS}.get(kind, kind)
+    note = {WAITS: "waiting for the GPU", VIEWS: VIEWS}.get(kind, kind)
     return Card(name, tuple(rows), note)
 
 
 def area_card(lanes: Lanes, low_s: float, high_s: float) -> Card:
-    """Sums over a span."""
+    """Return the card of the sums over a time range."""
     sums, host = lanes.gpu.sums(low_s, high_s), lanes.host.sums(low_s, high_s)
     span = max(high_s - low_s, 1e-15)
     rows = [
@@ -82,14 +82,14 @@ def area_card(lanes: Lanes, low_s: float, high_s: float) -> Card:
         if value > 0
     ]
     rows = [
-        (f"{name}-bound kernels" if name in REGIMES else f"idle, {name}", words)
+        (f"{name.capitalize()}-bound kernels" if name in REGIMES else f"Idle, {name}", words)
         for name, words in rows
     ]
     busy = sum(sums[name] for name in REGIMES)
     ends = lanes.gpu.begin_s[:1].sum(), lanes.gpu.end_s[-1:].sum()
     between = min(high_s, ends[1]) - max(low_s, ends[0]) - sum(sums.values())
     if between > 1e-12:
-        rows.append(("idle, between kernels", f"{seconds(between)}, {percent(between / span)}"))
+        rows.append(("Idle, between kernels", f"{seconds(between)}, {percent(between / span)}"))
     inside = lanes.gpu.within(low_s, high_s)
     count = int((lanes.gpu.kind[inside] < len(REGIMES)).sum())
     work = sum(value for name, value in host.items() if name != WAITS)
@@ -99,6 +99,6 @@ def area_card(lanes: Lanes, low_s: float, high_s: float) -> Card:
         rows=(
             ("GPU busy", f"{seconds(busy)}, {percent(busy / span)}"),
             *rows,
-            ("Host at work", f"{seconds(work)}, {percent(work / span)}"),
+            ("Host busy", f"{seconds(work)}, {percent(work / span)}"),
         ),
     )

@@ -1,13 +1,11 @@
-"""Lanes, arrows, the overview and the axis of time, as painted."""
+"""Painting of the lanes, the overview, the time axis and the selection."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import floor, log10
 
-import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter, QPainterPath
 
 from app.quantities import seconds, seconds_unit
 from app.scenes.pixel_scale import Scale
@@ -24,32 +22,17 @@ from app.scenes.timeline import (
     visible,
 )
 from app.theme import LABEL_PX, mixed
+from app.views.timeline.rows import Rows
 from app.widgets.paint import Paint, faint, width
 from simulator.prediction import REGIMES
 
 IDLE = (HOST_WAIT, SYNC_WAIT, WAITS)
-_NAMED_PX, _ARROW_PX, _STUB_PX = 20.0, 7.0, 26.0
-_STEADY = 0.55  # of a label's ground
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Where the lanes stand, from the top down; `left` is the width of their names."""
-
-    overview: QRectF
-    outer: QRectF
-    inner: QRectF
-    host: QRectF
-    gpu: QRectF
-
-    @property
-    def area(self) -> QRectF:
-        """All but the overview."""
-        return QRectF(self.outer.topLeft(), self.gpu.bottomRight())
+_NAMED_PX = 20.0
+_SHADE = 0.55  # opacity over what is outside the window
 
 
 def axis(paint: Paint, x: Scale, at: float, top: float, bottom: float) -> None:
-    """Round times with their lines."""
+    """Draw round times and their grid lines."""
     scale, unit = seconds_unit(max(abs(x.high), 1e-12))
     room = max(2, int((x.end - x.begin) / 84))
     ticks = linear_ticks(x.low / scale, x.high / scale, room)
@@ -71,7 +54,7 @@ def columns(
     row: QRectF,
     strength: float = 1.0,
 ) -> None:
-    """What is narrower than a pixel: columns in the manner of the kind that fills most of each."""
+    """Draw slices narrower than a pixel as columns, each in the style of its most frequent kind."""
     painter = paint.painter
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     shapes: dict[int, QPainterPath] = {}
@@ -84,7 +67,7 @@ def columns(
 
 
 def fill(paint: Paint, shape: QPainterPath | QRectF, kind: str, strength: float = 1.0) -> None:
-    """A slice's ground by its kind."""
+    """Fill a slice in the style of its kind."""
     theme = paint.theme
     if kind in REGIMES:
         paint.area(shape, kind, strength, radius=2)
@@ -96,7 +79,7 @@ def fill(paint: Paint, shape: QPainterPath | QRectF, kind: str, strength: float 
 
 
 def gpu_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
-    """Kernels coloured by regime, idle time hatched, both named where there is room."""
+    """Draw kernels coloured by regime and idle time hatched, with names where they fit."""
     theme, slices = paint.theme, lanes.gpu
     seen = visible(slices, x)
     columns(paint, seen.runs, GPU_KINDS, row)
@@ -108,7 +91,7 @@ def gpu_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
         fill(paint, QRectF(begin, row.top(), end - begin - gap, row.height()), GPU_KINDS[kind])
         if end - begin >= _NAMED_PX:
             grounds.append((begin, end - gap, kind, int(slices.of[place])))
-    for begin, end, kind, of in grounds:
+    for begin, end, kind, kernel in grounds:
         middle, room = (begin + end) / 2, end - begin - 6
         name = GPU_KINDS[kind]
         if name in IDLE:
@@ -116,9 +99,9 @@ def gpu_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
             if words:
                 paint.pill(middle, row.center().y(), words, theme.overhead.ink)
             continue
-        words = lanes.kernel_label(of)
+        words = lanes.kernel_label(kernel)
         if width(words, LABEL_PX, 600) + (10 if kind else 0) <= room:
-            if kind:  # patterned: the name stands on a ground of its own
+            if kind:  # a patterned slice: the name needs a background
                 paint.pill(middle, row.center().y(), words, theme.ink, weight=600)
             else:
                 ink = theme.bg0 if theme.name == "dark" else theme.bg2
@@ -126,7 +109,7 @@ def gpu_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
 
 
 def host_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
-    """Ops that launch as boxes with their names, the others quiet."""
+    """Draw ops that launch kernels as named boxes, and the other ops muted."""
     theme, slices = paint.theme, lanes.host
     seen = visible(slices, x)
     if not seen.wide.size and not seen.runs:
@@ -139,7 +122,7 @@ def host_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
         if kind != LAUNCHES:
             quiet = box if kind == WAITS else box.adjusted(0, 3, 0, -3)
             fill(paint, quiet, kind)
-            words = "waits for a sync" if kind == WAITS else ""
+            words = "waiting for a sync" if kind == WAITS else ""
         else:
             paint.area(
                 box, theme.bg3, edge=theme.line2 if box.width() > 5 else "", radius=3, edge_px=1.0
@@ -151,7 +134,7 @@ def host_lane(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
 
 
 def host_done(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
-    """Why the host's lane is empty from here on, where there is room to say it."""
+    """Explain, if there is room, why the host's lane is empty from here on."""
     ends = lanes.host.end_s
     left = max(x.begin, min(x.end, x.at(float(ends[-1])))) if ends.size else x.begin
     words = _launched(lanes)
@@ -160,18 +143,18 @@ def host_done(paint: Paint, lanes: Lanes, x: Scale, row: QRectF) -> None:
 
 
 def _launched(lanes: Lanes) -> str:
-    """Why the host does nothing here."""
+    """Explain why the host does nothing here."""
     issue = lanes.prediction.schedule.issue_s
     if not issue.size:
-        return "nothing is launched"
+        return "no kernel is launched"
     at = seconds(float(issue[-1]))
     if lanes.prediction.mode == "cuda_graph":
-        return f"one graph holds every kernel, launched at {at}"
-    return f"the host is done, the last launch was at {at}"
+        return f"one graph with every kernel, launched at {at}"
+    return f"host done; last launch at {at}"
 
 
 def module_row(paint: Paint, slices: Slices, x: Scale, row: QRectF) -> None:
-    """Whose the ops below are; a name stays in view while its slice does."""
+    """Draw the modules of the ops below; a name stays in view while its slice does."""
     theme = paint.theme
     seen = visible(slices, x, 3.0)
     ground = mixed(theme.bg3, theme.bg1, 0.75)
@@ -185,79 +168,8 @@ def module_row(paint: Paint, slices: Slices, x: Scale, row: QRectF) -> None:
                 break
 
 
-def arrows(paint: Paint, lanes: Lanes, x: Scale, rows: Rows, strong: list[int]) -> None:
-    """From where the host launched a kernel to where the GPU starts it: those in view, as many as
-    stand apart; the chosen ones strong."""
-    s, theme = lanes.prediction.schedule, paint.theme
-    each = lanes.launching
-    first = int(np.searchsorted(s.start_s[each], x.low))
-    last = int(np.searchsorted(s.issue_s[each], x.high, "right"))
-    near = each[first:last]
-    starts = x.many(s.start_s[near])
-    quiet, tips = QPainterPath(), QPainterPath()
-    before = -1e9
-    for kernel, start in zip(near.tolist(), starts.tolist(), strict=True):
-        if start - before >= _ARROW_PX:
-            before = start
-            issue = x.at(float(s.issue_s[kernel]))
-            if issue < x.begin - 1 or start > x.end + 1:
-                _stub(quiet, tips, issue, start, x, rows)
-            else:
-                _arrow(quiet, tips, issue, start, rows)
-        if start > x.end + 2000:
-            break
-    _stroke(paint, quiet, tips, mixed(theme.ink3, theme.bg1, 0.8), 1.0)
-    bold, bold_tips = QPainterPath(), QPainterPath()
-    for kernel in strong[:100]:
-        issue, start = x.at(float(s.issue_s[kernel])), x.at(float(s.start_s[kernel]))
-        if start >= x.begin and issue <= x.end:
-            _arrow(bold, bold_tips, issue, start, rows, 4.5)
-    _stroke(paint, bold, bold_tips, theme.ink, 2.0)
-
-
-def _arrow(
-    path: QPainterPath, tips: QPainterPath, begin: float, end: float, rows: Rows, tip: float = 3.0
-) -> None:
-    top, bottom = rows.host.bottom() + 1, rows.gpu.top() - 1
-    bend = 0.55 * (bottom - top)
-    path.moveTo(begin, top)
-    path.cubicTo(begin, top + bend, end, bottom - bend - tip, end, bottom - tip)
-    tips.moveTo(end, bottom)
-    tips.lineTo(end - tip, bottom - 1.7 * tip)
-    tips.lineTo(end + tip, bottom - 1.7 * tip)
-    tips.closeSubpath()
-
-
-def _stub(
-    path: QPainterPath, tips: QPainterPath, begin: float, end: float, x: Scale, rows: Rows
-) -> None:
-    """The visible end of an arrow whose other end is out of view."""
-    top, bottom = rows.host.bottom() + 1, rows.gpu.top() - 1
-    high, tip = min(_STUB_PX, 0.45 * (bottom - top)), 3.0
-    if begin >= x.begin:
-        path.moveTo(begin, top)
-        path.cubicTo(
-            begin, top + 0.7 * high, begin + 0.4 * high, top + high, begin + high, top + high
-        )
-    if end <= x.end:
-        path.moveTo(end - high, bottom - high)
-        path.cubicTo(end - 0.4 * high, bottom - high, end, bottom - 0.7 * high, end, bottom - tip)
-        tips.moveTo(end, bottom)
-        tips.lineTo(end - tip, bottom - 1.7 * tip)
-        tips.lineTo(end + tip, bottom - 1.7 * tip)
-        tips.closeSubpath()
-
-
-def _stroke(paint: Paint, path: QPainterPath, tips: QPainterPath, ink: str, wide: float) -> None:
-    painter = paint.painter
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(ink), wide))
-    painter.drawPath(path)
-    painter.fillPath(tips, QColor(ink))
-
-
 def overview(paint: Paint, lanes: Lanes, whole: Scale, window: Scale, row: QRectF) -> None:
-    """The whole step, host over GPU, with the window on it."""
+    """Draw the whole step, host above GPU, with the window outlined."""
     theme = paint.theme
     high = row.height()
     thin = QRectF(row.left(), row.top(), row.width(), 0.32 * high)
@@ -270,38 +182,20 @@ def overview(paint: Paint, lanes: Lanes, whole: Scale, window: Scale, row: QRect
         columns(paint, [*wide, *seen.runs], slices.kinds, lane)
     left, right = whole.at(window.low), whole.at(window.high)
     if right - left < row.width() - 0.5:
-        shade = faint(theme.bg1, _STEADY)
+        shade = faint(theme.bg1, _SHADE)
         paint.painter.fillRect(QRectF(row.left(), row.top(), left - row.left(), high), shade)
         paint.painter.fillRect(QRectF(right, row.top(), row.right() - right, high), shade)
     box = QRectF(left, row.top() - 3, max(4.0, right - left), high + 6)
     paint.box(box, "", theme.b, 3, wide=1.6)
 
 
-def spread(area: QRectF, room: tuple[float, float]) -> Rows:
-    """The rows in an area: the arrows take what is left between host and GPU, but not more than
-    they need."""
-    left, right = area.left() + room[0], area.right() - room[1]
-    wide = right - left
-    tall = area.height() >= 250
-    at = area.top() + 8
-    whole = QRectF(left, at, wide, 24 if tall else 18)
-    at = whole.bottom() + 26
-    outer = QRectF(left, at, wide, 15)
-    inner = QRectF(left, outer.bottom() + 1, wide, 15)
-    host = QRectF(left, inner.bottom() + 4, wide, 19)
-    lane = min(56.0, max(24.0, 0.2 * area.height()))
-    below = area.bottom() - 10 - lane
-    top = min(below, host.bottom() + max(24.0, min(140.0, 0.34 * area.height())))
-    return Rows(whole, outer, inner, host, QRectF(left, ceil(top), wide, floor(lane)))
-
-
-def chosen(paint: Paint, box: QRectF) -> None:
-    """The outline of what is picked or under the pointer."""
+def outline(paint: Paint, box: QRectF) -> None:
+    """Outline a slice that is picked or under the pointer."""
     paint.box(box.adjusted(-1, -1, 1, 1), "", paint.theme.ink, 3, wide=2.0)
 
 
 def band(paint: Paint, left: float, right: float, rows: Rows) -> None:
-    """A selected span of time."""
+    """Draw a selected time range."""
     theme, area = paint.theme, rows.area
     box = QRectF(QPointF(left, area.top() - 2), QPointF(right, area.bottom() + 4))
     paint.painter.fillRect(box, faint(theme.b, 0.13))

@@ -1,4 +1,4 @@
-"""The timeline: the host's ops over the GPU's kernels, and who waits for whom."""
+"""The timeline: the host's ops above the GPU's kernels, with the waits of both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
 from app.scenes.timeline import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
 from app.theme import Theme
-from app.views.timeline.canvas import Spot, TimelineCanvas
+from app.views.timeline.canvas import TimelineCanvas
+from app.views.timeline.picture import Spot
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES, Prediction
 
@@ -33,28 +34,30 @@ _HEADS = [
 
 
 class Timeline(StripView):
-    """One step alone, from an idle GPU. W S zoom, A D pan, F centres what is selected, again
-    shows the whole step; `.` and `,` (or
-    arrows) go to the next and previous slice, up and down from a kernel to its launch; Enter or a
-    click picks; the wheel zooms, a drag selects a span and sums it."""
+    """One isolated step, starting from an idle GPU.
+
+    W and S zoom, A and D pan, F centres the selection or shows the whole step. `.` and `,` (or the
+    arrow keys) go to the next and previous slice, up and down from a kernel to its launch. Enter or
+    a click selects the op, the wheel zooms, a drag selects a time range and sums it.
+    """
 
     title = "Timeline"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.said = self.strip.label()
+        self.status = self.strip.label()
         self.strip.stretch()
         self.canvas = self.below(TimelineCanvas(theme), self._pressed)
-        self.strip.label("W S zoom, A D pan, drag to sum")
-        self.strip.button("F fit", "Show the whole step", self.canvas.fit)
+        self.strip.label("W/S zoom, A/D pan, drag to sum a range")
+        self.strip.button("Fit (F)", "Show the whole step", self.canvas.fit)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction
         self.canvas.set(lanes(p))
-        self.said.setText(f"One step alone takes {seconds(p.latency_s)}")
-        self.said.setToolTip(
-            "Drawn is one step from an idle GPU to an idle GPU. The idle time in the title is that "
-            f"of a step among many, {seconds(p.period_s)}."
+        self.status.setText(f"An isolated step takes {seconds(p.latency_s)}")
+        self.status.setToolTip(
+            "The timeline shows one isolated step, from an idle GPU to an idle GPU. The idle time "
+            f"in the title is that of a step in a loop, which takes {seconds(p.period_s)}."
         )
 
     def pick(self, ops: frozenset[int]) -> None:
@@ -68,11 +71,11 @@ class Timeline(StripView):
         p = lanes.prediction
         if not isinstance(over, Spot):
             return idle(p)
-        of = int(self.canvas.lane(over.lane).of[over.place])
+        index = int(self.canvas.lane(over.lane).of[over.place])
         if over.lane == "host":
-            return host_op(p, of) or idle(p)
+            return host_op(p, index) or idle(p)
         waits = int(lanes.gpu.kind[over.place]) >= len(REGIMES)
-        return before(p, of) if waits else kernel(p, of)
+        return before(p, index) if waits else kernel(p, index)
 
     def subtitle(self) -> str:
         return idle_words(self.canvas.lanes.prediction) if self.canvas.lanes else ""
@@ -80,17 +83,17 @@ class Timeline(StripView):
     def rows(self) -> list[list[str]]:
         if self.canvas.lanes is None:
             return []
-        found, p = self.canvas.lanes, self.canvas.lanes.prediction
+        drawn, p = self.canvas.lanes, self.canvas.lanes.prediction
         s, c = p.schedule, p.columns
-        bound, after = regimes(p).tolist(), waited_for_sync(p)
-        cause = np.where(after, SYNC_WAIT, HOST_WAIT).tolist()
+        bound, synced = regimes(p).tolist(), waited_for_sync(p)
+        cause = np.where(synced, SYNC_WAIT, HOST_WAIT).tolist()
         rows = [list(_HEADS)]
         for k, op in enumerate(c.op_of.tolist()):
             call, waited_s = p.trace.ops[op], float(s.idle_s[k])
             rows.append(
                 [
                     str(k + 1),
-                    found.kernel_label(k),
+                    drawn.kernel_label(k),
                     call.name.removeprefix("aten."),
                     call.module,
                     call.phase,
@@ -104,10 +107,10 @@ class Timeline(StripView):
             )
         return rows
 
-    def _pressed(self, what: Spot | None) -> None:
-        if what is None and not self.canvas.picked:
+    def _pressed(self, spot: Spot | None) -> None:
+        if spot is None and not self.canvas.picked:
             return
-        ops = frozenset[int]() if what is None else frozenset([self.canvas.op(what)])
+        ops = frozenset[int]() if spot is None else frozenset([self.canvas.op(spot)])
         if ops == self.canvas.picked:
             ops = frozenset[int]()
         self.pick(ops)
@@ -115,11 +118,11 @@ class Timeline(StripView):
 
 
 def idle_words(p: Prediction) -> str:
-    """GPU idle 1.50 ms: 1.46 waiting for the host, 0.04 between kernels. Of a step among many."""
-    found = [(name, value) for name, value in causes(p) if value > 1e-12]
-    total = sum(value for _, value in found)
-    if not found:
-        return "GPU never idle between steps back to back"
+    """Idle time of a step in a loop: "GPU idle 1.50 ms: 1.46 waiting for the host, 0.04 …"."""
+    idle_s = [(name, value) for name, value in causes(p) if value > 1e-12]
+    total = sum(value for _, value in idle_s)
+    if not idle_s:
+        return "GPU never idle in a loop of steps"
     scale, _ = seconds_unit(total)
-    parts = ", ".join(f"{number(value / scale)} {name}" for name, value in found)
+    parts = ", ".join(f"{number(value / scale)} {name}" for name, value in idle_s)
     return f"GPU idle {seconds(total)}: {parts}"

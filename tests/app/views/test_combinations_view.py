@@ -1,4 +1,4 @@
-"""Every combination as a line: its figures are predictions, brushes keep, the fastest is taken."""
+"""Combinations as lines: their figures are predictions, brushes filter, the fastest is selected."""
 
 from pathlib import Path
 from typing import Any
@@ -93,13 +93,14 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
     view.axes.axes["gpu"].trigger()
     view.axes.axes["bandwidth"].trigger()
     assert len(wondered) == 2
-    assert view.said.text() == f"predicting {9 * 2 * 4 * 4} …" and view.canvas.stale
+    assert view.status.text() == f"Predicting {9 * 2 * 4 * 4} …" and view.canvas.stale
     question = view.question((side,), 0)
     assert question is not None
     view.answer(question(lambda: False))
     assert names(view)[:4] == ["Batch", "Mode", "Host speed", "Bandwidth"]
     assert (
-        view.said.text() == f"{9 * 2 * 4 * 4} of {9 * 2 * 4 * 4} kept" and not view.canvas.brushes
+        view.status.text() == f"{9 * 2 * 4 * 4} of {9 * 2 * 4 * 4} match"
+        and not view.canvas.brushes
     )
     for action in (*view.axes.axes.values(), *view.axes.figures.values()):
         if action.isChecked():
@@ -155,7 +156,7 @@ def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     view.asked.connect(asked.append)
     for at, value in ((0, 3), (1, 2), (2, 1), (3, 0)):
         canvas.brush(at, value - 0.4, value + 0.4)
-    (row,) = np.flatnonzero(canvas.kept).tolist()
+    (row,) = np.flatnonzero(canvas.matching).tolist()
     ys = [canvas.scale(c).at(float(c.values[row])) for c in table.columns[:2]]
     middle = QPointF((canvas.across(0) + canvas.across(1)) / 2, sum(ys) / 2)
     pointer(canvas, QEvent.Type.MouseMove, middle)
@@ -179,12 +180,12 @@ def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
     table, gpu, time = view.canvas.table, column(view, "GPU"), column(view, "Time")
     assert table is not None
     view.canvas.brush(gpu, -0.4, 1.4)
-    assert int(view.canvas.kept.sum()) == 2 * 9 * 2 * 4
-    assert view.said.text() == "144 of 432 kept"
+    assert int(view.canvas.matching.sum()) == 2 * 9 * 2 * 4
+    assert view.status.text() == "144 of 432 match"
     middle = float(np.median(table.columns[time].values))
     view.canvas.brush(time, 0.0, middle)
     expected = (table.columns[gpu].values <= 1) & (table.columns[time].values <= middle)
-    assert np.array_equal(view.canvas.kept, expected)
+    assert np.array_equal(view.canvas.matching, expected)
     assert len(view.rows()) == 1 + int(expected.sum())
     rate = table.columns[column(view, "Throughput")].values
     best = view.fastest()
@@ -196,7 +197,7 @@ def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
     view.canvas.brush(time, 1e9, 2e9)
     assert view.fastest() is None and not view.best.isEnabled()
     QTest.keyClick(view.canvas, Qt.Key.Key_Escape)
-    assert view.said.text() == "432 of 432 kept" and view.best.isEnabled()
+    assert view.status.text() == "432 of 432 match" and view.best.isEnabled()
 
 
 def test_the_pointer_brushes_along_an_axis(view: Combinations) -> None:
@@ -207,7 +208,7 @@ def test_the_pointer_brushes_along_an_axis(view: Combinations) -> None:
     pointer(canvas, QEvent.Type.MouseMove, QPointF(x + 4, scale.at(2.5)))
     pointer(canvas, QEvent.Type.MouseButtonRelease, QPointF(x + 4, scale.at(2.5)))
     assert canvas.brushes[at] == pytest.approx((-0.3, 2.5), abs=0.02)
-    assert view.said.text() == "144 of 432 kept"  # batches 1, 2 and 4: 3 · 6 · 2 · 4
+    assert view.status.text() == "144 of 432 match"  # batches 1, 2 and 4: 3 · 6 · 2 · 4
     pointer(canvas, QEvent.Type.MouseButtonPress, QPointF(x, scale.at(1.0)))
     pointer(canvas, QEvent.Type.MouseButtonRelease, QPointF(x, scale.at(1.0)))
     assert not canvas.brushes
@@ -218,7 +219,7 @@ def test_keys_do_the_same(view: Combinations) -> None:
     QTest.keyClick(canvas, Qt.Key.Key_Right)
     assert canvas.axis == 1
     QTest.keyClick(canvas, Qt.Key.Key_Up)
-    assert view.said.text() == "72 of 432 kept"  # one GPU of six
+    assert view.status.text() == "72 of 432 match"  # one GPU of six
     first = canvas.brushes[1]
     QTest.keyClick(canvas, Qt.Key.Key_Up)
     assert canvas.brushes[1] == (first[0] + 1, first[1] + 1)
@@ -228,7 +229,7 @@ def test_keys_do_the_same(view: Combinations) -> None:
         QTest.keyClick(canvas, Qt.Key.Key_Right)
     assert canvas.table is not None and canvas.axis == len(canvas.table.columns) - 1
     QTest.keyClick(canvas, Qt.Key.Key_Up)
-    assert 0 < int(canvas.kept.sum()) < 432
+    assert 0 < int(canvas.matching.sum()) < 432
     asked: list[Scenario] = []
     view.asked.connect(asked.append)
     QTest.keyClick(canvas, Qt.Key.Key_Return)

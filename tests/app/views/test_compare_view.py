@@ -26,24 +26,24 @@ def pair(side: Side) -> tuple[Side, Side]:
     return side, Side("B", "Graph", asked, predict(asked))
 
 
-def test_one_side_teaches_and_its_buttons_ask_for_another(shown: Any, side: Side) -> None:
+def test_the_empty_state_adds_a_second_scenario(shown: Any, side: Side) -> None:
     view = shown(Compare, (side,), size=WIDE)
     assert view.stack.currentWidget() is view.nothing and view.question((side,), 0) is None
-    assert view.subtitle() == "one scenario so far"
+    assert view.subtitle() == "one scenario"
     assert view.rows()[1] == ["Compare with a CUDA graph", "Adds a scenario called Graph"]
-    told: list[tuple[str, Scenario]] = []
-    view.added.connect(lambda name, scenario: told.append((name, scenario)))
+    emitted: list[tuple[str, Scenario]] = []
+    view.added.connect(lambda name, scenario: emitted.append((name, scenario)))
     first = view.nothing.buttons[0]
     assert first.text() == "Compare with a CUDA graph" and first.toolTip() == (
         "Adds a scenario called Graph"
     )
     first.click()
     graph = Scenario("mlp-tiny", whatifs=(Applied("mode", {"to": "cuda_graph"}),))
-    assert told == [("Graph", graph)]
+    assert emitted == [("Graph", graph)]
     assert view.nothing.buttons[2].isHidden()  # no optimizer without training
     there = replace(side, scenario=graph, prediction=predict(graph))
     view.draw((there,), 0)
-    assert not first.isEnabled() and first.toolTip() == "Today is that already"
+    assert not first.isEnabled() and first.toolTip() == "Today already has this"
     assert not picture(view).isNull()
 
 
@@ -78,10 +78,10 @@ def test_the_step_then_flips_then_the_rest(shown: Any, pair: tuple[Side, Side]) 
     flipped = [part.flipped for part in items[1:]]
     assert flipped == sorted(flipped, reverse=True)
     assert items[0].seconds == (pair[0].prediction.period_s, pair[1].prediction.period_s)
-    count, _, bought = view.regimes.about.partition("; ")
+    count, _, note = view.regimes.about.partition("; ")
     assert count == f"{len(view.fall.flipped)} of {len(items)} parts"
     share = f"{pair[1].prediction.shares['overhead']:.2f}"  # B is overhead-bound still
-    assert bought == f"1% more speed of the host and launches buys {share}% in B, 1.0% in A"
+    assert note == f"raising host and launch speed by 1% saves {share}% in B, 1.0% in A"
 
 
 def test_kernels_that_moved_choose_their_ops(shown: Any, pair: tuple[Side, Side]) -> None:
@@ -91,19 +91,19 @@ def test_kernels_that_moved_choose_their_ops(shown: Any, pair: tuple[Side, Side]
     assert [abs(m.change_s) for m in moved] == sorted(
         (abs(m.change_s) for m in moved), reverse=True
     )
-    told: list[frozenset[int]] = []
-    view.picked.connect(told.append)
+    emitted: list[frozenset[int]] = []
+    view.picked.connect(emitted.append)
     gone, nowhere = next(pair for pair in view.kernels.shown() if not pair[0].count[1])
     pointer(view.kernels, QEvent.Type.MouseButtonPress, nowhere.center())
-    assert told == [] and gone.regimes[1] is None  # the side that is worked on has none of them
+    assert emitted == [] and gone.regimes[1] is None  # the side that is worked on has none of them
     item, box = next(pair for pair in view.kernels.shown() if pair[0].count[1])
     pointer(view.kernels, QEvent.Type.MouseButtonPress, box.center())
-    assert told == [ops_of(p, item)] and told[0]
-    assert {p.trace.ops[op].name for op in told[0]} == {f"aten.{item.op}"}
-    assert view.kernels.chosen == {(item.op, item.family)} == kernels_of(p, told[0])
+    assert emitted == [ops_of(p, item)] and emitted[0]
+    assert {p.trace.ops[op].name for op in emitted[0]} == {f"aten.{item.op}"}
+    assert view.kernels.chosen == {(item.op, item.family)} == kernels_of(p, emitted[0])
     pointer(view.kernels, QEvent.Type.MouseButtonPress, box.center())
-    assert told[1] == frozenset() and view.kernels.chosen == frozenset()
-    seconds = sum(k.duration_s for k in p.kernels if k.op in told[0])
+    assert emitted[1] == frozenset() and view.kernels.chosen == frozenset()
+    seconds = sum(k.duration_s for k in p.kernels if k.op in emitted[0])
     assert item.seconds[1] == pytest.approx(seconds)
 
 
@@ -115,17 +115,17 @@ def test_keys_walk_bars_and_rows(shown: Any, pair: tuple[Side, Side]) -> None:
     card = bars.card()
     assert card is not None and card.head == "+cuda_graph"
     names = [name for name, _ in card.rows]
-    assert names[0] == "After the changes before it" and names[-1] == "80% interval"
+    assert names[0] == "On top of earlier changes" and names[-1] == "80% interval"
     QTest.keyClick(bars, Qt.Key.Key_End)
     assert bars.over == 3 and bars.card().head == "B  Graph"
     QTest.keyClick(bars, Qt.Key.Key_Escape)
     assert bars.over is None
-    told: list[object] = []
-    view.picked.connect(told.append)
+    emitted: list[object] = []
+    view.picked.connect(emitted.append)
     QTest.keyClick(rows, Qt.Key.Key_Down)
     QTest.keyClick(rows, Qt.Key.Key_Down)
     QTest.keyClick(rows, Qt.Key.Key_Return)
-    assert rows.over is rows.items[1] and len(told) == bool(rows.items[1].count[1])
+    assert rows.over is rows.items[1] and len(emitted) == bool(rows.items[1].count[1])
     assert bars.hit(QPointF(bars.plot.left() + 2, bars.plot.center().y())) == 0
 
 
@@ -160,7 +160,7 @@ def test_an_answer_to_another_pair_is_dropped(
     shown: Any, pair: tuple[Side, Side], variant: Side
 ) -> None:
     view = shown(Compare, pair, 1, size=WIDE)
-    late = view.known, view.fall
+    late = view.shown_key, view.fall
     assert view.question(pair, 1) is None  # it is known
     other = (pair[0], variant)
     view.draw(other, 1)
@@ -184,5 +184,5 @@ def test_table_and_svg_of_both_themes(shown: Any, pair: tuple[Side, Side], tmp_p
     text = svg(view, tmp_path / "c.svg")
     ElementTree.fromstring(text)
     assert "From A to B, one change at a time" in text and "+cuda_graph" in text
-    assert "Whole step" in text and "Kernels that moved" in text
+    assert "Whole step" in text and "Kernels that changed" in text
     assert picture(view).pixelColor(3, 300).name().upper() == LIGHT.bg1

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from app.answers.side import Side
 from app.scenes.factory import factory
 from app.theme import DARK, LIGHT, Theme
-from app.views.factory.help import helps
+from app.views.factory.help import improvements
 from app.views.factory.lanes import Lane, lanes_of
 from app.views.factory.motion import TRUCKS, average
 from app.views.factory.paint import BOXES
@@ -104,7 +104,7 @@ def test_lanes_are_filled_by_work(side: Side):
     assert trucks.filled(whole)[0] * f.span_s == pytest.approx(p.columns.memory_s.sum())
     assert managers.filled(whole)[0] * f.span_s == pytest.approx(p.host_s, rel=1e-6)
     assert (machines.end_s <= p.schedule.end_s + 1e-12).all()
-    assert machines.waits.startswith("waiting for the managers: idle ") and not managers.waits
+    assert machines.waits.startswith("waiting for managers: idle ") and not managers.waits
 
 
 def test_cells_are_as_many_and_inside():
@@ -127,7 +127,7 @@ def test_it_plays_pauses_and_stands_still(
     floor = view.floor
     assert floor.moves and floor.playing
     QTest.keyClick(floor, Qt.Key.Key_Space)
-    assert not floor.moves and view.on.text() == "Play"
+    assert not floor.moves and view.play_button.text() == "Play"
     floor.at_s = None
     floor.step(1.0)
     first = floor.at_s
@@ -146,8 +146,8 @@ def test_it_plays_pauses_and_stands_still(
     assert floor.moves
     monkeypatch.setattr(type(floor), "allowed", property(lambda self: False))
     view.draw((side,), 0)
-    assert not floor.moves and not view.on.isEnabled()
-    assert view.on.toolTip() == "The system asks for less motion"
+    assert not floor.moves and not view.play_button.isEnabled()
+    assert view.play_button.toolTip() == "Animation is off: the system is set to reduce motion"
     other = DARK if theme is LIGHT else LIGHT
     view.restyle(other)
     assert picture(floor).pixelColor(4, 4).name().upper() == other.bg1
@@ -166,23 +166,23 @@ def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_pat
     view.lanes.at = QPointF(view.lanes.along.at(0.0) + 1, view.lanes._box(0).center().y())
     assert view.lanes.hit(view.lanes.at) == 0
     view.lanes.show_over(0)
-    assert ("Now", "at work") in view.lanes.card().rows
+    assert ("State", "busy") in view.lanes.card().rows
     view.lanes.show_over(None)
     rows = view.rows()
     assert {len(row) for row in rows} == {3}
     assert ["Machines", "wait for managers"] in [row[:2] for row in rows]
     text = svg(view, tmp_path / "f.svg")
     ElementTree.fromstring(text)
-    for words in ("Managers", "132 multiprocessors, each drawn", "a truck is 10%", "mlp-tiny, "):
+    for words in ("Managers", "132 multiprocessors", "one truck = 10%", "mlp-tiny, "):
         assert words in text
     assert (BOXES, TRUCKS) == (60, 10)
 
 
 def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
     view = shown(Factory, (side,), size=(1200, 600))
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
-    found = helps(side.scenario, side.prediction, lambda: False)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
+    found = improvements(side.scenario, side.prediction, lambda: False)
     assert len(view.help.rows) == len(found) == 6
     times = [each.after_s for each in found]
     assert times == sorted(times)
@@ -190,7 +190,7 @@ def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
         p = predict(each.scenario)
         assert each.after_s == pytest.approx(p.period_s / p.trace.samples, rel=1e-9)
     road = next(each for each in found if each.name == "A wider road")
-    assert road.said == "twice the bandwidth: 8.52 µs a sample, as fast"
-    view.help.rows[0].findChild(type(view.on)).click()
-    assert told == [found[0].scenario]
-    assert helps(side.scenario, side.prediction, lambda: True) == ()
+    assert road.summary == "twice the bandwidth: 8.52 µs per sample, as fast"
+    view.help.rows[0].findChild(type(view.play_button)).click()
+    assert emitted == [found[0].scenario]
+    assert improvements(side.scenario, side.prediction, lambda: True) == ()

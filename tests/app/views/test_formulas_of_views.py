@@ -21,7 +21,7 @@ from app.views.fusion.view import FusionView
 from app.views.modules.view import WhereTimeGoes
 from app.views.regime_map.view import RegimeMap
 from app.views.sweep.view import Sweep
-from app.views.timeline.canvas import Spot
+from app.views.timeline.picture import Spot
 from app.views.timeline.view import Timeline
 from app.widgets.view import View
 from simulator.analysis.compare import Step

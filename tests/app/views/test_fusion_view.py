@@ -1,4 +1,4 @@
-"""The workspace Fusion: blocks where they belong, joined by key, click and drag."""
+"""The Fusion workspace: layout of the blocks; fusing by key, click and drag."""
 
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,12 @@ def _answered(view: FusionView, side: Side) -> None:
     view.answer(question(lambda: False))
 
 
-def test_it_begins_with_the_first_layer(view: FusionView) -> None:
+def test_the_first_layer_is_shown_first(view: FusionView) -> None:
     assert view.part.currentText() == "layers.0"
     assert view.subtitle() == "layers.0: 12 ops, 14 kernels"  # attention and up are two each
     assert [row[1] for row in view.rows()[1:4]] == ["query", "key", "value"]
-    assert "Arrows and Space" in view.told.text()
-    assert not view.join_button.isVisible() and not view.part_button.isVisible()
+    assert "Enter fuses" in view.panel.details.text()
+    assert not view.panel.fuse_button.isVisible() and not view.panel.split_button.isVisible()
 
 
 def test_a_block_stands_right_of_what_it_reads(bert: Side) -> None:
@@ -69,7 +69,7 @@ def test_blocks_do_not_overlap_and_lie_inside(view: FusionView) -> None:
         assert not any(one.intersects(other) for other in boxes[place + 1 :])
 
 
-def test_a_drag_tries_a_pair_and_enter_joins_it(view: FusionView, bert: Side) -> None:
+def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) -> None:
     asked: list[Scenario] = []
     view.asked.connect(asked.append)
     canvas = view.canvas
@@ -80,9 +80,9 @@ def test_a_drag_tries_a_pair_and_enter_joins_it(view: FusionView, bert: Side) ->
     pointer(canvas, QEvent.Type.MouseButtonRelease, end)
     assert canvas.chosen == {_op(view, "add"), _op(view, "layer norm")}
     _answered(view, bert)
-    assert view.head.text() == "Joining add and layer norm"
-    assert "End to end: " in view.told.text() and "in 4 kernels" in view.told.text()
-    assert view.join_button.isVisible()
+    assert view.panel.head.text() == "Fusing add and layer norm"
+    assert "Step: " in view.panel.details.text() and "in 4 kernels" in view.panel.details.text()
+    assert view.panel.fuse_button.isVisible()
     QTest.keyClick(canvas, Qt.Key.Key_Return)
     assert asked == [apply(ASKED, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})]
     assert not canvas.chosen
@@ -95,27 +95,27 @@ def _drag(canvas: QWidget, at: QPointF) -> None:
     QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), left, left, none))
 
 
-def test_what_cannot_be_joined_is_told(view: FusionView, bert: Side) -> None:
+def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:
     asked: list[Scenario] = []
     view.asked.connect(asked.append)
     view.canvas.choose(frozenset({_op(view, "query"), _op(view, "key")}))
     _answered(view, bert)
-    assert view.head.text() == "Cannot be one kernel"
-    assert view.told.text().startswith("Two library kernels, addmm (op ")
-    assert view.canvas.refused and not view.join_button.isVisible()
+    assert view.panel.head.text() == "Can't be fused"
+    assert view.panel.details.text().startswith("Two library kernels, addmm (op ")
+    assert view.canvas.refused and not view.panel.fuse_button.isVisible()
     QTest.keyClick(view.canvas, Qt.Key.Key_Return)
     assert not asked
 
 
-def test_keys_choose_and_pull_apart(shown: Any) -> None:
+def test_keys_select_and_split(shown: Any) -> None:
     joined = apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"})
     side = Side("A", "Joined", joined, predict(joined))
     view = shown(FusionView, (side,), size=(1240, 620))
-    assert view.head.text() == "layers.0 moves"
+    assert view.panel.head.text() == "layers.0 moves"
     scene = view.canvas.scene
     saved = sum(each.bytes_saved for each in scene.sets)
-    assert saved > 0 and view.figure.text() == data(scene.bytes - saved)
-    assert f", {data(saved)} less by what is joined" in view.told.text()
+    assert saved > 0 and view.panel.figure.text() == data(scene.bytes - saved)
+    assert f", minus {data(saved)} saved by fusion" in view.panel.details.text()
     asked: list[Scenario] = []
     view.asked.connect(asked.append)
     up = list(view.canvas.scene.blocks).index(_op(view, "up"))
@@ -123,7 +123,7 @@ def test_keys_choose_and_pull_apart(shown: Any) -> None:
         QTest.keyClick(view.canvas, Qt.Key.Key_Right)
     QTest.keyClick(view.canvas, Qt.Key.Key_Space)
     assert view.canvas.chosen == {_op(view, "up")}
-    assert view.head.text() == "Joined: up" and view.part_button.isVisible()
+    assert view.panel.head.text() == "Fused: up" and view.panel.split_button.isVisible()
     QTest.keyClick(view.canvas, Qt.Key.Key_Delete)
     assert asked == [ASKED]
     kernels = [row for row in view.rows()[1:] if row[-1]]

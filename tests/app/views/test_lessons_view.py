@@ -77,31 +77,33 @@ def attempted(view: Lessons) -> Attempt:
 
 def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     attempt, page = attempted(view), view.page
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     assert page.words.text() == "Eager it takes 273 µs."
-    assert not page.on.isEnabled() and page.on.toolTip().startswith("Drag a marker first")
+    assert not page.next_button.isEnabled() and page.next_button.toolTip().startswith(
+        "Drag a marker first"
+    )
     view.go(1)
     assert attempt.step == "predict"
-    assert view.found == {} and view.question((), 0) is None  # nothing is simulated before
+    assert view.outcomes == {} and view.question((), 0) is None  # nothing is simulated before
     at = page.guess.point("b")
     pointer(page.guess, QEvent.Type.MouseButtonPress, at)
     pointer(page.guess, QEvent.Type.MouseMove, at + QPointF(0, 30))
     pointer(page.guess, QEvent.Type.MouseButtonRelease, at + QPointF(0, 30))
     assert attempt.guesses["b"] < side.prediction.period_s and attempt.moved == {"b"}
-    assert page.on.toolTip() == "Choose an answer first"
+    assert page.next_button.toolTip() == "Choose an answer first"
     page.options[2].click()
-    assert attempt.choice == "overhead" and page.on.isEnabled()
+    assert attempt.choice == "overhead" and page.next_button.isEnabled()
     before = picture(view)
-    page.on.click()
-    assert attempt.locked and view.outcome is None and not page.on.isEnabled()
+    page.next_button.click()
+    assert attempt.locked and view.outcome is None and not page.next_button.isEnabled()
     guess = dict(attempt.guesses)
     QTest.keyClick(page.guess, Qt.Key.Key_Up)
     assert attempt.guesses == guess  # locked
     simulated(view)
     found = view.outcome
     assert found is not None and found.right == found.sides["a"].regime == "overhead"
-    assert page.options[2].judged == "right" and page.reveal.found is found
+    assert page.options[2].judged == "correct" and page.reveal.outcome is found
     assert picture(view) != before
     said = page.verdict.text()
     assert said.startswith(
@@ -109,12 +111,12 @@ def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     )
     assert said.endswith(attempt.said(found, "b"))
     assert not page.below.isVisibleTo(view)
-    page.on.click()
+    page.next_button.click()
     assert page.below.isVisibleTo(view)
     assert page.explanation.words.text() == found.filled(TOP.split('"')[-2])
-    page.on.click()
+    page.next_button.click()
     page.open.click()
-    assert told == [Scenario("mlp-tiny", mode="cuda_graph")]
+    assert emitted == [Scenario("mlp-tiny", mode="cuda_graph")]
     rows = view.rows()
     assert rows[1][:3] == ["graph", attempt.written("b"), found.filled("{period_b}")]
     assert {len(row) for row in rows} == {5} and rows[2][0] == "eager"
@@ -185,7 +187,9 @@ def test_shares_are_guessed_in_points(view: Lessons):
 
 
 def test_what_cannot_be_read_is_said_and_a_refusal_shown(view: Lessons, tmp_path: Path):
-    assert view.wrong.text().startswith(f"A lesson is left out: {tmp_path / '5.toml'}: not TOML")
+    assert view.error_label.text().startswith(
+        f"A lesson could not be read: {tmp_path / '5.toml'}: not TOML"
+    )
     view.turn_to(1)
     view.answer(("2", "no room: expected more; get some"))
     assert view.page.reveal.waiting == "no room: expected more; get some"

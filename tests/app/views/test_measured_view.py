@@ -23,40 +23,40 @@ def measured(side: Side) -> Side:
     return replace(side, measured=str(TRACES / "mlp-tiny.json.gz"))
 
 
-def test_it_says_what_to_open(shown: Any, side: Side) -> None:
+def test_the_empty_view_says_what_to_open(shown: Any, side: Side) -> None:
     view = shown(MeasuredView, (side,))
-    assert "Open a PyTorch profiler's trace" in view.canvas.empty
+    assert "Open a PyTorch profiler trace" in view.canvas.empty
     assert view.rows() == [] and view.subtitle() == ""
     assert view.question((side,), 0) is None
 
 
-def test_marks_stand_where_both_times_are(shown: Any, measured: Side, theme: Theme) -> None:
+def test_marks_are_at_both_times(shown: Any, measured: Side, theme: Theme) -> None:
     view = shown(MeasuredView, (measured,), theme=theme)
     assert view.subtitle().endswith("predicted, 110 µs measured in 44 kernels")
     assert {row[0] for row in view.rows()[1:]} == {"addmm", "relu"}
     x, y = view.canvas.scales
-    for group in view.canvas.found:
+    for group in view.canvas.groups:
         at = view.canvas.place(group)
         assert x.value(at.x()) == pytest.approx(group.predicted_s)
         assert y.value(at.y()) == pytest.approx(group.measured_s)
-    total = sum(group.measured_s for group in view.canvas.found)
+    total = sum(group.measured_s for group in view.canvas.groups)
     assert total == pytest.approx(110.28e-6, rel=1e-3)
     assert picture(view).width() > 0
 
 
 def test_marks_of_one_op_are_told_apart_by_their_shapes(shown: Any, measured: Side) -> None:
-    found = shown(MeasuredView, (measured,)).canvas.found
-    said = names(found)
-    assert {g.op for g in found} == {"addmm", "relu"} and len(set(said)) == len(said)
-    assert all(g.shape in name for g, name in zip(found, said, strict=True) if g.op == "addmm")
-    assert names(found[:1]) == [found[0].op]
+    groups = shown(MeasuredView, (measured,)).canvas.groups
+    labels = names(groups)
+    assert {g.op for g in groups} == {"addmm", "relu"} and len(set(labels)) == len(labels)
+    assert all(g.shape in name for g, name in zip(groups, labels, strict=True) if g.op == "addmm")
+    assert names(groups[:1]) == [groups[0].op]
 
 
 def test_a_click_and_keys_pick_ops(shown: Any, measured: Side) -> None:
     view = shown(MeasuredView, (measured,))
     picked: list[frozenset[int]] = []
     view.picked.connect(picked.append)
-    first = view.canvas.found[0]
+    first = view.canvas.groups[0]
     pointer(view.canvas, QEvent.Type.MouseButtonPress, view.canvas.place(first))
     QTest.keyClick(view.canvas, Qt.Key.Key_Right)
     QTest.keyClick(view.canvas, Qt.Key.Key_Return)
@@ -67,18 +67,18 @@ def test_a_click_and_keys_pick_ops(shown: Any, measured: Side) -> None:
 
 def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path) -> None:
     view = shown(MeasuredView, (measured,))
-    twin = TableDialog(view)
-    twin.show()
-    lines = twin.copied().split("\n")
+    dialog = TableDialog(view)
+    dialog.show()
+    lines = dialog.copied().split("\n")
     assert [line.split("\t") for line in lines] == view.rows()[1:]
-    cells = [twin.table.item(0, at) for at in range(twin.table.columnCount())]
+    cells = [dialog.table.item(0, at) for at in range(dialog.table.columnCount())]
     across = [cell.textAlignment() & 0xF for cell in cells if cell is not None]
     sides = dict(zip(view.rows()[0], across, strict=True))
     assert sides["Op"] == Qt.AlignmentFlag.AlignLeft.value
     assert sides["Calls"] == sides["Predicted"] == Qt.AlignmentFlag.AlignRight.value
-    twin.table.selectRow(1)
-    assert twin.copied() == lines[1]
-    twin.close()
+    dialog.table.selectRow(1)
+    assert dialog.copied() == lines[1]
+    dialog.close()
     write_csv(view, tmp_path / "m.csv")
     written = (tmp_path / "m.csv").read_text("utf-8").splitlines()
     assert written[0] == "Op,Shape,Calls,Predicted,Measured,Predicted over measured"

@@ -73,9 +73,9 @@ def test_words_and_regime_filter(shown: Any, side: Side) -> None:
     everything = len(view.rows())
     view.search.setText("ADDMM")
     assert {row[0] for row in view.rows()[1:]} == {"addmm"}
-    assert view.said.text().startswith("1 of ")
+    assert view.status.text().startswith("1 of ")
     view.search.setText("no such op")
-    assert len(view.rows()) == 1 and view.said.text().endswith("0%")
+    assert len(view.rows()) == 1 and view.status.text().endswith("0%")
     view.search.clear()
     view.regime.button(3).click()
     place = view.rows()[0].index("Regime")
@@ -86,16 +86,16 @@ def test_words_and_regime_filter(shown: Any, side: Side) -> None:
 
 def test_selected_rows_are_picked_and_escape_lets_go(shown: Any, side: Side) -> None:
     view = shown(OpTable, (side,))
-    told: list[frozenset[int]] = []
-    view.picked.connect(told.append)
+    emitted: list[frozenset[int]] = []
+    view.picked.connect(emitted.append)
     view.table.selectRow(0)
     first = int(view.model.order[0])
-    assert told == [view.model.groups.ops_of([first])]
+    assert emitted == [view.model.groups.ops_of([first])]
     before = picture(view)
-    view.pick(told[0])  # as the window says it to every view
-    assert picture(view) == before and len(told) == 1
+    view.pick(emitted[0])  # as the window says it to every view
+    assert picture(view) == before and len(emitted) == 1
     QTest.keyClick(view.table, Qt.Key.Key_Escape)
-    assert told[-1] == frozenset() and not view.marked.any()
+    assert emitted[-1] == frozenset() and not view.marked.any()
     one = side.prediction.kernels[-1].op
     view.pick(frozenset([one]))
     marked = np.flatnonzero(view.marked).tolist()

@@ -66,13 +66,13 @@ def test_areas_are_shares_and_points_stand_where_they_should(shown: Any, side: S
 
 def test_a_click_isolates_and_a_second_one_frees(shown: Any, side: Side) -> None:
     view = shown(Roofline, (side,))
-    told: list[frozenset[int]] = []
-    view.picked.connect(told.append)
+    emitted: list[frozenset[int]] = []
+    view.picked.connect(emitted.append)
     mark, at, _ = view.canvas.marks()[-1]
     for _ in range(2):
         pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
         pointer(view.canvas, QEvent.Type.MouseButtonRelease, at)
-    assert told == [view.canvas.hit(at).ops, frozenset()]
+    assert emitted == [view.canvas.hit(at).ops, frozenset()]
     pointer(view.canvas, QEvent.Type.MouseMove, at)
     card = view.canvas.card()
     assert card and card.note.endswith("-bound") and dict(card.rows)["Op"]
@@ -114,14 +114,14 @@ def test_a_ring_is_drawn_for_the_keys_and_not_for_the_mouse(shown: Any, side: Si
 
 def test_keys_walk_pick_zoom_and_fit(shown: Any, side: Side) -> None:
     view = shown(Roofline, (side,))
-    told: list[frozenset[int]] = []
-    view.picked.connect(told.append)
+    emitted: list[frozenset[int]] = []
+    view.picked.connect(emitted.append)
     before = view.canvas.ends
     QTest.keyClick(view.canvas, Qt.Key.Key_Right)
     QTest.keyClick(view.canvas, Qt.Key.Key_Return)
-    assert told == [view.found[0].ops]
+    assert emitted == [view.groups[0].ops]
     QTest.keyClick(view.canvas, Qt.Key.Key_Escape)
-    assert told[-1] == frozenset() and view.canvas.over is None
+    assert emitted[-1] == frozenset() and view.canvas.over is None
     QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
     assert view.canvas.ends != before and view.canvas.zoomed
     QTest.keyClick(view.canvas, Qt.Key.Key_F)
@@ -132,15 +132,15 @@ def test_the_heaviest_only(shown: Any, side: Side) -> None:
     view = shown(Roofline, (side,))
     view.heaviest.setValue(2)
     assert len(view.canvas.marks()) == 2
-    share = sum(a.share for a in view.found[:2])
-    assert view.said.text() == f"heaviest 2 of {len(view.found)}: {100 * share:.0f}%"
+    share = sum(a.share for a in view.groups[:2])
+    assert view.status.text() == f"heaviest 2 of {len(view.groups)}: {100 * share:.0f}%"
     view.draw((side,), 0)
     assert view.heaviest.value() == 2  # what was chosen stays
 
 
 def test_a_variant_leaves_trails(shown: Any, side: Side, variant: Side) -> None:
     view = shown(Roofline, (side, variant), 1)
-    assert {a.key for a in view.canvas.before} & {a.key for a in view.found}
+    assert {a.key for a in view.canvas.before} & {a.key for a in view.groups}
     alone = shown(Roofline, (variant,))
     assert picture(view) != picture(alone)
 
@@ -149,7 +149,7 @@ def test_the_table_and_the_svg_say_the_same(shown: Any, side: Side, tmp_path: Pa
     view = shown(Roofline, (side,))
     rows = view.rows()
     assert {len(row) for row in rows} == {len(rows[0])}
-    assert [row[0] for row in rows[1 : len(view.found) + 1]] == [a.label for a in view.found]
+    assert [row[0] for row in rows[1 : len(view.groups) + 1]] == [a.label for a in view.groups]
     text = svg(view, tmp_path / "r.svg")
     ElementTree.fromstring(text)
     assert "HBM 4.80 TB/s" in text and "Overhead" in text

@@ -60,17 +60,17 @@ def test_points_between_doublings_and_where_the_scenario_is() -> None:
 
 def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     canvas = view.canvas
     QTest.keyClick(canvas, Qt.Key.Key_Return)
-    assert told == []
+    assert emitted == []
     QTest.keyClick(canvas, Qt.Key.Key_Right)
     assert canvas.first.values[canvas.over] == 40  # a quarter of a doubling after 32
     card = canvas.card()
     assert card and card.head == "Batch 40" and card.note.endswith("-bound")
     QTest.keyClick(canvas, Qt.Key.Key_Return)
-    assert told == [Scenario("mlp-tiny", batch=40)]
+    assert emitted == [Scenario("mlp-tiny", batch=40)]
     QTest.keyClick(canvas, Qt.Key.Key_End)
     QTest.keyClick(canvas, Qt.Key.Key_Right)
     assert canvas.first.values[canvas.over] == 256
@@ -80,14 +80,14 @@ def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
 
 def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
-    told: list[Scenario] = []
-    view.asked.connect(told.append)
+    emitted: list[Scenario] = []
+    view.asked.connect(emitted.append)
     at = QPointF(view.canvas.along.at(128) + 1, view.canvas.halves[1].center().y())
     pointer(view.canvas, QEvent.Type.MouseButtonPress, at)
-    assert told == [Scenario("mlp-tiny", batch=128)]
+    assert emitted == [Scenario("mlp-tiny", batch=128)]
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(3, 3))
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.along.at(32), at.y()))
-    assert len(told) == 1  # outside, and where it is already
+    assert len(emitted) == 1  # outside, and where it is already
 
 
 def test_a_batch_takes_the_place_of_the_one_before() -> None:
@@ -101,20 +101,20 @@ def test_a_batch_takes_the_place_of_the_one_before() -> None:
 
 def test_the_switch_wonders_and_a_late_answer_is_dropped(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
-    late = view.canvas.found
-    told: list[str] = []
-    view.wondered.connect(lambda: told.append(view.axis))
+    late = view.canvas.sweep
+    emitted: list[str] = []
+    view.wondered.connect(lambda: emitted.append(view.axis))
     view.switch.button(0).click()
     view.switch.button(1).setEnabled(True)
     view.switch.button(1).click()
-    assert told == ["seq"] and view.canvas.found is None
+    assert emitted == ["seq"] and view.canvas.sweep is None
     view.answer(late)
-    assert view.canvas.found is None
+    assert view.canvas.sweep is None
     assert view.subtitle() == "time and shares over sequence length"
     question = view.question((side,), 0)
     assert question is not None
     view.answer(question(lambda: False))
-    assert view.canvas.found.refused == "mlp-tiny has no sequence length to change"
+    assert view.canvas.sweep.refused == "mlp-tiny has no sequence length to change"
     assert view.rows() == [] and not picture(view).isNull()
 
 
@@ -129,12 +129,12 @@ def test_a_network_without_sequence_says_so_at_the_switch(shown: Any, side: Side
 
 def test_a_cancelled_question_has_no_answer(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
-    before = view.canvas.found
+    before = view.canvas.sweep
     question = view.question((side,), 0)
     assert question is not None and question(lambda: True) is None
     view.draw((side,), 0)
     view.answer(None)
-    assert view.canvas.found is before and view.canvas.stale
+    assert view.canvas.sweep is before and view.canvas.stale
 
 
 def test_the_table_and_the_svg_tell_shift_and_sides(
@@ -142,7 +142,7 @@ def test_the_table_and_the_svg_tell_shift_and_sides(
 ) -> None:
     view = shown(Sweep, (side, variant), 0)
     shift = Shift("batch", 1, 100, "overhead", 101, "memory")
-    view.answer(replace(view.canvas.found, shifts=(shift,)))
+    view.answer(replace(view.canvas.sweep, shifts=(shift,)))
     rows = view.rows()
     assert {len(row) for row in rows} == {12}
     said = [row[:2] for row in rows]
@@ -164,18 +164,18 @@ def test_a_side_elsewhere_on_the_same_line_is_a_mark(shown: Any, side: Side) -> 
         Side("B", "Bigger", bigger, predict(bigger)),
         Side("C", "Graph", graph, predict(graph)),
     )
-    first, other, replayed = shown(Sweep, sides).canvas.found.curves
+    first, other, replayed = shown(Sweep, sides).canvas.sweep.curves
     assert other.same(first) and other.here == 128
     assert not replayed.same(first)
 
 
 def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
-    assert view.canvas.found.unfit is None
+    assert view.canvas.sweep.unfit is None
     curve = view.canvas.first
     fits = (curve.values < 200).astype(float)
     less = replace(curve, columns={**curve.columns, "fits": fits})
-    found = replace(view.canvas.found, curves=(less,))
+    found = replace(view.canvas.sweep, curves=(less,))
     assert found.unfit == 224
     clean = picture(view)
     view.answer(found)
@@ -195,7 +195,7 @@ def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path)
     view = shown(Sweep, (side,))
     first = view.canvas.first
     assert {p.value: p.seconds for p in first.measured} == timed
-    assert view.said.text().startswith("× measured")
+    assert view.status.text().startswith("× measured")
     view.canvas.show_over(first.row(1024.0))
     card = dict(view.canvas.card().rows)
     predicted = first.columns["period_s"][first.row(1024.0)]

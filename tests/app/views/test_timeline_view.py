@@ -14,8 +14,8 @@ from app.quantities import seconds
 from app.scenes.pixel_scale import Scale
 from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.theme import DARK, LIGHT, Theme
-from app.views.timeline.canvas import Spot
 from app.views.timeline.cards import area_card, host_card
+from app.views.timeline.picture import Spot
 from app.views.timeline.view import Timeline, idle_words
 from simulator.prediction import Columns, Idle, Prediction
 from simulator.scenario.scenario import Scenario, predict
@@ -90,7 +90,7 @@ def test_a_graph_is_one_launch(shown: Any, tmp_path: Path) -> None:
     assert found.host_label(0) == "graph"
     view = shown(Timeline, (Side("A", "Graph", asked, p),))
     view.canvas.look(0.9 * found.span_s, found.span_s)
-    assert "one graph holds every kernel" in svg(view, tmp_path / "g.svg")
+    assert "one graph with every kernel" in svg(view, tmp_path / "g.svg")
 
 
 def test_what_is_narrow_is_merged_by_what_fills_most() -> None:
@@ -149,33 +149,33 @@ def test_keys_zoom_pan_fit_and_walk(shown: Any, side: Side) -> None:
     assert canvas.span[1] == pytest.approx(span)  # not past the end
     QTest.keyClick(canvas, Qt.Key.Key_F)
     assert canvas.span == whole
-    told: list[frozenset[int]] = []
-    view.picked.connect(told.append)
+    emitted: list[frozenset[int]] = []
+    view.picked.connect(emitted.append)
     QTest.keyClick(canvas, Qt.Key.Key_Period)
     QTest.keyClick(canvas, Qt.Key.Key_Period)
     assert canvas.over == Spot("gpu", 1)
     QTest.keyClick(canvas, Qt.Key.Key_Comma)
     assert canvas.over == Spot("gpu", 0) and canvas.card().note == "waiting for the host"
     QTest.keyClick(canvas, Qt.Key.Key_Return)
-    assert told == [frozenset([int(side.prediction.columns.op_of[0])])]
+    assert emitted == [frozenset([int(side.prediction.columns.op_of[0])])]
     QTest.keyClick(canvas, Qt.Key.Key_Up)
-    assert canvas.over.lane == "host" and canvas.op(canvas.over) in told[0]
+    assert canvas.over.lane == "host" and canvas.op(canvas.over) in emitted[0]
     QTest.keyClick(canvas, Qt.Key.Key_Escape)
-    assert told[-1] == frozenset() and canvas.over is None
+    assert emitted[-1] == frozenset() and canvas.over is None
 
 
 def test_a_click_picks_and_a_drag_sums(shown: Any, side: Side) -> None:
     view = shown(Timeline, (side,))
     canvas, p = view.canvas, side.prediction
-    told: list[frozenset[int]] = []
-    view.picked.connect(told.append)
+    emitted: list[frozenset[int]] = []
+    view.picked.connect(emitted.append)
     kernel = int(np.argmax(p.columns.duration_s))
     middle = float(p.schedule.start_s[kernel] + p.schedule.end_s[kernel]) / 2
     at = QPointF(canvas.scale.at(middle), canvas.rows.gpu.center().y())
     for _ in range(2):
         pointer(canvas, _PRESS, at)
         pointer(canvas, _RELEASE, at)
-    assert told == [frozenset([int(p.columns.op_of[kernel])]), frozenset()]
+    assert emitted == [frozenset([int(p.columns.op_of[kernel])]), frozenset()]
     end = QPointF(canvas.scale.end + 50, at.y())
     for kind, where in (
         (_PRESS, QPointF(canvas.scale.begin, at.y())),
@@ -184,7 +184,7 @@ def test_a_click_picks_and_a_drag_sums(shown: Any, side: Side) -> None:
     ):
         pointer(canvas, kind, where)
     assert canvas.area == pytest.approx((0.0, view.canvas.lanes.span_s))
-    assert len(told) == 2  # a drag picks nothing
+    assert len(emitted) == 2  # a drag picks nothing
     card = area_card(canvas.lanes, *canvas.area)
     assert card.note == f"{p.kernel_count} kernels"
     assert dict(card.rows)["GPU busy"].startswith(f"{1e6 * p.gpu_busy_s:.3g} µs")
@@ -235,7 +235,7 @@ def test_idle_in_words(tiny_prediction: Prediction) -> None:
         "0.0400 between kernels"
     )
     never = replace(p, idle=Idle(0.0, 0.0), gpu_busy_s=5e-3)
-    assert idle_words(never) == "GPU never idle between steps back to back"
+    assert idle_words(never) == "GPU never idle in a loop of steps"
 
 
 def test_gaps_of_a_graph_are_told_apart_from_the_host() -> None:
@@ -244,7 +244,7 @@ def test_gaps_of_a_graph_are_told_apart_from_the_host() -> None:
     begin, end = float(found.gpu.begin_s[0]), float(found.gpu.end_s[-1])
     rows = dict(area_card(found, begin, end).rows)
     gaps = end - begin - sum(found.gpu.sums(begin, end).values())
-    assert gaps > 0 and rows["idle, between kernels"].startswith(f"{seconds(gaps)}, ")
+    assert gaps > 0 and rows["Idle, between kernels"].startswith(f"{seconds(gaps)}, ")
     assert "waiting for the host" not in idle_words(p)
 
 

@@ -176,8 +176,8 @@ def test_the_menu_is_opened_by_key_and_does_the_same(view: WhereTimeGoes) -> Non
     asked: list[Scenario] = []
     opened: list[Part] = []
     view.asked.connect(asked.append)
-    view.canvas.wanted.disconnect()
-    view.canvas.wanted.connect(lambda part, at: opened.append(part))
+    view.canvas.menu_requested.disconnect()
+    view.canvas.menu_requested.connect(lambda part, at: opened.append(part))
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)
     view.canvas.show_over(part)
     key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(5, 5), QPoint(5, 5))

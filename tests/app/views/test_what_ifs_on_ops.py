@@ -149,14 +149,14 @@ def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) 
     keys = Qt.KeyboardModifier.NoModifier
     QApplication.sendEvent(viewport, QDragEnterEvent(at, *held, keys))
     what_ifs = view.what_ifs
-    assert what_ifs.under == int(view.model.order[row]) and what_ifs.target.outline.isVisible()
+    assert what_ifs.hovered == int(view.model.order[row]) and what_ifs.target.outline.isVisible()
     assert what_ifs.target.outline.words == f"precision bf16 of 3 modules: {', '.join(NORMS)}"
     QApplication.sendEvent(viewport, QDropEvent(at.toPointF(), *held, keys))
     assert [each.arguments["modules"] for each in asked[0].whatifs] == NORMS
-    assert what_ifs.under is None and not what_ifs.target.outline.isVisible()
+    assert what_ifs.hovered is None and not what_ifs.target.outline.isVisible()
     QApplication.sendEvent(viewport, QDragEnterEvent(at, *held, keys))
     QApplication.sendEvent(viewport, QDragLeaveEvent())
-    assert what_ifs.under is None and found is not None
+    assert what_ifs.hovered is None and found is not None
     menu = what_ifs.menu(row)
     assert menu is not None and menu.actions()[0].text() == "native_layer_norm"
     next(a for a in menu.actions() if a.text().startswith("precision fp16")).trigger()

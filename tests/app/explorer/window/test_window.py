@@ -206,17 +206,17 @@ def test_memory_and_shifts_are_the_same_figures_everywhere(window: Window):
     assert first is not None and chart is not None and regime_map.map.home is not None
     assert first.columns["memory_bytes"][first.row(first.here)] == need
     assert chart.figures(regime_map.map.home)["memory_bytes"] == need
-    assert MemoryCanvas.held(p, p.memory.peak_op) == need
+    assert MemoryCanvas.used_bytes(p, p.memory.peak_op) == need
     pills: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Paint, "pill", lambda _, x, y, words, *rest, **more: pills.append(words))
         memory.canvas.grab()
     assert f"peak {data(need)}" in pills
     shifts = {each.first for each in (along.shift, along.below) if each and each.first}
-    found = regime_map.through.slices[0].found
+    found = regime_map.through.slices[0].sweep
     assert found is not None and not found.about and shifts
     of_map = {value for s in found.shifts for value in (s.first, s.last)}
-    of_sweep = {value for s in sweep.canvas.found.shifts for value in (s.first, s.last)}  # pyright: ignore
+    of_sweep = {value for s in sweep.canvas.sweep.shifts for value in (s.first, s.last)}  # pyright: ignore
     assert shifts <= of_sweep and shifts <= of_map
 
 

@@ -1,4 +1,4 @@
-"""The ground of a regime map as an image: colours, patterns, and what does not fit hatched."""
+"""The background image of a regime map: colours, patterns, and hatching for what does not fit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from app.widgets.paint import pattern_brushes
 _PATTERN = 0.42  # how much of a regime's pattern shows on its colour
 
 
-def ground(field: MapField, theme: Theme, size: QSize, ratio: float) -> QImage:
-    """So many pixels of a map, the values growing to the right and upwards."""
+def background(field: MapField, theme: Theme, size: QSize, ratio: float) -> QImage:
+    """Return a map's image of a size in pixels; values grow to the right and upwards."""
     image = _blank(size, ratio)
     whole = QRectF(0, 0, size.width(), size.height())
     painter = QPainter(image)
@@ -27,9 +27,9 @@ def ground(field: MapField, theme: Theme, size: QSize, ratio: float) -> QImage:
     )
     for regime in ("memory", "overhead"):
         pattern = pattern_brushes(theme, regime, ratio)[-1:]
-        _lay(painter, field.inside(regime), pattern, size, ratio, _PATTERN)
+        _overlay(painter, field.inside(regime), pattern, size, ratio, _PATTERN)
     hatched = pattern_brushes(theme, "refused", ratio)
-    _lay(painter, field.over | ~field.known, hatched, size, ratio, 1.0)
+    _overlay(painter, field.over | ~field.known, hatched, size, ratio, 1.0)
     painter.end()
     return image
 
@@ -41,7 +41,7 @@ def _blank(size: QSize, ratio: float) -> QImage:
     return image
 
 
-def _lay(
+def _overlay(
     painter: QPainter,
     inside: NDArray[np.bool_],
     brushes: tuple[object, ...],
@@ -49,7 +49,7 @@ def _lay(
     ratio: float,
     opacity: float,
 ) -> None:
-    """Lay brushes over some cells."""
+    """Paint brushes over the cells that are True in `inside`."""
     if not inside.any():
         return
     whole = QRectF(0, 0, size.width(), size.height())

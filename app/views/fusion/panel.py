@@ -1,0 +1,137 @@
+"""The panel beside the blocks: what the selected ops move, and what fusing them would save."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.quantities import change, data, seconds
+from app.scenes.fusion import Scene
+from simulator.analysis.block_diagram import Set, Trial
+from simulator.prediction import Prediction
+
+_WIDTH_PX = 292
+_HELP = (
+    "Click ops to select them, or drag one onto another, to fuse them into one kernel. With the "
+    "keyboard: arrows move, Space selects, Enter fuses, Delete splits, Esc clears the selection."
+)
+
+
+class FusionPanel(QWidget):
+    """A heading, a figure, its details, and the buttons that fuse and split."""
+
+    fuse_clicked = Signal()
+    split_clicked = Signal()
+    toggled = Signal()
+    """The user switched between one layer and all matching layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedWidth(_WIDTH_PX)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(8)
+        self.head, self.figure, self.details = QLabel(), QLabel(), QLabel()
+        self.head.setProperty("tone", "title")
+        self.figure.setProperty("tone", "head")
+        for label in (self.head, self.details):
+            label.setWordWrap(True)
+        self.everywhere = QCheckBox("Apply to all matching layers")
+        self.everywhere.setChecked(True)
+        self.everywhere.toggled.connect(lambda _: self.toggled.emit())
+        self.fuse_button, self.split_button = QPushButton("Fuse"), QPushButton("Split")
+        self.fuse_button.setProperty("look", "primary")
+        self.fuse_button.clicked.connect(lambda: self.fuse_clicked.emit())
+        self.split_button.clicked.connect(lambda: self.split_clicked.emit())
+        controls = self.everywhere, self.fuse_button, self.split_button
+        for control in controls:
+            control.setAccessibleName(control.text())
+        for widget in (self.head, self.figure, self.details, *controls):
+            column.addWidget(widget)
+        column.addStretch(1)
+
+    def show_selection(
+        self,
+        scene: Scene,
+        names: list[str],
+        trial: Trial | None,
+        fused: Set | None,
+        before: Prediction | None,
+    ) -> None:
+        """Describe the selected ops `names`: their `trial`, or the kernel `fused` that they are all
+        part of. Without a selection, describe the whole scene."""
+        self.figure.setText("")
+        if trial is not None and trial.refused:
+            self.head.setText("Can't be fused")
+            self.details.setText(trial.refused[:1].upper() + trial.refused[1:])
+        elif trial is not None and trial.after is not None and before is not None:
+            self.head.setText(f"Fusing {_listed(names)}")
+            self.figure.setText(f"−{data(trial.bytes_saved)}" if trial.bytes_saved > 0 else "0 B")
+            self.details.setText("\n".join(_gain(before, trial, trial.after)))
+        elif fused is not None:
+            self.head.setText(f"Fused: {_listed(names)}")
+            by_compiler = "Fused by the compiler; +fusion=none turns this off"
+            self.details.setText(by_compiler if fused.choice is None else "Fused by hand")
+        elif len(names) > 1:
+            self.head.setText(f"Fusing {_listed(names)} …")
+            self.details.setText("")
+        else:
+            self.head.setText(f"{scene.name} moves" if scene.blocks else "DRAM traffic")
+            lines = _summary(scene) if scene.blocks else []
+            self.figure.setText(lines[0] if lines else "")
+            self.details.setText("\n".join([*lines[1:], _HELP]))
+        self.figure.setVisible(bool(self.figure.text()))
+        self.everywhere.setVisible(len(names) > 1 and fused is None)
+        self.fuse_button.setVisible(trial is not None and not trial.refused)
+        self.split_button.setVisible(fused is not None and fused.choice is not None)
+
+
+def saved_by_fusion(scene: Scene) -> tuple[int, int]:
+    """Return the bytes and the launches that the fused kernels of a scene save."""
+    saved = sum(fused.bytes_saved for fused in scene.sets)
+    return max(0, saved), sum(fused.launches_removed for fused in scene.sets)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def _summary(scene: Scene) -> list[str]:
+    """The bytes that a scene moves with its current fusion, followed by their derivation."""
+    saved, fewer = saved_by_fusion(scene)
+    unfused = f"{data(scene.bytes)} with one kernel per op"
+    less = f", minus {data(saved)} saved by fusion" if saved > 0 else ""
+    kernels = f"Kernels: {scene.launches:,}"
+    if fewer:
+        kernels += f" unfused, {scene.launches - fewer:,} fused"
+    time = seconds(sum(block.seconds for block in scene.blocks.values()))
+    return [
+        data(scene.bytes - saved),
+        f"through DRAM: {unfused}{less}",
+        kernels,
+        f"GPU time, unfused: {time}",
+        "",
+    ]
+
+
+def _gain(before: Prediction, trial: Trial, after: Prediction) -> list[str]:
+    """What fusing changes, from the step as it is to the step as it would be."""
+    low, high = after.interval_s
+    kernels = f", in {trial.count} kernels" if trial.count > 1 else ""
+    return [
+        f"DRAM bytes saved per step{kernels}",
+        f"Kernels launched: {before.kernel_count:,} to {after.kernel_count:,}",
+        f"GPU busy: {seconds(before.gpu_busy_s)} to {seconds(after.gpu_busy_s)}",
+        f"Host: {seconds(before.host_s)} to {seconds(after.host_s)}",
+        f"Step: {seconds(before.period_s)} to {seconds(after.period_s)} "
+        f"({change(before.period_s, after.period_s)}), 80%: {seconds(low)} to {seconds(high)}",
+        _hidden_gain(before, after),
+    ]
+
+
+def _hidden_gain(before: Prediction, after: Prediction) -> str:
+    """A note if less than half of the GPU time saved shortens the step."""
+    gpu_s, step_s = before.gpu_busy_s - after.gpu_busy_s, before.period_s - after.period_s
+    if gpu_s > 0 and step_s < 0.5 * gpu_s:
+        return "The step hardly gets shorter: the GPU waits for the host, not for memory."
+    return ""
