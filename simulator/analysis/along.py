@@ -9,35 +9,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.analysis.sweep import Axis, Predict, figures
+from simulator.analysis.sweep import Axis, Predict
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.predict_many import answers, why_traced
 from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_source import family, trace_key
-from simulator.simulate.family import COLUMNS
+from simulator.simulate.step_columns import COLUMN_INDEX, step_row
 
 CLOSE = 1e-4  # the end of a scale's stretch is found to this share of itself
 AHEAD = 4  # values that a search asks at once before it goes on
 _BESIDE = 0.03
 """How far from where an end is expected to look, in parts of the stretch that it is in."""
-_PLACE = {name: place for place, name in enumerate(COLUMNS)}
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a sweep says of one point: a row of `simulator.simulate.family.COLUMNS`, by name."""
+    """What a sweep says of one point: a row of `simulator.simulate.step_columns`, by name."""
 
     row: tuple[float, ...]
 
     @staticmethod
     def of(p: Prediction) -> Figures:
         """Those of a prediction."""
-        return Figures(tuple(figures(p)))
+        return Figures(step_row(p))
 
     def __getitem__(self, name: str) -> float:
-        return self.row[_PLACE[name]]
+        return self.row[COLUMN_INDEX[name]]
 
     @property
     def regime(self) -> Regime:
@@ -136,7 +135,7 @@ class Along:
                 continue
         if len(found) < 2:
             return
-        table, refused, _ = answers(list(found.values()), figures)
+        table, refused, _ = answers(list(found.values()))
         for row, value in enumerate(found):
             if row in refused:
                 self._refused[value] = refused[row]

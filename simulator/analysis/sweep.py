@@ -16,7 +16,7 @@ from simulator.scenario.predict_many import answers
 from simulator.scenario.registry import applied_to, registered
 from simulator.scenario.resolved import ResolvedScenario, resolve
 from simulator.scenario.scenario import Scenario, Value, predict
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS, empty_table, step_row
 from simulator.whatif import WhatIf, apply, whatifs
 from simulator.whatif.shape import sizes
 
@@ -175,8 +175,8 @@ def _at_once(
 ) -> Sweep:
 
     rows = [row for row in range(len(scenarios)) if row not in refused]
-    part, why, retraced = answers([settings[row] for row in rows], figures, counted)
-    table = _empty(len(scenarios))
+    part, why, retraced = answers([settings[row] for row in rows], counted)
+    table = empty_table(len(scenarios))
     table[rows] = part
     refused |= {rows[place]: reason for place, reason in why.items()}
     own = {rows[place]: reason for place, reason in sorted(retraced.items())}
@@ -189,21 +189,15 @@ def _one_by_one(
     refused: dict[int, str],
     answer: Predict,
 ) -> Sweep:
-    table = _empty(len(scenarios))
+    table = empty_table(len(scenarios))
     for row, scenario in enumerate(scenarios):
         if row in refused:
             continue
         try:
-            table[row] = figures(answer(scenario))
+            table[row] = step_row(answer(scenario))
         except InputError as error:
             refused[row] = str(error)
     return _swept(scenarios, points, refused, table)
-
-
-def _empty(rows: int) -> NDArray[np.float64]:
-    table = np.full((rows, len(COLUMNS)), np.nan)
-    table[:, -1] = -1
-    return table
 
 
 def _swept(
@@ -214,23 +208,3 @@ def _swept(
 ) -> Sweep:
     columns = {name: table[:, i].copy() for i, name in enumerate(COLUMNS)}
     return Sweep(tuple(scenarios), tuple(points), columns, dict(sorted(refused.items())))
-
-
-def figures(p: Prediction) -> list[float]:
-    """A prediction as a row of COLUMNS."""
-    rate = p.trace.samples / p.period_s if p.period_s else np.nan
-    return [
-        p.period_s,
-        p.latency_s,
-        p.gpu_busy_s,
-        p.host_s,
-        *p.interval_s,
-        *(p.shares[r] for r in REGIMES),
-        rate,
-        float(p.peak_memory_bytes),
-        float(p.peak_memory_bytes + p.workspace_bytes),
-        float(p.fits),
-        p.power.joules if p.power else np.nan,
-        p.power.clock_hz if p.power else np.nan,
-        float(REGIMES.index(p.regime)),
-    ]

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.modes import compiles
-from simulator.prediction import Prediction
 from simulator.records import Trace
 from simulator.scenario.predict import as_fused, learned, solved
 from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.trace_families import expecting
 from simulator.scenario.trace_source import family, reason_to_trace, trace_key, traced
 from simulator.simulate.family import Drive, at_points
-from simulator.simulate.traces import COLUMNS, Step, simulated
+from simulator.simulate.step_columns import empty_table, step_row
+from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
 
@@ -28,15 +28,12 @@ Table = NDArray[np.float64]
 
 def answers(
     settings: Sequence[ResolvedScenario],
-    figures: Callable[[Prediction], list[float]],
     counted: Callable[[int], None] = lambda done: None,
 ) -> tuple[Table, dict[int, str], dict[int, str]]:
     """A row of COLUMNS for each setting, NaN (regime −1) where it has no answer; why by row; and
-    why a row took a trace of its own, where there are several batches or sequences. `figures`
-    makes the row of a prediction where kernels are sped up one by one; `counted` is told how many
-    are done."""
-    table = np.full((len(settings), len(COLUMNS)), np.nan)
-    table[:, -1] = -1
+    why a row took a trace of its own, where there are several batches or sequences. `counted` is
+    called with the number of settings that are done."""
+    table = empty_table(len(settings))
     refused: dict[int, str] = {}
     retraced: dict[int, str] = {}
     groups: dict[object, list[int]] = {}
@@ -68,7 +65,7 @@ def answers(
             first = settings[rows[0]]
             try:
                 if first.speeds or first.rates != Rates():
-                    table[rows[0]] = figures(solved(first))
+                    table[rows[0]] = step_row(solved(first))
                     continue
                 known = family(first)
                 trace = traced(first) if known is None else None

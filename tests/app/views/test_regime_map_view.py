@@ -21,7 +21,7 @@ from app.views.regime_map.view import RegimeMap
 from simulator.analysis.regimes import next_shift
 from simulator.modes import MODES
 from simulator.scenario.scenario import Applied, Scenario, predict
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS
 from tests.app.views.conftest import picture, pointer, svg
 
 WIDE = (1000, 600)

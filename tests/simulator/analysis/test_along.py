@@ -10,10 +10,11 @@ from app.answers.swept import retraced_at
 from simulator.analysis.along import Along, Figures
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.seek import batch_for_latency, batch_for_throughput, largest_batch
-from simulator.analysis.sweep import axis, figures
+from simulator.analysis.sweep import axis
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_families import expecting
+from simulator.simulate.step_columns import step_row
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
@@ -50,7 +51,7 @@ def test_what_is_looked_at_at_once_is_what_a_prediction_says():
     assert set(seen) == {3, 50, 700} and not line.retraced
     for value, each in seen.items():
         p = line.forward(value)
-        assert each.row == pytest.approx(figures(p), rel=1e-9, abs=1e-6)
+        assert each.row == pytest.approx(step_row(p), rel=1e-9, abs=1e-6)
         assert (each.regime, each.fits) == (p.regime, p.fits)
         assert each.row != Figures.of(predict(BASE)).row
 

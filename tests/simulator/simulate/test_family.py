@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.analysis.sweep import figures as of_prediction
 from simulator.analysis.sweep import sweep
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
@@ -16,7 +15,8 @@ from simulator.scenario import trace_source
 from simulator.scenario.predict import predicted
 from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.simulate.family import COLUMNS, Drive, at_points
+from simulator.simulate.family import Drive, at_points
+from simulator.simulate.step_columns import COLUMNS, step_row
 from simulator.simulate.traces import Step, simulated
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
@@ -128,6 +128,6 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
         for edit in there.edits:
             fresh = edit(fresh)
         assert trace_source.traced(there) == fresh
-        expected = of_prediction(predicted(fresh, there))
+        expected = step_row(predicted(fresh, there))
         ours = [found.columns[column][row] for column in COLUMNS]
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)

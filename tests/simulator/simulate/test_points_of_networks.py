@@ -12,7 +12,8 @@ from simulator.hardware.host import host
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.resolved import resolve
 from simulator.scenario.trace_source import traced
-from simulator.simulate.family import COLUMNS, Drive, at_points
+from simulator.simulate.family import Drive, at_points
+from simulator.simulate.step_columns import COLUMNS
 from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
 from simulator.timing.profile import learned

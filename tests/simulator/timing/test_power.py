@@ -12,7 +12,7 @@ from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu, gpus
 from simulator.scenario.scenario import Scenario, predict
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS
 from simulator.timing.energies import Energies, energies
 from simulator.timing.power import Load, Supply, supply
 from simulator.timing.roofline import Roofs
