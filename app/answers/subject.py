@@ -11,7 +11,7 @@ from simulator.errors import InputError
 from simulator.inductor import RefusalError, exact
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.module_pattern import ALL
-from simulator.scenario.predict import predicted
+from simulator.scenario.predict import predict_trace
 from simulator.scenario.registry import named
 from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
@@ -140,7 +140,7 @@ def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: N
     """The answer for a subject."""
     progress("predicting")
 
-    return predicted(found.trace, resolve(scenario))
+    return predict_trace(found.trace, resolve(scenario))
 
 
 def predict_exactly(
@@ -155,7 +155,7 @@ def predict_exactly(
         why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
-    return predicted(made.trace, resolve(scenario))
+    return predict_trace(made.trace, resolve(scenario))
 
 
 def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:

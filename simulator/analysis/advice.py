@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Literal
 
 from simulator.analysis.fusible import fusible
-from simulator.analysis.sweep import Predict
+from simulator.analysis.sweep import Predictor
 from simulator.analysis.trials import TRIALS, By, Trial
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
@@ -71,7 +71,7 @@ class Advised:
 def advise(
     scenario: Scenario,
     by: By = "time",
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     trials: Iterable[Trial] = TRIALS,
     prices: Mapping[str, float] | None = None,
 ) -> Advised:
@@ -84,7 +84,7 @@ def advise(
     for card, price in prices.items():
         if not (price > 0 and isfinite(price)):
             raise InputError(f"the price of {card} is {price:g}: expected more than 0 USD an hour")
-    base = answer(scenario)
+    base = predictor(scenario)
     if by == "money" and _price(base.gpu, prices) is None:
         raise InputError(
             f"advice by money: {base.gpu.name} has no price: expected USD an hour; give it with "
@@ -103,7 +103,7 @@ def advise(
             changed = apply(scenario, name, arguments)
             if changed == scenario:
                 continue
-            p = answer(changed)
+            p = predictor(changed)
             if by == "money":
                 _sold(base.gpu, p.gpu, trial, prices)
             found.append(_advice(scenario, changed, base, p, trial, by, prices))

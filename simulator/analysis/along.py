@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.analysis.sweep import Axis, Predict
+from simulator.analysis.sweep import Axis, Predictor
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.scenario.predict_many import answers, why_traced
+from simulator.scenario.predict_many import predict_many, why_traced
 from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_source import family, trace_key
@@ -66,15 +66,15 @@ class Along:
         self,
         scenario: Scenario,
         line: Axis,
-        answer: Predict = predict,
+        predictor: Predictor = predict,
         watch: Watch = unwatched,
         one_by_one: bool = False,
     ) -> None:
         self.scenario, self.line = scenario, line
         self.tried: dict[float, Figures] = {}
         self.retraced: dict[float, str] = {}
-        self._answer, self._watch = answer, watch
-        self._own = answer is predict
+        self._predictor, self._watch = predictor, watch
+        self._own = predictor is predict
         self._many = self._own and not one_by_one
         self._refused: dict[float, str] = {}
         self._looked: set[float] = set()
@@ -94,7 +94,7 @@ class Along:
     def forward(self, value: float) -> Prediction:
         """The prediction at a value, whatever was found before. InputError where it has none."""
         scenario = self.there(value)
-        p = self._answer(scenario)
+        p = self._predictor(scenario)
         self.tried[value] = Figures.of(p)
         sized = self._own and self.line.name in ("batch", "seq")
         if sized and (reason := why_traced(resolve(scenario))):
@@ -135,7 +135,7 @@ class Along:
                 continue
         if len(found) < 2:
             return
-        table, refused, _ = answers(list(found.values()))
+        table, refused, _ = predict_many(list(found.values()))
         for row, value in enumerate(found):
             if row in refused:
                 self._refused[value] = refused[row]

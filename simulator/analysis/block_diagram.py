@@ -15,7 +15,7 @@ from simulator.fusion.scheduling.chosen import Chosen
 from simulator.modes import compiles
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.module_pattern import ALL
-from simulator.scenario.predict import solved
+from simulator.scenario.predict import predict_resolved
 from simulator.scenario.registry import apply
 from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Applied, Scenario
@@ -79,7 +79,7 @@ class Joining:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.apart = _apart(scenario)
-        self.before = solved(resolve(self.apart))
+        self.before = predict_resolved(resolve(self.apart))
         self.chosen = Chosen(self.before.trace)
         self.blocks = self._blocks()
         self.sets = self._sets()
@@ -139,7 +139,7 @@ class Joining:
             ]
         fusion: Fused | None = None
         if compiles(found.mode) or found.fusion:
-            fusion = solved(found).trace.kept.get("fusion")
+            fusion = predict_resolved(found).trace.kept.get("fusion")
         groups = fusion.groups if fusion else []
         made = [
             tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
@@ -169,7 +169,7 @@ class Joining:
             arguments = self._arguments(wanted, everywhere)
             scenario = apply(self.scenario, "fuse", arguments)
             kernels = kernels_of(self.chosen, Choice(**arguments))
-            after = solved(resolve(scenario))
+            after = predict_resolved(resolve(scenario))
         except InputError as error:
             return Trial(wanted, str(error).removeprefix("fuse: "))
         launches = sum(self.blocks[op].launches for k in kernels for op in k.members)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.analysis.sweep import Predict
+from simulator.analysis.sweep import Predictor
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime, Shares
 from simulator.scenario.predict_many import why_traced
@@ -101,14 +101,14 @@ class Comparison:
     retraced: tuple[str, ...] = ()
 
 
-def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Comparison:
+def compare(scenarios: Sequence[Scenario], predictor: Predictor = predict) -> Comparison:
     """InputError for fewer than two scenarios, or more than four."""
     if not 2 <= len(scenarios) <= MOST:
         raise InputError(f"{len(scenarios)} scenarios: expected 2 to {MOST} to compare")
-    found = tuple(answer(s) for s in scenarios)
+    found = tuple(predictor(s) for s in scenarios)
     first = scenarios[0]
     falls = tuple(
-        waterfall(first, other, answer, (found[0], p))
+        waterfall(first, other, predictor, (found[0], p))
         for other, p in zip(scenarios[1:], found[1:], strict=True)
     )
     retraced = tuple(why_traced(resolve(s)) or "" for s in scenarios)
@@ -118,18 +118,18 @@ def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Compari
 def waterfall(
     a: Scenario,
     b: Scenario,
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     known: tuple[Prediction, Prediction] | None = None,
 ) -> Waterfall:
     """What leads from A to B, change by change in order: what-ifs of A's own are undone, fields
     changed, and B's what-ifs applied."""
-    first, last = known or (answer(a), answer(b))
+    first, last = known or (predictor(a), predictor(b))
     period = first.period_s
     steps: list[Step] = []
     path = _path(a, b)
     for number, (label, together, alone) in enumerate(path):
-        then = last if number == len(path) - 1 else answer(together)
-        added, by_itself = then.period_s - period, _alone(alone, first, answer)
+        then = last if number == len(path) - 1 else predictor(together)
+        added, by_itself = then.period_s - period, _alone(alone, first, predictor)
         steps.append(Step(label, then.period_s, added, by_itself, then.interval_s))
         period = then.period_s
     return Waterfall(first, last, tuple(steps), moved(first, last), parts(first, last))
@@ -165,9 +165,9 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _alone(scenario: Scenario, first: Prediction, answer: Predict) -> float | None:
+def _alone(scenario: Scenario, first: Prediction, predictor: Predictor) -> float | None:
     try:
-        return answer(scenario).period_s - first.period_s
+        return predictor(scenario).period_s - first.period_s
     except InputError:  # such as a what-if that another one makes possible
         return None
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.analysis.along import AHEAD, Along, Figures, Watch, unwatched
 from simulator.analysis.contours import contour
-from simulator.analysis.sweep import Axis, Predict, Sweep, axis, sweep
+from simulator.analysis.sweep import Axis, Predictor, Sweep, axis, sweep
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
@@ -64,7 +64,7 @@ def next_shift(
     start: float | None = None,
     down: bool = False,
     limit: float | None = None,
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     watch: Watch = unwatched,
 ) -> Shift:
     """The first change of regime from `start` on (by default: where the scenario is).
@@ -82,10 +82,10 @@ def next_shift(
         here = int(here)
     limit = limit or _limit(line, here, down)
     with expecting(_POINTS if along == "batch" else 1, _POINTS if along == "seq" else 1):
-        shift = _next_shift(Along(scenario, line, answer, watch), here, down, limit)
+        shift = _next_shift(Along(scenario, line, predictor, watch), here, down, limit)
         if shift is None:  # equal shares, to the last digit
             shift = _next_shift(
-                Along(scenario, line, answer, watch, one_by_one=True), here, down, limit
+                Along(scenario, line, predictor, watch, one_by_one=True), here, down, limit
             )
     assert shift is not None
     return shift
@@ -207,7 +207,7 @@ def regime_map(
     xs: Sequence[Value],
     y: str,
     ys: Sequence[Value],
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     counted: Callable[[int], None] = lambda done: None,
 ) -> RegimeMap:
     """The regimes at every pair of values. Shares are interpolated between neighbours, along the
@@ -216,7 +216,7 @@ def regime_map(
         raise InputError(f"a map of {x} by {y}: expected two different axes; choose another")
     if not xs or not ys:
         raise InputError("a map without values: expected one value at least on each axis")
-    found = sweep(scenario, {y: ys, x: xs}, answer, counted)
+    found = sweep(scenario, {y: ys, x: xs}, predictor, counted)
     return map_of(found, x, xs, y, ys)
 
 

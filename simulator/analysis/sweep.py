@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.scenario.predict_many import answers
+from simulator.scenario.predict_many import predict_many
 from simulator.scenario.registry import applied_to, registered
 from simulator.scenario.resolved import ResolvedScenario, resolve
 from simulator.scenario.scenario import Scenario, Value, predict
@@ -20,7 +20,7 @@ from simulator.simulate.step_columns import COLUMNS, empty_table, step_row
 from simulator.whatif import WhatIf, apply, whatifs
 from simulator.whatif.shape import sizes
 
-Predict = Callable[[Scenario], Prediction]
+Predictor = Callable[[Scenario], Prediction]
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ class Sweep:
 def sweep(
     scenario: Scenario,
     axes: Mapping[str, Sequence[Value]],
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     counted: Callable[[int], None] = lambda done: None,
 ) -> Sweep:
-    """Every combination of the axes' values, the last axis fastest. Where `answer` is `predict`
+    """Every combination of the axes' values, the last axis fastest. Where `predictor` is `predict`
     they are answered at once, and `counted` is told how many are done."""
     found = [axis(scenario, name) for name in axes]
     scenarios: list[Scenario] = []
@@ -145,17 +145,17 @@ def sweep(
 
     go(0, scenario, resolve(scenario), "")
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    if answer is not predict:
-        return _one_by_one(scenarios, points, refused, answer)
+    if predictor is not predict:
+        return _one_by_one(scenarios, points, refused, predictor)
     return _at_once(scenarios, settings, points, refused, counted)
 
 
-def sweep_of(scenarios: Iterable[Scenario], answer: Predict = predict) -> Sweep:
+def sweep_of(scenarios: Iterable[Scenario], predictor: Predictor = predict) -> Sweep:
     """A list of scenarios, one row each."""
     listed = list(scenarios)
     points = [{"scenario": i} for i in range(len(listed))]
-    if answer is not predict:
-        return _one_by_one(listed, points, {}, answer)
+    if predictor is not predict:
+        return _one_by_one(listed, points, {}, predictor)
     refused: dict[int, str] = {}
     settings: dict[int, ResolvedScenario] = {}
     for row, each in enumerate(listed):
@@ -175,7 +175,7 @@ def _at_once(
 ) -> Sweep:
 
     rows = [row for row in range(len(scenarios)) if row not in refused]
-    part, why, retraced = answers([settings[row] for row in rows], counted)
+    part, why, retraced = predict_many([settings[row] for row in rows], counted)
     table = empty_table(len(scenarios))
     table[rows] = part
     refused |= {rows[place]: reason for place, reason in why.items()}
@@ -187,14 +187,14 @@ def _one_by_one(
     scenarios: Sequence[Scenario],
     points: Sequence[Mapping[str, Value]],
     refused: dict[int, str],
-    answer: Predict,
+    predictor: Predictor,
 ) -> Sweep:
     table = empty_table(len(scenarios))
     for row, scenario in enumerate(scenarios):
         if row in refused:
             continue
         try:
-            table[row] = step_row(answer(scenario))
+            table[row] = step_row(predictor(scenario))
         except InputError as error:
             refused[row] = str(error)
     return _swept(scenarios, points, refused, table)

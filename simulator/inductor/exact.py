@@ -22,7 +22,7 @@ from simulator.inductor.schedule import Schedule
 from simulator.inductor.stack import stack
 from simulator.modes import autotunes
 from simulator.records import Trace
-from simulator.scenario.predict import learned
+from simulator.scenario.predict import scaled_profile
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.trace_source import FOLDER_VARIABLE
 
@@ -43,7 +43,7 @@ def exact(
     answer = asked(question, progress, limit_s)
     if answer.schedule is not None:
         return exact_trace(answer.schedule, origin)
-    profile = learned(found)
+    profile = scaled_profile(found)
     ruled = fused(broken(origin, answer.pieces), found.gpu, found.fusion or "compiled", profile)
     return exact_pieces(answer, ruled)
 

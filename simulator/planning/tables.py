@@ -17,7 +17,7 @@ from simulator.planning.spec import Workload
 from simulator.planning.step_time import StepTime
 from simulator.prediction import REGIMES
 from simulator.records import Trace
-from simulator.scenario.predict_many import answers
+from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolved import ResolvedScenario, TraceRequest, resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import family
@@ -159,7 +159,7 @@ def _figures(
             for mode in modes
             for b, s in points
         ]
-        table, refused, _ = answers(settings)
+        table, refused, _ = predict_many(settings)
         if refused:
             raise InputError(next(iter(refused.values())))
         return table.reshape(len(modes), len(points), -1)

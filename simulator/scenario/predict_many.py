@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.modes import compiles
 from simulator.records import Trace
-from simulator.scenario.predict import as_fused, learned, solved
+from simulator.scenario.predict import as_fused, predict_resolved, scaled_profile
 from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.trace_families import expecting
 from simulator.scenario.trace_source import family, reason_to_trace, trace_key, traced
@@ -26,7 +26,7 @@ _OPS_AT_ONCE = 50_000  # of the traces that are held at a time
 Table = NDArray[np.float64]
 
 
-def answers(
+def predict_many(
     settings: Sequence[ResolvedScenario],
     counted: Callable[[int], None] = lambda done: None,
 ) -> tuple[Table, dict[int, str], dict[int, str]]:
@@ -65,7 +65,7 @@ def answers(
             first = settings[rows[0]]
             try:
                 if first.speeds or first.rates != Rates():
-                    table[rows[0]] = step_row(solved(first))
+                    table[rows[0]] = step_row(predict_resolved(first))
                     continue
                 known = family(first)
                 trace = traced(first) if known is None else None
@@ -78,7 +78,7 @@ def answers(
                 found = settings[row]
                 own = found.gpu.id, found.gap_times
                 if own not in profiles:
-                    profiles[own] = learned(found)
+                    profiles[own] = scaled_profile(found)
                 if known is not None:
                     each = _OfFamily(row, found, profiles[own], *known)
                     if compiles(found.mode):

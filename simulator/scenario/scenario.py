@@ -92,9 +92,9 @@ class Scenario:
 
 def predict(scenario: Scenario) -> Prediction:
     """The answer. InputError, with its reason, for a question that has none."""
-    from simulator.scenario.predict import answer
+    from simulator.scenario.predict import predict as run
 
-    return answer(scenario)
+    return run(scenario)
 
 
 def save(scenario: Scenario, path: Path | str) -> None:

@@ -95,7 +95,7 @@ def test_searches_at_once_and_one_by_one_agree():
         )
         assert quick.prediction.period_s == slow.prediction.period_s
     for along, down in (("batch", False), ("batch", True), ("host_speed", False)):
-        quick, slow = (next_shift(BASE, along, down=down, answer=a) for a in (predict, slowly))
+        quick, slow = (next_shift(BASE, along, down=down, predictor=a) for a in (predict, slowly))
         assert (quick.before, quick.after) == (slow.before, slow.after)
         assert quick.last == pytest.approx(slow.last, rel=2e-4)
 

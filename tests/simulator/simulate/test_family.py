@@ -12,7 +12,7 @@ from simulator.analysis.sweep import sweep
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.scenario import trace_source
-from simulator.scenario.predict import predicted
+from simulator.scenario.predict import predict_trace
 from simulator.scenario.resolved import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.family import Drive, at_points
@@ -128,6 +128,6 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
         for edit in there.edits:
             fresh = edit(fresh)
         assert trace_source.traced(there) == fresh
-        expected = step_row(predicted(fresh, there))
+        expected = step_row(predict_trace(fresh, there))
         ours = [found.columns[column][row] for column in COLUMNS]
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)
