@@ -13,7 +13,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.predict import predict_trace
 from simulator.scenario.registry import named
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import facts, plain, traced
 from simulator.whatif import to_text

@@ -20,7 +20,7 @@ from simulator.fusion.scheduling.partition import fused
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule
 from simulator.records import Op, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.trace_source import traced
 from simulator.timing.profile import learned
 

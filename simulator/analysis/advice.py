@@ -16,7 +16,7 @@ from simulator.hardware.gpu import GPU
 from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text

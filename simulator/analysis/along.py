@@ -13,7 +13,8 @@ from simulator.analysis.sweep import Axis, Predictor
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.predict_many import predict_many, why_traced
-from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_source import family, trace_key
 from simulator.simulate.step_columns import COLUMN_INDEX, step_row

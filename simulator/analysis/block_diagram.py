@@ -14,10 +14,10 @@ from simulator.fusion.fused import Fused
 from simulator.fusion.scheduling.chosen import Chosen
 from simulator.modes import compiles
 from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.apply import apply
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.predict import predict_resolved
-from simulator.scenario.registry import apply
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Applied, Scenario
 from simulator.whatif.edits.fusing import Choice, FusedOps, kernels_of
 

@@ -12,7 +12,7 @@ from simulator.analysis.sweep import Predictor
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime, Shares
 from simulator.scenario.predict_many import why_traced
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import to_text
 

@@ -15,7 +15,7 @@ from simulator.analysis.sweep import Axis, Predictor, Sweep, axis, sweep
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_families import expecting
 from simulator.whatif.shape import sizes

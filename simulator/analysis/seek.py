@@ -12,7 +12,7 @@ from simulator.errors import InputError
 from simulator.fusion import LEVELS
 from simulator.prediction import Prediction
 from simulator.scenario.predict_many import why_traced
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_families import expecting
 from simulator.whatif import apply

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.apply import apply_resolved
 from simulator.scenario.predict_many import predict_many
-from simulator.scenario.registry import applied_to, registered
-from simulator.scenario.resolved import ResolvedScenario, resolve
+from simulator.scenario.registry import registered
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.simulate.step_columns import COLUMNS, empty_table, step_row
 from simulator.whatif import WhatIf, apply, whatifs
@@ -42,7 +44,7 @@ class Axis:
         self, scenario: Scenario, before: ResolvedScenario, value: Value
     ) -> tuple[Scenario, ResolvedScenario]:
         """The scenario, whose setting is known, at a value of the axis, with its setting."""
-        return applied_to(scenario, before, *self._whatif(value))
+        return apply_resolved(scenario, before, *self._whatif(value))
 
     def _whatif(self, value: Value) -> tuple[str, dict[str, Value]]:
         found = _whatif_of(self.name)

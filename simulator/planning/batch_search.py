@@ -15,7 +15,7 @@ from simulator.planning.result import Row
 from simulator.planning.serve_search import Found, Told, listed
 from simulator.planning.spec import Spec
 from simulator.planning.tables import Families, asked
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 

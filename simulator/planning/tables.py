@@ -18,7 +18,8 @@ from simulator.planning.step_time import StepTime
 from simulator.prediction import REGIMES
 from simulator.records import Trace
 from simulator.scenario.predict_many import predict_many
-from simulator.scenario.resolved import ResolvedScenario, TraceRequest, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario, TraceRequest
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import family
 from simulator.simulate.step_columns import StepColumns, as_columns

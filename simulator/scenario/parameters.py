@@ -145,3 +145,12 @@ def _parameter(name: str, hint: Any, default: Value | None) -> Parameter:
         fixed,
         any(isinstance(e, Pattern) for e in extras),
     )
+
+
+def word(value: object) -> str:
+    """A value as a command writes it: 2, 0.5, true, 3:4."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ":".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from simulator.fusion import fused
-from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.retiming import retimed
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import traced

@@ -124,7 +124,7 @@ def read(path: Path) -> Scenario:
 
 def _checked(file: _File) -> Scenario:
     from simulator.scenario.registry import named
-    from simulator.scenario.resolved import resolve
+    from simulator.scenario.resolve import resolve
 
     applied: list[Applied] = []
     for entry in file.whatif:

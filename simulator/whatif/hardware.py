@@ -11,8 +11,8 @@ import msgspec
 from simulator.errors import InputError
 from simulator.hardware.gpu import DTYPES, GPU
 from simulator.hardware.gpu import gpu as find_gpu
+from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Names, Range, Unit
-from simulator.scenario.registry import whatif
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.timing.power import supply
 

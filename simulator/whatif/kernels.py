@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from simulator.errors import InputError
 from simulator.fusion.rules import LIKE
 from simulator.modes import autotunes, compiles, replays
+from simulator.scenario.apply import whatif
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules, Range, Unit
-from simulator.scenario.registry import whatif
 from simulator.scenario.resolved import ResolvedScenario, Speed
 from simulator.whatif.edits.fusing import Choice, FusedOps
 from simulator.whatif.edits.removing import Removed

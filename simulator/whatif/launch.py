@@ -11,9 +11,10 @@ from simulator.fusion.rules import level_of
 from simulator.hardware.host import PYTHON, hosts
 from simulator.hardware.host import host as find_host
 from simulator.modes import Mode, compiles
+from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Names, Range, Unit
-from simulator.scenario.registry import whatif
-from simulator.scenario.resolved import ResolvedScenario, faster_host
+from simulator.scenario.resolve import faster_host
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.whatif.edits.waiting import Unwaited
 
 

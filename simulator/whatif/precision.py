@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Literal
 
 from simulator.errors import InputError
+from simulator.scenario.apply import whatif
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules
-from simulator.scenario.registry import whatif
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.whatif.edits.float8 import Float8
 from simulator.whatif.edits.key_value_cache import CacheDtype

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, constructor_sizes
+from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Range, Unit
-from simulator.scenario.registry import whatif
-from simulator.scenario.resolved import ResolvedScenario, _check_name
+from simulator.scenario.resolve import check_network
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Value
 
 _LARGEST = 2**31 - 1
@@ -89,7 +90,7 @@ def _with(
 @whatif("shape")
 def network(setting: ResolvedScenario, to: str) -> ResolvedScenario:
     """Another network in its place, with sizes, batch and sequence of its own."""
-    _check_name(to)
+    check_network(to)
     if to == setting.ask.network:
         return setting
     if setting.edits:

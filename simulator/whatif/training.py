@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from simulator.errors import InputError
+from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Modules, Range, Unit
-from simulator.scenario.registry import whatif
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.whatif.edits.accumulating import Accumulated
 from simulator.whatif.edits.compiled_update import CompiledUpdate

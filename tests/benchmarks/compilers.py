@@ -17,7 +17,7 @@ from simulator.inductor.exact import question_of
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.stack import stack
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import traced
 from tests.benchmarks.timing import Row

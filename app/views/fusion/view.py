@@ -27,7 +27,7 @@ from app.widgets.strip import Strip
 from app.widgets.view import View
 from simulator.analysis.block_diagram import Joining, Set, Trial
 from simulator.prediction import Prediction
-from simulator.scenario.registry import apply
+from simulator.scenario.apply import apply
 
 _PANEL_PX = 292
 _HOW = (

@@ -13,7 +13,7 @@ from simulator.analysis.regimes import next_shift, regime_map
 from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from tests.simulator.whatif.conftest import asked
 

@@ -12,7 +12,7 @@ from simulator.fusion.lowering.layouts import channels_last, needs_copy, turned
 from simulator.fusion.lowering.padding import padded
 from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import traced
 from simulator.simulate.traces import Step, simulated

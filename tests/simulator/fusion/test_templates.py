@@ -13,7 +13,7 @@ from simulator.fusion.scheduling.templates import faster
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.records import Signature, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import traced
 from simulator.timing.profile import AUTOTUNED, profile

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from simulator.inductor.child import Child
 from simulator.inductor.exact import question_of
 from simulator.inductor.stack import stack
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import traced
 

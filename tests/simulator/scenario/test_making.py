@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulator.scenario import trace_source
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.trace_families import Line, expecting
 from tests.simulator.whatif.conftest import asked
 

@@ -13,7 +13,7 @@ from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.scenario import trace_source
 from simulator.scenario.predict import predict_trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.family import Drive, at_points
 from simulator.simulate.step_columns import COLUMNS, step_row

@@ -10,7 +10,7 @@ import pytest
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.trace_source import traced
 from simulator.simulate.family import Drive, at_points
 from simulator.simulate.step_columns import COLUMNS

@@ -7,7 +7,7 @@ import pytest
 from simulator import predict_trace
 from simulator.errors import InputError
 from simulator.records import Op, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_source import traced
 from simulator.whatif import apply

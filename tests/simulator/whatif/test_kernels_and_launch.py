@@ -9,7 +9,7 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.hardware.host import PYTHON
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
