@@ -15,7 +15,7 @@ from simulator.scenario.predict import predict_trace
 from simulator.scenario.registry import named
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import facts, plain, traced
+from simulator.scenario.trace_source import facts, trace_resolved, trace_unedited
 from simulator.whatif import to_text
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
         import simulator.tracing  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
         progress(f"tracing {found.ask.network}")
-    as_traced = plain(found.ask, found.gpu)
+    as_traced = trace_unedited(found.ask, found.gpu)
     check_data_sizes(scenario.data_sizes, as_traced)
     name, batch, seq = facts(found.ask, found.gpu)
-    trace = traced(found)
+    trace = trace_resolved(found)
     dtype = _dtype(as_traced) if found.ask.saved else found.ask.dtype
     theirs = not (found.ask.saved or found.ask.network in CATALOGUE)
     if theirs and seq is not None and not takes_sequence(as_traced, seq):

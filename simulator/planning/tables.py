@@ -174,9 +174,9 @@ def trace_at(found: ResolvedScenario, batch: int | None, seq: int | None) -> Tra
     """The trace of a setting at a batch and a sequence."""
     known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     if known is None:
-        from simulator.scenario.trace_source import traced
+        from simulator.scenario.trace_source import trace_resolved
 
-        return traced(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
+        return trace_resolved(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     return known[0].at(*known[1])
 
 

@@ -12,7 +12,7 @@ from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.retiming import retimed
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 from simulator.simulate.step import simulate
 from simulator.timing.profile import Profile, learned
 
@@ -28,7 +28,7 @@ def predict(scenario: Scenario) -> Prediction:
 
 def predict_resolved(resolved: ResolvedScenario) -> Prediction:
     """Predict a resolved scenario."""
-    return predict_trace(traced(resolved), resolved)
+    return predict_trace(trace_resolved(resolved), resolved)
 
 
 def predict_trace(trace: Trace, resolved: ResolvedScenario) -> Prediction:

@@ -25,26 +25,29 @@ from simulator.scenario.scenario import Scenario
 
 
 def resolve(scenario: Scenario) -> ResolvedScenario:
-    """What a scenario comes to. InputError where a what-if cannot be applied to those before."""
-    found = base(scenario)
+    """Resolve a scenario: look up its GPU and host, and apply its what-ifs in order.
+
+    Raises InputError if a field is wrong, or a what-if cannot be applied after those before it.
+    """
+    resolved = base(scenario)
     for applied in scenario.whatifs:
         whatif = named(applied.name)
-        found = whatif.body(found, **whatif.checked(applied.arguments)).possible()
-    run = run_of(found.mode, found.fusion is not None)
-    if run == "eager" or found.ask.saved or found.ask.network in CATALOGUE:
-        return found
-    return replace(found, ask=replace(found.ask, run=run))
+        resolved = whatif.body(resolved, **whatif.checked(applied.arguments)).possible()
+    run = run_of(resolved.mode, resolved.fusion is not None)
+    if run == "eager" or resolved.ask.saved or resolved.ask.network in CATALOGUE:
+        return resolved
+    return replace(resolved, ask=replace(resolved.ask, run=run))
 
 
 def base(scenario: Scenario) -> ResolvedScenario:
-    """The scenario's setting before any what-if."""
+    """The resolved scenario before any what-if."""
     saved = scenario.trace_file is not None
     _check(scenario)
     if saved:
         _refuse_fixed(scenario)
     else:
         check_network(scenario.network)
-    ask = TraceRequest(
+    request = TraceRequest(
         network=scenario.network,
         batch=scenario.batch,
         seq=scenario.seq,
@@ -56,11 +59,11 @@ def base(scenario: Scenario) -> ResolvedScenario:
         saved=saved,
     )
     host = faster_host(find_host(scenario.host), scenario.host_speed)
-    return ResolvedScenario(ask, gpu_of(scenario.gpu), host, scenario.mode)
+    return ResolvedScenario(request, gpu_of(scenario.gpu), host, scenario.mode)
 
 
 def gpu_of(gpu: str | Mapping[str, Any]) -> GPU:
-    """The GPU of a name or a file, or of the keys that its file would have."""
+    """The GPU of a name, of a TOML file, or of the keys of such a file."""
     if isinstance(gpu, str):
         return _packaged(gpu, os.environ.get("RIDGEPOINT_GPUS")) or find_gpu(gpu)
     return _inline(msgspec.json.encode(gpu))
@@ -68,10 +71,10 @@ def gpu_of(gpu: str | Mapping[str, Any]) -> GPU:
 
 @lru_cache(maxsize=64)
 def _packaged(name: str, _users: str | None) -> GPU | None:
-    """The GPU of a name if its file is one of Ridgepoint's own, which don't change meanwhile."""
-    card = find_gpu(name)
-    ours = not name.lower().endswith(".toml") and (PACKAGED / f"{card.id}.toml").is_file()
-    return card if ours else None
+    """The GPU of a name if its file is packaged, and so cannot change; else None."""
+    gpu = find_gpu(name)
+    packaged = not name.lower().endswith(".toml") and (PACKAGED / f"{gpu.id}.toml").is_file()
+    return gpu if packaged else None
 
 
 @lru_cache(maxsize=64)
@@ -80,7 +83,7 @@ def _inline(keys: bytes) -> GPU:
 
 
 def faster_host(host: Host, times: float) -> Host:
-    """The host with everything that it does `times` as fast, its waits for the GPU too."""
+    """A host that does everything `times` as fast, its waits for the GPU included."""
     if times == 1.0:
         return host
     return msgspec.structs.replace(
@@ -95,12 +98,12 @@ def _check(scenario: Scenario) -> None:
     for name, value in (("batch", scenario.batch), ("seq", scenario.seq)):
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}: expected 1 or more")
-    for name, value, known in (
+    for name, value, choices in (
         ("dtype", scenario.dtype, DTYPES),
         ("optimizer", scenario.optimizer, OPTIMIZERS),
     ):
-        if value is not None and value not in known:
-            raise InputError(f"unknown {name} {shown(value)}: expected one of {', '.join(known)}")
+        if value is not None and value not in choices:
+            raise InputError(f"unknown {name} {shown(value)}: expected one of {', '.join(choices)}")
     if not 1e-3 <= scenario.host_speed <= 1e3:
         raise InputError(
             f"host_speed is {scenario.host_speed}: expected 0.001 to 1000, times the host's own"
@@ -108,6 +111,7 @@ def _check(scenario: Scenario) -> None:
 
 
 def check_network(name: str) -> None:
+    """Raise InputError for a name that is neither in the catalogue nor of a file or a library."""
     if ":" not in name and not name.endswith(".py"):
         network(name)
 
@@ -122,9 +126,9 @@ def _refuse_fixed(scenario: Scenario) -> None:
         "sizes": scenario.sizes or None,
         "data_sizes": scenario.data_sizes or None,
     }
-    given = [name for name, value in fixed.items() if value is not None]
-    if given:
+    extra = [name for name, value in fixed.items() if value is not None]
+    if extra:
         raise InputError(
             f"{scenario.network} is a saved trace, in which this is fixed: leave "
-            f"{', '.join(given)} out, or name the network instead"
+            f"{', '.join(extra)} out, or name the network instead"
         )

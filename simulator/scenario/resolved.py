@@ -1,4 +1,4 @@
-"""What a scenario comes to: the network to trace, the edits of its trace, and the machine."""
+"""A resolved scenario: the network to trace, the edits of its trace, the GPU and the host."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ OPTIMIZERS = ("adamw", "adamw_fused", "sgd", "none")
 
 
 class Edit(Protocol):
-    """A pure function from trace to trace; a frozen record, so that equal edits are equal.
+    """A pure function from trace to trace; a frozen record, so that equal edits compare equal.
 
-    `rank` says when it runs: products and casts are edited (0) before ops are taken out (1) or
-    fused (2), blocks are run again (3), and steps repeated (4), in whatever order they were asked
-    for.
+    Edits run in order of `rank`, whatever the order of their what-ifs: 0 edits products and casts,
+    1 takes ops out, 2 fuses ops, 3 recomputes blocks, 4 repeats the step.
     """
 
     @property
@@ -35,25 +34,30 @@ class Edit(Protocol):
 
 @runtime_checkable
 class FamilyEdit(Protocol):
-    """An edit that does the same at every batch and sequence: of a whole family at once."""
+    """An edit that is the same at every batch and sequence: it can edit a whole family."""
 
     def of_family(self, family: Family) -> Family: ...
 
 
 @runtime_checkable
 class Demanding(Protocol):
-    """An edit that not every machine or mode can run, whatever was asked for first."""
+    """An edit that needs a certain GPU or mode."""
 
-    def demand(self, setting: ResolvedScenario) -> None:
-        """InputError, with the reason, for a setting that cannot."""
+    def demand(self, resolved: ResolvedScenario) -> None:
+        """Raise InputError, with the reason, if the GPU or the mode cannot run the edit."""
         ...
 
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """What is to be traced. `frozen` are patterns of parameters, `module_dtypes` pairs of a module
-    pattern and a dtype, `sdpa` the attention kernel that is asked for; `run` is how the code runs,
-    which changes the trace of a network that asks for it alone."""
+    """What to trace.
+
+    frozen         patterns of parameters that are not trained
+    module_dtypes  pairs of a module pattern and a dtype
+    sdpa           the attention kernel; None is PyTorch's choice
+    saved          `network` is the file of a saved trace
+    run            how the code runs; it changes the trace only of a network that queries it
+    """
 
     network: str
     batch: int | None
@@ -73,7 +77,7 @@ class TraceRequest:
 
 @dataclass(frozen=True)
 class Speed:
-    """Kernels of `family` run `times` as fast."""
+    """Run kernels of `family` `times` as fast."""
 
     family: str
     times: float
@@ -81,8 +85,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Rates:
-    """How many times as fast everything is that computes, that moves data, and that is overhead:
-    the three rates of which the shares are the elasticities."""
+    """Speed-ups of compute, memory and overhead. The shares are the elasticities of these rates."""
 
     compute: float = 1.0
     memory: float = 1.0
@@ -91,9 +94,12 @@ class Rates:
 
 @dataclass(frozen=True)
 class ResolvedScenario:
-    """A scenario with everything looked up. `fusion` is the level that its kernels are fused at,
-    None where the mode says it: nothing in eager mode, all that a compiler fuses in compiled mode.
-    `notes` tell a reader what was changed and how well that is known."""
+    """A scenario with everything looked up and its what-ifs applied.
+
+    fusion  the level at which kernels are fused; None leaves it to the mode: nothing in eager
+            mode, all that torch.compile fuses in compiled mode
+    notes   what was changed, and how well it is known, for a reader
+    """
 
     ask: TraceRequest
     gpu: GPU
@@ -107,7 +113,7 @@ class ResolvedScenario:
     fusion: Level | None = None
 
     def traced_otherwise(self, what: str, **changes: Any) -> ResolvedScenario:
-        """With another trace asked for; InputError where the trace is a saved one."""
+        """With another trace request. Raises InputError if the trace is a saved one."""
         if self.ask.saved:
             raise InputError(
                 f"{what} needs the network traced again, and {self.ask.network} is a saved trace: "
@@ -116,7 +122,7 @@ class ResolvedScenario:
         return replace(self, ask=replace(self.ask, **changes))
 
     def edited(self, edit: Edit, *notes: str) -> ResolvedScenario:
-        """With one more edit of the trace; the same edit twice is one."""
+        """With one more edit of the trace. An equal edit is added once."""
         if edit in self.edits:
             return self
         edits = tuple(sorted((*self.edits, edit), key=lambda e: (e.rank, repr(e))))
@@ -125,12 +131,12 @@ class ResolvedScenario:
         )
 
     def possible(self) -> ResolvedScenario:
-        """Itself; InputError where its GPU or its mode cannot run an edit of it."""
+        """Itself. Raises InputError if its GPU or its mode cannot run one of its edits."""
         for edit in self.edits:
             if isinstance(edit, Demanding):
                 edit.demand(self)
         return self
 
     def noted(self, *notes: str) -> ResolvedScenario:
-        """With further notes, each once, in an order that does not depend on that of what-ifs."""
+        """With more notes, each once, sorted so that the order of what-ifs does not matter."""
         return replace(self, notes=tuple(sorted({*self.notes, *notes})))

@@ -48,7 +48,7 @@ def to_text(applied: Applied) -> str:
 
 
 def value_of(text: str) -> Value:
-    """The value of a word: a number, a bool, numbers joined by ":" (a tuple), or the text itself."""
+    """A number, a bool, numbers joined by ":" as a tuple, or else the text itself."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):

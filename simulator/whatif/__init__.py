@@ -1,7 +1,7 @@
-"""What-ifs: each one a decorated pure function from a scenario to a scenario.
+"""What-ifs: decorated pure functions from scenario to scenario.
 
 Importing this package registers every group. May import scenario and what it stands on;
-`scenario.registry` holds what is registered.
+`scenario.registry` holds them.
 """
 
 from simulator.scenario.apply import apply, whatif

@@ -51,7 +51,7 @@ def fresh(scenario: Scenario) -> Trace:
 
 
 def trace(scenario: Scenario) -> Trace:
-    return trace_source.traced(resolve(scenario))
+    return trace_source.trace_resolved(resolve(scenario))
 
 
 def same(ours: Trace, theirs: Trace) -> bool:

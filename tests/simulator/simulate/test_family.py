@@ -30,7 +30,7 @@ SHARES = ("compute", "memory", "overhead")
 def family(scenario: Scenario, seq: int | None) -> Family:
     """The family of most points of a scenario's network, traced anew."""
     found = resolve(scenario)
-    lines = trace_source._lines(found.ask, found.gpu)
+    lines = trace_source._families(found.ask, found.gpu)
 
     def traced(batch: int, length: int) -> Any:
         return lines._tracer(batch, length if seq else None, True)
@@ -127,7 +127,7 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
         fresh = trace_source._run(there.ask, there.gpu)
         for edit in there.edits:
             fresh = edit(fresh)
-        assert trace_source.traced(there) == fresh
+        assert trace_source.trace_resolved(there) == fresh
         expected = step_row(predict_trace(fresh, there))
         ours = [found.columns[column][row] for column in COLUMNS]
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)
