@@ -13,7 +13,8 @@ from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_plan import lengths
 from simulator.planning.serve_search import Found, search
-from simulator.planning.spec import Spec, read
+from simulator.planning.spec import Spec
+from simulator.planning.spec_file import read
 from simulator.planning.tables import Families
 from simulator.planning.verdict import duration, ranked, verdict
 

@@ -65,8 +65,8 @@ def blocks(trace: Trace, modules: str) -> list[Block]:
         matching.append(_block(trace, path, rows[0], rows[-1] + 1, block_backward))
     if not matching:
         raise InputError(
-            f"recompute: no module with a backward pass matches {modules!r}: expected a pattern such as "
-            "'layers.*', in training; choose other modules"
+            f"recompute: no module with a backward pass matches {modules!r}: expected a pattern "
+            "such as 'layers.*', in training; choose other modules"
         )
     return matching
 

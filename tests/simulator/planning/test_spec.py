@@ -13,7 +13,7 @@ from simulator.errors import InputError
 from simulator.planning.quantities import quantity
 from simulator.planning.requests import read as read_requests
 from simulator.planning.requests import requests
-from simulator.planning.spec import read
+from simulator.planning.spec_file import read
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1024, "output": 300},
