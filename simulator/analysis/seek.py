@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from simulator.analysis.along import Along, Figures, Holds, Margin, Watch, unwatched
+from simulator.analysis.along import AxisSearch, Figures, Holds, Margin, Watch, unwatched
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.sweep import Predictor, axis
 from simulator.errors import InputError
@@ -214,7 +214,7 @@ def _positive(what: str, value: float, unit: str) -> None:
 
 @expecting(_POINTS)
 def _sought(
-    find: Callable[[Along, _Goal], SeekResult | None],
+    find: Callable[[AxisSearch, _Goal], SeekResult | None],
     scenario: Scenario,
     goal: _Goal,
     predictor: Predictor,
@@ -223,13 +223,13 @@ def _sought(
     """The answer; one batch after the other where a forward run does not show what was found of
     many at once: the goal is met to the last digit."""
     for one_by_one in (False, True):
-        line = Along(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
+        line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
         if found := find(line, goal):
             return found
     raise AssertionError(f"{goal.text}: the forward run does not show it")
 
 
-def _last(line: Along, goal: _Goal) -> SeekResult | None:
+def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     """The largest batch for which something holds that holds for smaller ones."""
     bad = line.first(_BATCHES, lambda f: not goal.holds(f))
     if bad == 1:
@@ -244,7 +244,7 @@ def _last(line: Along, goal: _Goal) -> SeekResult | None:
     return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
 
 
-def _first(line: Along, goal: _Goal) -> SeekResult | None:
+def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     """The smallest batch for which something holds: the first doubling that has it, and down from
     there."""
     good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
@@ -266,7 +266,7 @@ def _first(line: Along, goal: _Goal) -> SeekResult | None:
     return sought
 
 
-def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
+def _found(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
     """The answer, seen to hold in a forward run of its own, and the batch beside it to miss; None
     where it is not."""
     p = line.forward(good)
@@ -277,7 +277,7 @@ def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> SeekResu
         "batch",
         int(good),
         None if bad is None else int(bad),
-        line.there(good),
+        line.scenario_at(good),
         p,
         f"batch {good:.0f}: {goal.says(p)}",
         line.tried,

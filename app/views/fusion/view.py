@@ -25,7 +25,7 @@ from app.views.fusion.canvas import FusionCanvas
 from app.views.lessons.pieces import Rule
 from app.widgets.strip import Strip
 from app.widgets.view import View
-from simulator.analysis.block_diagram import Joining, Set, Trial
+from simulator.analysis.block_diagram import BlockDiagram, Set, Trial
 from simulator.prediction import Prediction
 from simulator.scenario.apply import apply
 
@@ -46,7 +46,7 @@ class FusionView(View):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.side: Side | None = None
-        self.joining: Joining | None = None
+        self.joining: BlockDiagram | None = None
         self.trial: Trial | None = None
         self._parts: dict[str, list[int]] = {}
         self.strip = Strip(theme)
@@ -118,14 +118,14 @@ class FusionView(View):
         asked, known = sides[current].scenario, self.joining
         chosen, everywhere = self.canvas.chosen, self.everywhere.isChecked()
 
-        def work(cancelled: Any) -> tuple[Joining, Trial | None]:
+        def work(cancelled: Any) -> tuple[BlockDiagram, Trial | None]:
             same = known is not None and known.scenario.key == asked.key
-            joining = known if same and known is not None else Joining(asked)
+            joining = known if same and known is not None else BlockDiagram(asked)
             return joining, joining.tried(chosen, everywhere) if len(chosen) > 1 else None
 
         return work
 
-    def answer(self, found: tuple[Joining, Trial | None]) -> None:
+    def answer(self, found: tuple[BlockDiagram, Trial | None]) -> None:
         joining, trial = found
         if joining is not self.joining:
             self.joining = joining
@@ -224,7 +224,7 @@ class FusionView(View):
             self.head.setText("Cannot be one kernel")
             self.told.setText(trial.refused[:1].upper() + trial.refused[1:])
         elif trial is not None and trial.after is not None and self.side is not None:
-            self.head.setText(f"Joining {_listed(names)}")
+            self.head.setText(f"BlockDiagram {_listed(names)}")
             self.figure.setText(f"−{data(trial.bytes_saved)}" if trial.bytes_saved > 0 else "0 B")
             self.told.setText("\n".join(_gain(self.side.prediction, trial, trial.after)))
         elif joined is not None:
@@ -232,7 +232,7 @@ class FusionView(View):
             by = "by the compiler: +fusion=none undoes it" if joined.choice is None else "by hand"
             self.told.setText(by)
         elif len(names) > 1:
-            self.head.setText(f"Joining {_listed(names)} …")
+            self.head.setText(f"BlockDiagram {_listed(names)} …")
             self.told.setText("")
         else:
             self.head.setText(

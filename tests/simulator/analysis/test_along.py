@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.answers.swept import retraced_at
-from simulator.analysis.along import Along, Figures
+from simulator.analysis.along import AxisSearch, Figures
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.seek import batch_for_latency, batch_for_throughput, largest_batch
 from simulator.analysis.sweep import axis
@@ -44,7 +44,7 @@ def make():
 
 
 def test_what_is_looked_at_at_once_is_what_a_prediction_says():
-    line = Along(BASE, axis(BASE, "batch"))
+    line = AxisSearch(BASE, axis(BASE, "batch"))
     with expecting(16):
         line.look([3, 50, 700])
     seen = dict(line.tried)
@@ -56,7 +56,7 @@ def test_what_is_looked_at_at_once_is_what_a_prediction_says():
         assert each.row != Figures.of(predict(BASE)).row
 
 
-class Straight(Along):
+class Straight(AxisSearch):
     """A batch of n takes n seconds."""
 
     def at(self, value: float) -> Figures:
