@@ -25,7 +25,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is computed. Times in seconds, sizes in bytes; see docs/planning.md for each key."""
+    """What to compute. Times in seconds, sizes in bytes; docs/planning.md describes each key."""
 
     kind: WorkloadKind
     network: str
@@ -54,7 +54,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Limits:
-    """What must hold. None: no limit."""
+    """Limits that must hold. None: no limit."""
 
     first_token_s: float | None = None
     per_token_s: float | None = None
@@ -67,7 +67,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What may be chosen from."""
+    """What the plan chooses from."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
@@ -77,7 +77,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Prices:
-    """USD an hour by GPU (the user's own), of energy, and what a building adds."""
+    """The user's prices: USD per hour by GPU, of energy, and the overhead of a building (PUE)."""
 
     hourly_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     purchase_usd: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -91,7 +91,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Spec:
-    """A whole question. `rate_per_s` are requests, or samples, a second."""
+    """A whole spec. `rate_per_s` is requests, or samples, per second."""
 
     workload: Workload
     candidates: Candidates

@@ -47,36 +47,38 @@ _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
 
 
 def read(source: Path | str | Mapping[str, Any]) -> Spec:
-    """The question of a TOML file, or of the mapping that such a file holds. InputError, one
-    message, for what cannot be read, unknown keys or units, and limits that contradict."""
+    """Read the spec of a TOML file, or of the mapping that such a file holds.
+
+    Raises InputError if it cannot be read, has unknown keys or units, or contradicts itself.
+    """
     if isinstance(source, Mapping):
         return _spec(source, Path())
     path = Path(source)
     try:
-        held = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"{path}: {reason}: expected a plan's TOML file; check the path") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}: expected TOML; correct the line") from None
-    return _spec(held, path.parent)
+    return _spec(table, path.parent)
 
 
-def _spec(held: Mapping[str, Any], folder: Path) -> Spec:
-    _known("the plan", held, _SECTIONS)
-    for name, section in held.items():
+def _spec(table: Mapping[str, Any], folder: Path) -> Spec:
+    _check_keys("the plan", table, _SECTIONS)
+    for name, section in table.items():
         _section(name, section)
-    prices_in: Mapping[str, Any] = held.get("prices", {})
+    prices_in: Mapping[str, Any] = table.get("prices", {})
     rates = _section("prices.rates", prices_in.get("rates", {}))
     currencies = {"USD": 1.0} | {n: _number(f"prices.rates.{n}", v) for n, v in rates.items()}
-    load = held.get("load", {})
-    _known("load", load, ("rate",))
-    more = held.get("simulation", {})
-    _known("simulation", more, ("requests", "seed"))
+    load = table.get("load", {})
+    _check_keys("load", load, ("rate",))
+    more = table.get("simulation", {})
+    _check_keys("simulation", more, ("requests", "seed"))
     spec = Spec(
-        workload=_workload(held.get("workload", {}), folder, currencies),
-        candidates=_candidates(held.get("candidates", {})),
-        limits=Limits(**_read("limits", held.get("limits", {}), _LIMITS, currencies)),
+        workload=_workload(table.get("workload", {}), folder, currencies),
+        candidates=_candidates(table.get("candidates", {})),
+        limits=Limits(**_read("limits", table.get("limits", {}), _LIMITS, currencies)),
         prices=_prices(prices_in, currencies),
         rate_per_s=(
             quantity("load.rate", load["rate"], "rate", currencies) if "rate" in load else None
@@ -88,8 +90,8 @@ def _spec(held: Mapping[str, Any], folder: Path) -> Spec:
     return spec
 
 
-def _workload(held: Mapping[str, Any], folder: Path, currencies: dict[str, float]) -> Workload:
-    values = _read("workload", held, _WORKLOAD, currencies)
+def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, float]) -> Workload:
+    values = _read("workload", table, _WORKLOAD, currencies)
     for needed in ("kind", "network"):
         if needed not in values:
             raise InputError(f"workload.{needed} is missing: expected it; add a line")
@@ -101,19 +103,19 @@ def _workload(held: Mapping[str, Any], folder: Path, currencies: dict[str, float
     return Workload(**values)
 
 
-def _candidates(held: Mapping[str, Any]) -> Candidates:
-    _known("candidates", held, ("gpus", "counts", "engines", "precisions"))
-    values: dict[str, Any] = {"gpus": _words("candidates.gpus", held.get("gpus", "all"))}
-    if "engines" in held:
-        values["engines"] = _words("candidates.engines", held["engines"])
+def _candidates(table: Mapping[str, Any]) -> Candidates:
+    _check_keys("candidates", table, ("gpus", "counts", "engines", "precisions"))
+    values: dict[str, Any] = {"gpus": _words("candidates.gpus", table.get("gpus", "all"))}
+    if "engines" in table:
+        values["engines"] = _words("candidates.engines", table["engines"])
         for each in values["engines"]:
             _one_of("candidates.engines", each, ENGINES)
-    if "precisions" in held:
-        values["precisions"] = _words("candidates.precisions", held["precisions"])
+    if "precisions" in table:
+        values["precisions"] = _words("candidates.precisions", table["precisions"])
         for each in values["precisions"]:
             _one_of("candidates.precisions", each, PRECISIONS)
-    if "counts" in held:
-        counts = held["counts"] if isinstance(held["counts"], list) else [held["counts"]]
+    if "counts" in table:
+        counts = table["counts"] if isinstance(table["counts"], list) else [table["counts"]]
         if not counts or not all(type(c) is int and 0 < c <= 4096 for c in counts):
             raise InputError(
                 f"candidates.counts = {counts!r}: expected whole numbers from 1 to "
@@ -123,17 +125,17 @@ def _candidates(held: Mapping[str, Any]) -> Candidates:
     return Candidates(**values)
 
 
-def _prices(held: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
-    plain = {k: v for k, v in held.items() if k not in ("rates", "hourly", "purchase")}
+def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
+    plain = {k: v for k, v in table.items() if k not in ("rates", "hourly", "purchase")}
     values = _read("prices", plain, _PRICES, currencies, ("rates", "hourly", "purchase"))
     tables: tuple[tuple[str, Kind, str], ...] = (
         ("hourly", "price", "hourly_usd"),
         ("purchase", "money", "purchase_usd"),
     )
-    for table, kind, into in tables:
-        listed = _section(f"prices.{table}", held.get(table, {}))
+    for key, kind, into in tables:
+        listed = _section(f"prices.{key}", table.get(key, {}))
         values[into] = {
-            gpu(name).id: quantity(f"prices.{table}.{name}", value, kind, currencies)
+            gpu(name).id: quantity(f"prices.{key}.{name}", value, kind, currencies)
             for name, value in listed.items()
         }
     return Prices(**values)
@@ -141,14 +143,14 @@ def _prices(held: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
 
 def _read(
     section: str,
-    held: Mapping[str, Any],
+    table: Mapping[str, Any],
     kinds: Mapping[str, Kind | str],
     currencies: dict[str, float],
     more: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    _known(section, held, (*kinds, *more))
+    _check_keys(section, table, (*kinds, *more))
     values: dict[str, Any] = {}
-    for name, value in held.items():
+    for name, value in table.items():
         where, kind = f"{section}.{name}", kinds[name]
         into = _RENAMED.get(name, name + _SUFFIX.get(kind, ""))
         if kind == "text":
@@ -188,14 +190,14 @@ def _lengths(where: str, value: Any) -> Lengths:
     )
 
 
-def _section(name: str, held: Any) -> Mapping[str, Any]:
-    if not isinstance(held, Mapping):
-        raise InputError(f"{name} = {held!r}: expected a section; write [{name}]")
-    return cast("Mapping[str, Any]", held)
+def _section(name: str, table: Any) -> Mapping[str, Any]:
+    if not isinstance(table, Mapping):
+        raise InputError(f"{name} = {table!r}: expected a section; write [{name}]")
+    return cast("Mapping[str, Any]", table)
 
 
-def _known(where: str, held: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for name in held:
+def _check_keys(where: str, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    for name in table:
         if name not in names:
             near = get_close_matches(name, names, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""

@@ -1,4 +1,4 @@
-"""Step times, weights and cache of a served network on a GPU, from predictions of its traces."""
+"""Step times, weights and cache of a served network on a GPU, predicted from its traces."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _figures(
     """The predictions at points (batch, sequence), and the resolved scenario at the first."""
     first = resolve(replace(scenario, batch=points[0][0], seq=points[0][1]))
     families(first.ask, first.gpu)
-    # Captured and eager steps have the same kernels: both are told at the price of one.
+    # Captured and eager steps have the same kernels: both are predicted for the price of one.
     modes = ("eager", "cuda_graph") if scenario.mode in ("eager", "cuda_graph") else (first.mode,)
 
     def predicted() -> Floats:
