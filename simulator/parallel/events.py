@@ -55,9 +55,7 @@ class _Rank:
         self.queues: dict[int, deque[int]] = {}
         self.running: dict[int, int] = {}  # stream -> kernel
         self.free_s: dict[int, float] = {}
-        self.left: dict[
-            int, float
-        ] = {}  # kernel -> seconds of work left, if not a collective
+        self.left: dict[int, float] = {}  # kernel -> seconds of work left, if not a collective
         self.rate = 1.0
         self.at = 0.0
         self.version = 0
