@@ -15,7 +15,7 @@ from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction, Regime
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 
 

@@ -13,9 +13,9 @@ from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.registry import value_of
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
+from simulator.scenario.whatif_text import value_of
 from simulator.whatif import whatifs
 from simulator.whatif.shape import sizes
 

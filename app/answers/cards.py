@@ -14,7 +14,7 @@ from simulator.hardware.host import host, hosts
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.registry import WhatIf, named
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply, whatifs
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 

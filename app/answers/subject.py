@@ -11,11 +11,11 @@ from simulator.errors import InputError
 from simulator.inductor import RefusalError, exact
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.module_pattern import ALL
-from simulator.scenario.predict import predicted
+from simulator.scenario.predict import predict_trace
 from simulator.scenario.registry import named
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import facts, plain, traced
+from simulator.scenario.trace_source import facts, trace_resolved, trace_unedited
 from simulator.whatif import to_text
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
         import simulator.tracing  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
         progress(f"tracing {found.ask.network}")
-    as_traced = plain(found.ask, found.gpu)
+    as_traced = trace_unedited(found.ask, found.gpu)
     check_data_sizes(scenario.data_sizes, as_traced)
     name, batch, seq = facts(found.ask, found.gpu)
-    trace = traced(found)
+    trace = trace_resolved(found)
     dtype = _dtype(as_traced) if found.ask.saved else found.ask.dtype
     theirs = not (found.ask.saved or found.ask.network in CATALOGUE)
     if theirs and seq is not None and not takes_sequence(as_traced, seq):
@@ -140,7 +140,7 @@ def predict(scenario: Scenario, found: Subject, progress: Progress = lambda _: N
     """The answer for a subject."""
     progress("predicting")
 
-    return predicted(found.trace, resolve(scenario))
+    return predict_trace(found.trace, resolve(scenario))
 
 
 def predict_exactly(
@@ -155,7 +155,7 @@ def predict_exactly(
         why = f"{NO_EXACT_ANSWER}: {refusal}"
         return replace(p, notes=(why, *p.notes))
     progress("predicting")
-    return predicted(made.trace, resolve(scenario))
+    return predict_trace(made.trace, resolve(scenario))
 
 
 def answered(scenario: Scenario, progress: Progress = lambda _: None) -> tuple[Subject, Prediction]:

@@ -85,7 +85,7 @@ def advise(
 def prices_of(texts: list[str], scenario: Scenario) -> dict[str, float]:
     """USD an hour by a GPU's id, of "2.5" or "a100=1.8". InputError for what is no price."""
     from simulator.hardware.gpu import gpu
-    from simulator.scenario.resolved import resolve
+    from simulator.scenario.resolve import resolve
 
     found: dict[str, float] = {}
     for text in texts:

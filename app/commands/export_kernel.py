@@ -31,7 +31,7 @@ def export_kernel(
     from app.report import exported
     from simulator.errors import InputError
     from simulator.kernel_source import find
-    from simulator.scenario.resolved import resolve
+    from simulator.scenario.resolve import resolve
 
     target = output or "kernel.py"
     if group is None and output is not None:

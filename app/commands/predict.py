@@ -136,7 +136,7 @@ def _predict_parallel(wanted: Scenario, cluster: str | None, parallel: str | Non
 def _need_compiled(option: str, wanted: Scenario) -> None:
     from simulator.errors import InputError
     from simulator.modes import compiles
-    from simulator.scenario.resolved import resolve
+    from simulator.scenario.resolve import resolve
 
     found = resolve(wanted)
     if not compiles(found.mode) and not found.fusion:

@@ -21,7 +21,8 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as card_of
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.gpu_class import seen
-from simulator.scenario.resolved import TraceRequest, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_families import Line
 from simulator.scenario.trace_source import give

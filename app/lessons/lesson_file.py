@@ -22,9 +22,10 @@ from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
 from simulator.formats.toml import shown
 from simulator.modes import Mode
-from simulator.scenario.registry import apply, parse
-from simulator.scenario.resolved import resolve
+from simulator.scenario.apply import apply
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
+from simulator.scenario.whatif_text import parse
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
 _MAX_BYTES, _MAX_TEXT, _MAX_LABEL, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 1200, 60, 4, 40

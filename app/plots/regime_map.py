@@ -20,7 +20,7 @@ from app.scenes.map_field import map_field
 from app.scenes.ticks import Ticks, choice_ticks, decade_ticks, place, value_ticks
 from app.theme import BODY_PX, CASING_WIDTH, CEILING_WIDTH, LABEL_PX, Theme
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped

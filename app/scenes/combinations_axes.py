@@ -10,7 +10,8 @@ from app.answers.side import Side
 from app.scenes.regime_map_axes import offered, place_on
 from simulator.hardware.gpu import gpus
 from simulator.scenario.gpu_class import seen
-from simulator.scenario.resolved import DTYPES, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import DTYPES
 from simulator.scenario.scenario import Value
 
 _MODES = ("eager", "cuda_graph")

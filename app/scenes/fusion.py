@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.scenes.timeline import split
-from simulator.analysis.block_diagram import OUTSIDE, Block, Flow, Joining, Set
+from simulator.analysis.block_diagram import OUTSIDE, Block, BlockDiagram, Flow, Set
 from simulator.prediction import Regime
 
 BLOCK_H, GAP, PITCH_Y, EDGE = 58.0, 18.0, 92.0, 24.0
@@ -92,7 +92,7 @@ class Scene:
         return sum(block.launches for block in self.blocks.values())
 
 
-def parts(joining: Joining) -> dict[str, list[int]]:
+def parts(joining: BlockDiagram) -> dict[str, list[int]]:
     """The blocks by the layer that they belong to, in order."""
     found: dict[str, list[int]] = {}
     for op, block in joining.blocks.items():
@@ -102,7 +102,7 @@ def parts(joining: Joining) -> dict[str, list[int]]:
     return found
 
 
-def scene(joining: Joining, name: str, ops: list[int]) -> Scene:
+def scene(joining: BlockDiagram, name: str, ops: list[int]) -> Scene:
     """A part laid out: a block stands right of all that it reads."""
     flows = joining.flows(ops)
     column: dict[int, int] = {}

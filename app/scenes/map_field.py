@@ -13,7 +13,7 @@ from app.scenes.field import Across, Floats, across, fine, middle
 from app.theme import Theme, rgb
 from simulator.analysis.contours import contour
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped

@@ -13,7 +13,7 @@ from simulator.errors import InputError
 from simulator.prediction import Prediction
 from simulator.scenario.parameters import Parameter
 from simulator.scenario.registry import WhatIf, registered
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply, whatifs
 

@@ -22,7 +22,7 @@ from simulator.analysis.regimes import Shift
 from simulator.errors import InputError
 from simulator.prediction import Regime
 from simulator.scenario.scenario import Scenario, Value
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS
 
 if TYPE_CHECKING:
     from app.scenes.field import Floats

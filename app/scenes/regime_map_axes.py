@@ -11,7 +11,7 @@ from app.answers.axes import line as line_of
 from app.answers.side import Side
 from app.scenes.sweep_curves import lacking
 from simulator.scenario.gpu_class import content
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
 from simulator.whatif import whatifs
 

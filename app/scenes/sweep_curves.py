@@ -18,12 +18,13 @@ from app.scenes.pixel_scale import Floats
 from app.scenes.sweep_measured import Point, points
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
-from simulator.analysis.sweep import COLUMNS, Sweep
+from simulator.analysis.sweep import Sweep
 from simulator.analysis.sweep import axis as axis_of
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.scenario import Scenario, Value
+from simulator.simulate.step_columns import COLUMNS
 
 NAMES = {"batch": "Batch", "seq": "Sequence length"}
 """The axes, with what they are called."""
@@ -36,7 +37,7 @@ _PARTS = {"batch": 4, "seq": 2}  # of a doubling: another sequence may take a tr
 
 @dataclass(frozen=True)
 class Curve:
-    """A side along an axis: `columns` are those of simulator.analysis.sweep at `values`, in their
+    """A side along an axis: `columns` are those of `step_columns` at `values`, in their
     order. `here` is where the side itself is; `measured` what was timed of it."""
 
     side: Side

@@ -19,7 +19,7 @@ from simulator.inductor.exact import question_of, scheduled
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 
 FOLDER = MEASUREMENTS / "inductor"

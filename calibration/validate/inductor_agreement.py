@@ -20,8 +20,8 @@ from simulator.fusion.scheduling.partition import fused
 from simulator.inductor.exact_trace import exact_trace
 from simulator.inductor.schedule import Schedule
 from simulator.records import Op, Trace
-from simulator.scenario.resolved import resolve
-from simulator.scenario.trace_source import traced
+from simulator.scenario.resolve import resolve
+from simulator.scenario.trace_source import trace_resolved
 from simulator.timing.profile import learned
 
 Ops = frozenset[int]
@@ -68,7 +68,7 @@ class Agreement:
 def agreement(case: Case, schedule: Schedule) -> Agreement:
     """Both compilers on one case."""
     found = resolve(case.scenario)
-    origin = traced(found)
+    origin = trace_resolved(found)
     exact, fast = exact_trace(schedule, origin), fused(origin, found.gpu, profile=learned("h200"))
     real, rules = map(_side, (exact, fast))
     pairs = matched(real.ops, rules.ops)

@@ -1,4 +1,4 @@
-"""Advice: every applicable what-if is tried, and ranked by what it gains end to end."""
+"""Advice: try every applicable what-if, and rank them by their end-to-end gain."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from math import isfinite
 from typing import Literal
 
 from simulator.analysis.fusible import fusible
-from simulator.analysis.sweep import Predict
+from simulator.analysis.sweep import Predictor
 from simulator.analysis.trials import TRIALS, By, Trial
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
 __all__ = ["Advice", "Advised", "By", "advise", "command", "sample_s", "together"]
 _VISIBLE = 0.005  # gains below half a percent are not worth a line
-_HIDDEN = 0.5  # a local gain of which less than this share arrives is warned of
+_HIDDEN = 0.5  # warn if less than this share of a local gain arrives
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One what-if that gains. Figures are of a re-simulated step; times are of one sample, so that
+    """One what-if that gains. Figures are of the step predicted with it, gains per sample, so that
     batches compare.
 
-    gain       share of time (memory, money) that is saved: 0.3 is 30% less
-    period_s   the new step, with its 80% interval
-    local_gain share of the GPU's busy time a sample that is saved
-    usd_per_million what a million samples cost, where GPUs have a price an hour
-    warning    why a local gain does not arrive, or ""
-    command    what applies it
+    gain             share of time (memory, money) saved: 0.3 is 30% less
+    period_s         the new step, with its 80% interval
+    local_gain       share of the GPU's busy time per sample saved
+    usd_per_million  USD per million samples; None without a price
+    warning          why a local gain does not arrive, or ""
+    command          the command that applies it
     """
 
     whatif: str
@@ -58,8 +58,8 @@ class Advice:
 
 @dataclass(frozen=True)
 class Advised:
-    """`advice` in order of gain; `hidden` are those whose local gain does not arrive; `refused`
-    gives the reason for each what-if that does not apply."""
+    """`advice` in order of gain; `hidden`: advice whose local gain does not arrive; `refused`: the
+    reason for each what-if that does not apply."""
 
     baseline: Prediction
     by: By
@@ -71,27 +71,29 @@ class Advised:
 def advise(
     scenario: Scenario,
     by: By = "time",
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     trials: Iterable[Trial] = TRIALS,
     prices: Mapping[str, float] | None = None,
 ) -> Advised:
-    """Try what applies to a scenario. `prices` are USD an hour by a GPU's id; without any, the
-    prices in GPU files count. InputError where `by` is none of time, memory, money, a price is
-    not above 0, or money is asked for a GPU without a price."""
+    """Try all what-ifs that apply to a scenario.
+
+    `prices` are USD per hour by GPU id; the default is the prices in GPU files. Raises InputError
+    if `by` is unknown, a price is not above 0, or `by` is money and the GPU has no price.
+    """
     if by not in ("time", "memory", "money"):
         raise InputError(f"advice by {by!r}: expected time, memory or money")
     prices = prices or {}
     for card, price in prices.items():
         if not (price > 0 and isfinite(price)):
             raise InputError(f"the price of {card} is {price:g}: expected more than 0 USD an hour")
-    base = answer(scenario)
+    base = predictor(scenario)
     if by == "money" and _price(base.gpu, prices) is None:
         raise InputError(
             f"advice by money: {base.gpu.name} has no price: expected USD an hour; give it with "
             "--price, or as price_usd in a GPU file of your own, or ask by time"
         )
     dtype = resolve(scenario).ask.dtype
-    found: list[Advice] = []
+    tried: list[Advice] = []
     refused: dict[str, str] = {}
     listed = tuple(trials)
     more = *_batches(scenario), *_fusible(base), *_priced(prices, listed)
@@ -103,52 +105,53 @@ def advise(
             changed = apply(scenario, name, arguments)
             if changed == scenario:
                 continue
-            p = answer(changed)
+            p = predictor(changed)
             if by == "money":
                 _sold(base.gpu, p.gpu, trial, prices)
-            found.append(_advice(scenario, changed, base, p, trial, by, prices))
+            tried.append(_advice(scenario, changed, base, p, trial, by, prices))
         except InputError as error:
             refused[trial.text] = str(error)
-    found.sort(key=lambda a: (not a.fits and base.fits, -a.gain, a.whatif))
-    gaining = tuple(a for a in found if a.gain > _VISIBLE)
-    hidden = tuple(a for a in found if a.warning and a.gain <= _VISIBLE)
+    tried.sort(key=lambda a: (not a.fits and base.fits, -a.gain, a.whatif))
+    gaining = tuple(a for a in tried if a.gain > _VISIBLE)
+    hidden = tuple(a for a in tried if a.warning and a.gain <= _VISIBLE)
     return Advised(base, by, gaining, hidden, refused)
 
 
 def _batches(scenario: Scenario) -> list[Trial]:
-    """Two and four times the batch, where it is known."""
+    """Two and four times the batch, if it is known."""
     ask = resolve(scenario).ask
     entry = CATALOGUE.get(ask.network)
-    now = ask.batch or (entry and entry.batch)
-    if not now or ask.saved:
+    batch = ask.batch or (entry and entry.batch)
+    if not batch or ask.saved:
         return []
 
     how = "a larger batch shares launches and passes over weights"
-    return [Trial(f"+batch={times * now}", (), how, "code") for times in (2, 4)]
+    return [Trial(f"+batch={times * batch}", (), how, "code") for times in (2, 4)]
 
 
 def _fusible(base: Prediction) -> list[Trial]:
-    """The adjacent ops that are most worth one kernel."""
-    found = fusible(base, learned(base.gpu.id))
-    return [Trial(f"+fuse={each.ops}", ("memory",), each.how, "code") for each in found]
+    """The adjacent ops that save most as one kernel."""
+    patterns = fusible(base, learned(base.gpu.id))
+    return [Trial(f"+fuse={p.ops}", ("memory",), p.how, "code") for p in patterns]
 
 
 def _price(card: GPU, prices: Mapping[str, float]) -> float | None:
-    """What a GPU costs: USD an hour where prices are given, else that of its file, or None."""
+    """USD per hour of a GPU: from `prices` if there are any, else from its file; None if
+    unknown."""
     return prices.get(card.id) if prices else card.price_usd
 
 
 def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]:
-    """Each GPU that a price was given for, where it is not tried anyway."""
+    """Each GPU with a price that `trials` does not hold."""
     known = {trial.text for trial in trials}
     texts = [text for card in prices if (text := f"+gpu={card}") not in known]
     return [Trial(text, (), "", "machine") for text in texts]
 
 
 def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None:
-    """InputError for a machine of which nobody knows the price."""
+    """Raise InputError for a machine without a price."""
     if trial.changes == "machine" and new.id == old.id:
-        raise InputError("a machine with other figures has no price: expected one that is sold")
+        raise InputError("a machine with changed figures has no price: expected a GPU that is sold")
     if _price(new, prices) is None:
         raise InputError(
             f"{new.name} has no price: expected USD an hour; give it as --price {new.id}=USD"
@@ -156,7 +159,7 @@ def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None
 
 
 def sample_s(p: Prediction) -> float:
-    """Seconds a sample, steps back to back."""
+    """Seconds per sample, steps back to back."""
     return p.period_s / max(p.trace.samples, 1)
 
 
@@ -184,27 +187,27 @@ def _advice(
         cause = _bargain(after / before, sample_s(p) / sample_s(base))
     gain = {"time": time, "memory": memory, "money": money or 0.0}[by]
     return Advice(
-        to_text(changed.whatifs[-1]),
-        gain,
-        p.period_s,
-        p.interval_s,
-        sample_s(p),
-        local,
-        memory,
-        money,
-        million,
-        p.fits,
-        cause,
-        _warning(base, p, time, local),
-        command(changed),
-        trial.changes,
-        changed,
+        whatif=to_text(changed.whatifs[-1]),
+        gain=gain,
+        period_s=p.period_s,
+        interval_s=p.interval_s,
+        sample_s=sample_s(p),
+        local_gain=local,
+        memory_gain=memory,
+        money_gain=money,
+        usd_per_million=million,
+        fits=p.fits,
+        cause=cause,
+        warning=_warning(base, p, time, local),
+        command=command(changed),
+        changes=trial.changes,
+        scenario=changed,
     )
 
 
 def _bargain(price: float, time: float) -> str:
-    """Why another machine costs less a sample: what its hour costs, and how long a sample takes,
-    as times of the first machine's."""
+    """Why another machine costs less per sample, from the ratios of its price per hour and of its
+    time per sample."""
     costs = f"its hour costs {abs(price - 1):.0%} {'less' if price < 1 else 'more'}"
     takes = f"a sample takes {abs(time - 1):.0%} {'less' if time < 1 else 'longer'}"
     return f"{costs}, and {takes}" if price < 1 else f"{takes}, and {costs}"
@@ -267,7 +270,7 @@ def _quoted(text: str) -> str:
 
 
 def together(scenario: Scenario, chosen: Sequence[Advice]) -> Scenario:
-    """The scenario with several pieces of advice at once. InputError where they exclude another."""
+    """Apply several pieces of advice. Raises InputError if they exclude each other."""
     for advice in chosen:
         applied = advice.scenario.whatifs[-1]
         scenario = apply(scenario, applied.name, applied.arguments)

@@ -1,6 +1,7 @@
-"""A scenario along an axis of numbers: its figures at many values, and where a property of them
-ends. Values that families of traces answer, or one trace all of them, are found at once; the
-others one by one."""
+"""Search along an axis of numbers: figures of a scenario at many values, and where a property ends.
+
+Values that need no new trace are predicted together, the others one by one.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +10,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.analysis.sweep import Axis, Predict, figures
+from simulator.analysis.sweep import Axis, Predictor
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.scenario.predict_many import answers, why_traced
-from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
+from simulator.scenario.predict_many import predict_many, why_traced
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_source import family, trace_key
-from simulator.simulate.family import COLUMNS
+from simulator.simulate.step_columns import COLUMN_INDEX, step_row
 
-CLOSE = 1e-4  # the end of a scale's stretch is found to this share of itself
-AHEAD = 4  # values that a search asks at once before it goes on
+CLOSE = 1e-4  # relative precision of the end of a range on a scale
+AHEAD = 4  # values that a search predicts together
 _BESIDE = 0.03
-"""How far from where an end is expected to look, in parts of the stretch that it is in."""
-_PLACE = {name: place for place, name in enumerate(COLUMNS)}
+"""Distance of the tried values from an expected end, as a share of the range."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a sweep says of one point: a row of `simulator.simulate.family.COLUMNS`, by name."""
+    """The figures of one point: a row of `simulator.simulate.step_columns`, by name."""
 
     row: tuple[float, ...]
 
     @staticmethod
     def of(p: Prediction) -> Figures:
-        """Those of a prediction."""
-        return Figures(tuple(figures(p)))
+        """The figures of a prediction."""
+        return Figures(step_row(p))
 
     def __getitem__(self, name: str) -> float:
-        return self.row[_PLACE[name]]
+        return self.row[COLUMN_INDEX[name]]
 
     @property
     def regime(self) -> Regime:
@@ -50,42 +51,45 @@ class Figures:
 
 Holds = Callable[[Figures], bool]
 Margin = Callable[[Figures], float]
-"""By how much something holds: about 0 where it ends."""
+"""By how much a property holds: about 0 where it ends."""
 Watch = Callable[[Mapping[float, Figures]], None]
 
 
 def unwatched(tried: Mapping[float, Figures]) -> None:
-    """Nobody is told what was tried."""
+    """A watch that does nothing."""
 
 
-class Along:
-    """A scenario along `line`. `tried` are the figures found so far by value, of which `watch` is
-    told; `retraced` says why a value took a trace of its own, where no family answered. Only
-    `predict` is asked at many values at once, and not if `one_by_one`."""
+class AxisSearch:
+    """A search along `line`.
+
+    tried       the figures so far, by value; `watch` is called with them
+    retraced    by value: why it was traced, if no family of traces holds it
+    one_by_one  predict no values together; this is also so if `predictor` is not `predict`
+    """
 
     def __init__(
         self,
         scenario: Scenario,
         line: Axis,
-        answer: Predict = predict,
+        predictor: Predictor = predict,
         watch: Watch = unwatched,
         one_by_one: bool = False,
     ) -> None:
         self.scenario, self.line = scenario, line
         self.tried: dict[float, Figures] = {}
         self.retraced: dict[float, str] = {}
-        self._answer, self._watch = answer, watch
-        self._own = answer is predict
+        self._predictor, self._watch = predictor, watch
+        self._own = predictor is predict
         self._many = self._own and not one_by_one
         self._refused: dict[float, str] = {}
         self._looked: set[float] = set()
 
-    def there(self, value: float) -> Scenario:
+    def scenario_at(self, value: float) -> Scenario:
         """The scenario at a value."""
         return self.line.at(self.scenario, self._value(value))
 
     def at(self, value: float) -> Figures:
-        """The figures at a value. InputError where it has none."""
+        """The figures at a value. Raises InputError if it cannot be predicted."""
         if value in self._refused:
             raise InputError(self._refused[value])
         if value not in self.tried:
@@ -93,9 +97,10 @@ class Along:
         return self.tried[value]
 
     def forward(self, value: float) -> Prediction:
-        """The prediction at a value, whatever was found before. InputError where it has none."""
-        scenario = self.there(value)
-        p = self._answer(scenario)
+        """Predict at a value, even if it was tried before. Raises InputError if it cannot be
+        predicted."""
+        scenario = self.scenario_at(value)
+        p = self._predictor(scenario)
         self.tried[value] = Figures.of(p)
         sized = self._own and self.line.name in ("batch", "seq")
         if sized and (reason := why_traced(resolve(scenario))):
@@ -105,39 +110,39 @@ class Along:
         return p
 
     def confirmed(self, value: float) -> Figures:
-        """The figures of a prediction of its own at a value."""
+        """The figures at a value, from a prediction of its own."""
         if value in self._looked:
             self.forward(value)
         return self.at(value)
 
     def first(self, values: Sequence[float], stops: Callable[[Figures], bool]) -> float | None:
-        """The first of some values at which something is so, asked a few at a time; None where it
-        is at none of them."""
+        """The first of these values at which `stops` is true, tried a few at a time; None if there
+        is none."""
         for begin in range(0, len(values), AHEAD):
-            some = values[begin : begin + AHEAD]
-            self.look(some)
-            for value in some:
+            part = values[begin : begin + AHEAD]
+            self.look(part)
+            for value in part:
                 if stops(self.at(value)):
                     return value
         return None
 
     def look(self, values: Iterable[float]) -> None:
-        """Find the figures at those of some values for which nothing is to be traced."""
+        """Predict together those of these values that need no new trace."""
         if not self._many:
             return
-        found: dict[float, ResolvedScenario] = {}
+        untraced: dict[float, ResolvedScenario] = {}
         for value in values:
             try:
                 if value not in self.tried and value not in self._refused:
-                    there = resolve(self.there(value))
-                    if self._untraced(there):
-                        found[value] = there
-            except InputError:  # which is raised again where the value is asked for
+                    resolved = resolve(self.scenario_at(value))
+                    if self._is_untraced(resolved):
+                        untraced[value] = resolved
+            except InputError:  # raised again by `at`
                 continue
-        if len(found) < 2:
+        if len(untraced) < 2:
             return
-        table, refused, _ = answers(list(found.values()), figures)
-        for row, value in enumerate(found):
+        table, refused, _ = predict_many(list(untraced.values()))
+        for row, value in enumerate(untraced):
             if row in refused:
                 self._refused[value] = refused[row]
             else:
@@ -145,15 +150,19 @@ class Along:
                 self._looked.add(value)
         self._watch(self.tried)
 
-    def _untraced(self, there: ResolvedScenario) -> bool:
-        if there.speeds or there.rates != Rates():
+    def _is_untraced(self, resolved: ResolvedScenario) -> bool:
+        """Can this be predicted without a new trace?"""
+        if resolved.speeds or resolved.rates != Rates():
             return False
-        return family(there) is not None or trace_key(there) == trace_key(resolve(self.scenario))
+        same_trace = trace_key(resolved) == trace_key(resolve(self.scenario))
+        return family(resolved) is not None or same_trace
 
     def end(self, last: float, first: float, holds: Holds, margin: Margin) -> tuple[float, float]:
-        """The neighbours between which something ends that holds at `last`, not at `first`. It is
-        looked for on both sides of where it ends if the margin goes evenly, and halfway where that
-        did not help."""
+        """The neighbours between which a property ends that holds at `last`, not at `first`.
+
+        Tries both sides of the end that the margin predicts if it is linear in the logarithm, and
+        halfway if that did not help.
+        """
         helped = True
         while not self.adjoin(last, first):
             whole = abs(np.log(first / last))
@@ -170,24 +179,24 @@ class Along:
         return last, first
 
     def _expected(self, last: float, first: float, margin: Margin) -> list[float]:
-        """The values on both sides of where the margin is gone if it goes evenly."""
+        """The values on both sides of where a margin linear in the logarithm is zero."""
         ends = margin(self.at(last)), margin(self.at(first))
         part = ends[0] / (ends[0] - ends[1]) if ends[0] > 0 >= ends[1] else 0.5
-        found: dict[float, None] = {}
-        for each in (part - _BESIDE, part + _BESIDE):
-            value = last * (first / last) ** each
+        values: dict[float, None] = {}
+        for share in (part - _BESIDE, part + _BESIDE):
+            value = last * (first / last) ** share
             if self.line.kind == "whole":
-                value = float(np.floor(value) if each < part else np.ceil(value))
+                value = float(np.floor(value) if share < part else np.ceil(value))
             if min(last, first) < value < max(last, first):
-                found[value] = None
-        return list(found)
+                values[value] = None
+        return list(values)
 
     def adjoin(self, a: float, b: float) -> bool:
-        """Is nothing between two values worth asking?"""
+        """Are two values neighbours, for whole numbers or at the precision of a scale?"""
         return abs(a - b) <= (1 if self.line.kind == "whole" else CLOSE * min(abs(a), abs(b)))
 
     def middle(self, a: float, b: float) -> float:
-        """The value between two."""
+        """The value halfway between two, along the logarithm of a scale."""
         return (int(a) + int(b)) // 2 if self.line.kind == "whole" else float(np.sqrt(a * b))
 
     def _value(self, value: float) -> Value:

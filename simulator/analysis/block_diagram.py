@@ -1,5 +1,5 @@
-"""A step as blocks that can be joined: what each moves and takes, what flows between them, which of
-them a scenario fuses, and what one more set would change."""
+"""A step as a block diagram: ops with their bytes and times, the values between them, the sets that
+a scenario fuses, and what fusing one more set would change."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from simulator.fusion.fused import Fused
 from simulator.fusion.scheduling.chosen import Chosen
 from simulator.modes import compiles
 from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.apply import apply
 from simulator.scenario.module_pattern import ALL
-from simulator.scenario.predict import solved
-from simulator.scenario.registry import apply
-from simulator.scenario.resolved import resolve
+from simulator.scenario.predict import predict_resolved
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Applied, Scenario
 from simulator.whatif.edits.fusing import Choice, FusedOps, kernels_of
 
@@ -26,7 +26,7 @@ OUTSIDE = -1
 
 @dataclass(frozen=True)
 class Block:
-    """An op that launches something: its place in the trace, and sums over its kernels."""
+    """An op that launches kernels: its place in the trace, and sums over its kernels."""
 
     op: int
     name: str
@@ -39,8 +39,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Flow:
-    """A value from the op that makes it to one that reads it; OUTSIDE is another part of the step.
-    Weights are left out: every step reads them."""
+    """A value from the op that makes it to an op that reads it; OUTSIDE is the rest of the step.
+    Weights are left out."""
 
     maker: int
     reader: int
@@ -49,8 +49,8 @@ class Flow:
 
 @dataclass(frozen=True)
 class Set:
-    """Ops that are one kernel, and what that saves; `choice` is the what-if that joined them, None
-    where a compiler did."""
+    """Ops that are one kernel, and what that saves; `choice` is the what-if that fuses them, None
+    if a compiler does."""
 
     members: tuple[int, ...]
     bytes_saved: int
@@ -60,8 +60,8 @@ class Set:
 
 @dataclass(frozen=True)
 class Trial:
-    """What joining ops does. `arguments` are those of the what-if `fuse`, `count` the kernels that
-    it makes; bytes and launches are of them all. `refused` says why not, and then all is 0."""
+    """What fusing ops does. `arguments` are those of the what-if `fuse`, `count` the kernels that
+    it makes; bytes and launches are sums over them. `refused` says why it cannot be done."""
 
     members: tuple[int, ...]
     refused: str = ""
@@ -72,20 +72,20 @@ class Trial:
     after: Prediction | None = None
 
 
-class Joining:
-    """A scenario's step before anything is fused: its `blocks` by op, in order, and what is fused
-    in it, its `sets`."""
+class BlockDiagram:
+    """A scenario's step before fusion: its `blocks` by op, in order, and the `sets` that it
+    fuses."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.apart = _apart(scenario)
-        self.before = solved(resolve(self.apart))
+        self.before = predict_resolved(resolve(self.apart))
         self.chosen = Chosen(self.before.trace)
         self.blocks = self._blocks()
         self.sets = self._sets()
 
     def _blocks(self) -> dict[int, Block]:
-        """The ops that launch something, in order."""
+        """The ops that launch kernels, in order."""
         p, c = self.before, self.before.columns
         count = len(p.trace.ops)
         computing = c.compute_s >= c.memory_s
@@ -111,7 +111,7 @@ class Joining:
         }
 
     def flows(self, members: Iterable[int]) -> list[Flow]:
-        """What flows between these blocks, into them and out of them."""
+        """The values between these blocks, into them and out of them."""
         flow, inside = self.chosen.flow, set(members)
         made = {value: op for op in inside for value in flow.makes[op]}
         found: list[Flow] = []
@@ -128,9 +128,9 @@ class Joining:
         return found
 
     def _sets(self) -> list[Set]:
-        """What the scenario fuses: by hand, else by its compiler."""
-        found = resolve(self.scenario)
-        edit = next((e for e in found.edits if isinstance(e, FusedOps)), None)
+        """The sets that the scenario fuses: chosen ones, else those of its compiler."""
+        resolved = resolve(self.scenario)
+        edit = next((e for e in resolved.edits if isinstance(e, FusedOps)), None)
         if edit is not None:
             return [
                 self._set(kernel.members, choice)
@@ -138,8 +138,8 @@ class Joining:
                 for kernel in kernels_of(self.chosen, choice)
             ]
         fusion: Fused | None = None
-        if compiles(found.mode) or found.fusion:
-            fusion = solved(found).trace.kept.get("fusion")
+        if compiles(resolved.mode) or resolved.fusion:
+            fusion = predict_resolved(resolved).trace.kept.get("fusion")
         groups = fusion.groups if fusion else []
         made = [
             tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
@@ -163,13 +163,13 @@ class Joining:
         return before - sum(work.bytes for work in works(kernel.op.signature) or ())
 
     def tried(self, members: Iterable[int], everywhere: bool) -> Trial:
-        """Join ops, in every layer alike where that is wanted and can be said."""
+        """Fuse ops; with `everywhere`, in all matching layers if a pattern can say so."""
         wanted = tuple(sorted(members))
         try:
             arguments = self._arguments(wanted, everywhere)
             scenario = apply(self.scenario, "fuse", arguments)
             kernels = kernels_of(self.chosen, Choice(**arguments))
-            after = solved(resolve(scenario))
+            after = predict_resolved(resolve(scenario))
         except InputError as error:
             return Trial(wanted, str(error).removeprefix("fuse: "))
         launches = sum(self.blocks[op].launches for k in kernels for op in k.members)
@@ -184,7 +184,8 @@ class Joining:
         )
 
     def _arguments(self, members: tuple[int, ...], everywhere: bool) -> dict[str, str]:
-        """By name and module where that gives these members in one layer, else by number."""
+        """Arguments by name and module if they select these members in one layer, else by
+        number."""
         numbers = {"ops": "+".join(map(str, members))}
         if not everywhere or len(members) < 2:
             return numbers
@@ -200,7 +201,7 @@ class Joining:
         return asked if any(kernel.members == members for kernel in made) else numbers
 
     def _around(self, members: tuple[int, ...]) -> str:
-        """The pattern of the module that holds them all, its numbers left open."""
+        """The pattern of the innermost module of all members, with # for its numbers."""
         paths = [self.before.trace.ops[op].module.split(".") for op in members]
         common: list[str] = []
         for parts in zip(*paths, strict=False):
@@ -210,7 +211,7 @@ class Joining:
         return ".".join(common) if any(common) else ALL
 
     def without(self, choice: Choice) -> Scenario:
-        """The scenario with the sets of a choice apart again."""
+        """The scenario without the sets of a choice."""
         kept = tuple(
             applied
             for applied in self.scenario.whatifs
@@ -225,14 +226,14 @@ def _choice(applied: Applied) -> Choice:
 
 
 def _apart(scenario: Scenario) -> Scenario:
-    """The scenario with nothing fused, run eagerly where a compiler ran it."""
+    """The scenario with nothing fused, in eager mode if a compiler ran it."""
     kept = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
     found = replace(scenario, whatifs=kept)
     return apply(found, "mode", {"to": "eager"}) if compiles(resolve(found).mode) else found
 
 
 def _name(p: Prediction, op: int) -> str:
-    """Products by their module, others by their op: query, gelu, layer norm."""
+    """The label of an op: the module of a product (query), else the op (gelu, layer norm)."""
     call = p.trace.ops[op]
     tail = [part for part in call.module.split(".") if part and not part.isdecimal()]
     short = call.name.removeprefix("aten.").partition(".")[0].strip("_")

@@ -1,4 +1,4 @@
-"""Scenarios side by side: what each change does, alone and together, and what moved."""
+"""Compare scenarios: what each change does, alone and with the others, and which kernels moved."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.analysis.sweep import Predict
+from simulator.analysis.sweep import Predictor
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime, Shares
 from simulator.scenario.predict_many import why_traced
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import to_text
 
@@ -26,10 +26,13 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class Step:
-    """One change on the way from A to B. `change_s` is what it adds to the period after the
-    changes before it, `alone_s` what it would add to A's by itself (None where it has no meaning
-    without them). Where they differ, changes interact. `interval_s` is the 80% interval of the
-    period that it leads to."""
+    """One change from A to B.
+
+    period_s    the period after it, with its 80% interval
+    change_s    what it adds to the period after the changes before it
+    alone_s     what it adds to A's period alone; None if it cannot be applied alone. Changes
+                interact if this differs from change_s.
+    """
 
     label: str
     period_s: float
@@ -40,8 +43,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Moved:
-    """All kernels of one op and family: their count, seconds and regime in A and in B, None where
-    there are none."""
+    """All kernels of one op and family: their count, seconds and regime in A and in B; the regime
+    is None if there are none."""
 
     op: str
     family: str
@@ -56,8 +59,8 @@ class Moved:
 
 @dataclass(frozen=True)
 class Part:
-    """A family of kernels, a module, or the "step", that A and B both have: its regime, and its
-    seconds with the idle time before its kernels (of the step, its period)."""
+    """A family of kernels, a module, or the "step", in both A and B: its regime and its seconds,
+    with the idle time before its kernels (for the step: its period)."""
 
     part: str
     before: Regime
@@ -66,13 +69,13 @@ class Part:
 
     @property
     def flipped(self) -> bool:
-        """Is its regime another in B?"""
+        """Does its regime change?"""
         return self.before != self.after
 
 
 @dataclass(frozen=True)
 class Waterfall:
-    """From A to B: the steps' changes add up to the difference of the periods."""
+    """The changes from A to B, which add up to the difference of the periods."""
 
     a: Prediction
     b: Prediction
@@ -82,7 +85,7 @@ class Waterfall:
 
     @property
     def flipped(self) -> tuple[Part, ...]:
-        """The parts whose regime is another in B."""
+        """The parts whose regime changes."""
         return tuple(part for part in self.parts if part.flipped)
 
     @property
@@ -93,7 +96,7 @@ class Waterfall:
 @dataclass(frozen=True)
 class Comparison:
     """Two to four scenarios; `waterfalls` lead from the first to each of the others. `retraced`
-    says why each took a trace of its own, or "" where a family of traces answered."""
+    says why each was traced, or "" if a family of traces holds it."""
 
     scenarios: tuple[Scenario, ...]
     predictions: tuple[Prediction, ...]
@@ -101,63 +104,64 @@ class Comparison:
     retraced: tuple[str, ...] = ()
 
 
-def compare(scenarios: Sequence[Scenario], answer: Predict = predict) -> Comparison:
-    """InputError for fewer than two scenarios, or more than four."""
+def compare(scenarios: Sequence[Scenario], predictor: Predictor = predict) -> Comparison:
+    """Compare scenarios with the first. Raises InputError for fewer than two or more than four."""
     if not 2 <= len(scenarios) <= MOST:
         raise InputError(f"{len(scenarios)} scenarios: expected 2 to {MOST} to compare")
-    found = tuple(answer(s) for s in scenarios)
+    predictions = tuple(predictor(s) for s in scenarios)
     first = scenarios[0]
     falls = tuple(
-        waterfall(first, other, answer, (found[0], p))
-        for other, p in zip(scenarios[1:], found[1:], strict=True)
+        waterfall(first, other, predictor, (predictions[0], p))
+        for other, p in zip(scenarios[1:], predictions[1:], strict=True)
     )
     retraced = tuple(why_traced(resolve(s)) or "" for s in scenarios)
-    return Comparison(tuple(scenarios), found, falls, retraced)
+    return Comparison(tuple(scenarios), predictions, falls, retraced)
 
 
 def waterfall(
     a: Scenario,
     b: Scenario,
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     known: tuple[Prediction, Prediction] | None = None,
 ) -> Waterfall:
-    """What leads from A to B, change by change in order: what-ifs of A's own are undone, fields
-    changed, and B's what-ifs applied."""
-    first, last = known or (answer(a), answer(b))
+    """From A to B change by change: undo A's own what-ifs, change fields, apply B's what-ifs."""
+    first, last = known or (predictor(a), predictor(b))
     period = first.period_s
     steps: list[Step] = []
     path = _path(a, b)
     for number, (label, together, alone) in enumerate(path):
-        then = last if number == len(path) - 1 else answer(together)
-        added, by_itself = then.period_s - period, _alone(alone, first, answer)
+        then = last if number == len(path) - 1 else predictor(together)
+        added, by_itself = then.period_s - period, _alone(alone, first, predictor)
         steps.append(Step(label, then.period_s, added, by_itself, then.interval_s))
         period = then.period_s
     return Waterfall(first, last, tuple(steps), moved(first, last), parts(first, last))
 
 
 def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
-    """Each change: its label, the scenario with those before it, and A with it alone."""
+    """Each change: its label, the scenario after it, and A with this change alone."""
     shared = 0
-    for one, other in zip(a.whatifs, b.whatifs, strict=False):
-        if one != other:
+    for ours, theirs in zip(a.whatifs, b.whatifs, strict=False):
+        if ours != theirs:
             break
         shared += 1
-    found: list[tuple[str, Scenario, Scenario]] = []
-    now = a
+    changes: list[tuple[str, Scenario, Scenario]] = []
+    current = a
     for number in range(len(a.whatifs) - 1, shared - 1, -1):
-        now = replace(now, whatifs=a.whatifs[:number])
+        current = replace(current, whatifs=a.whatifs[:number])
         others = a.whatifs[:number] + a.whatifs[number + 1 :]
         label = f"without {to_text(a.whatifs[number])}"
-        found.append((label, now, replace(a, whatifs=others)))
+        changes.append((label, current, replace(a, whatifs=others)))
     for name in _FIELDS:
-        was, new = getattr(a, name), getattr(b, name)
-        if was != new:
-            now = replace(now, **{name: new})
-            found.append((f"{name} {_short(was)} → {_short(new)}", now, replace(a, **{name: new})))
+        old, new = getattr(a, name), getattr(b, name)
+        if old != new:
+            current = replace(current, **{name: new})
+            changes.append(
+                (f"{name} {_short(old)} → {_short(new)}", current, replace(a, **{name: new}))
+            )
     for applied in b.whatifs[shared:]:
-        now = replace(now, whatifs=(*now.whatifs, applied))
-        found.append((to_text(applied), now, replace(a, whatifs=(*a.whatifs, applied))))
-    return found
+        current = replace(current, whatifs=(*current.whatifs, applied))
+        changes.append((to_text(applied), current, replace(a, whatifs=(*a.whatifs, applied))))
+    return changes
 
 
 def _short(value: object) -> str:
@@ -165,9 +169,9 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _alone(scenario: Scenario, first: Prediction, answer: Predict) -> float | None:
+def _alone(scenario: Scenario, first: Prediction, predictor: Predictor) -> float | None:
     try:
-        return answer(scenario).period_s - first.period_s
+        return predictor(scenario).period_s - first.period_s
     except InputError:  # such as a what-if that another one makes possible
         return None
 
@@ -201,8 +205,8 @@ def _by_op(p: Prediction) -> dict[tuple[str, str], tuple[int, Floats]]:
 
 
 def _seconds(p: Prediction, idle: bool = False) -> Floats:
-    """Each kernel's time as REGIMES: what bounds it, and its fixed part, with the idle time before
-    it if asked."""
+    """Seconds of each kernel by regime [kernels, REGIMES]: the bound and the fixed part, with the
+    idle time before it if `idle`."""
     c = p.columns
     bound = np.maximum(c.compute_s, c.memory_s)
     return np.stack(

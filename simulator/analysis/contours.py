@@ -1,4 +1,4 @@
-"""The lines along which a field over a grid is zero, by marching squares."""
+"""Lines along which a field on a grid is zero, by marching squares."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Floats = NDArray[np.float64]
 Point = tuple[float, float]
 
 
-def contour(field: Floats, kept: Floats, xs: Floats, ys: Floats) -> tuple[Floats, ...]:
-    """Lines [n, 2] of points (x, y) where `field` [y, x] is zero and `kept` is not negative.
+def contour(field: Floats, mask: Floats, xs: Floats, ys: Floats) -> tuple[Floats, ...]:
+    """Lines [n, 2] of points (x, y) where `field` [y, x] is zero and `mask` is not negative.
 
-    Linear between neighbours, along logarithms where an axis is positive. A cell with a NaN has no
-    line in it.
+    Linear between neighbours, along logarithms where an axis is positive. Cells
+    with a NaN have no line.
     """
     across, down = _scale(xs), _scale(ys)
     segments: list[tuple[Point, Point]] = []
@@ -30,7 +30,7 @@ def contour(field: Floats, kept: Floats, xs: Floats, ys: Floats) -> tuple[Floats
                     continue
                 share = here / (here - there)
                 (r0, c0), (r1, c1) = corners[i], corners[(i + 1) % 4]
-                level = float(kept[r0, c0]) * (1 - share) + float(kept[r1, c1]) * share
+                level = float(mask[r0, c0]) * (1 - share) + float(mask[r1, c1]) * share
                 if level < -1e-12:
                     continue
                 cuts.append(
@@ -48,15 +48,15 @@ def _scale(values: Floats) -> Floats:
 
 
 def _unscaled(line: list[Point], xs: Floats, ys: Floats) -> Floats:
-    found = np.array(line)
+    points = np.array(line)
     for place, values in enumerate((xs, ys)):
         if np.all(values > 0):
-            found[:, place] = np.exp(found[:, place])
-    return found
+            points[:, place] = np.exp(points[:, place])
+    return points
 
 
 def _chained(segments: list[tuple[Point, Point]]) -> list[list[Point]]:
-    """Segments that share an end as one line."""
+    """Join segments that share an end into lines."""
     ends: dict[Point, list[int]] = {}
     for number, segment in enumerate(segments):
         for point in segment:

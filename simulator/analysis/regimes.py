@@ -9,31 +9,31 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.analysis.along import AHEAD, Along, Figures, Watch, unwatched
+from simulator.analysis.along import AHEAD, AxisSearch, Figures, Watch, unwatched
 from simulator.analysis.contours import contour
-from simulator.analysis.sweep import Axis, Predict, Sweep, axis, sweep
+from simulator.analysis.sweep import Axis, Predictor, Sweep, axis, sweep
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_families import expecting
 from simulator.whatif.shape import sizes
 
 _LARGEST = 65536
 _CHEAP = ("batch", "seq", "queue_depth")
-_POINTS = 16  # that a search asks at, about
+_POINTS = 16  # about how many points a search predicts
 
 
 @dataclass(frozen=True)
 class Shift:
     """The next change of regime along an axis.
 
-    `last` is the last value found in the regime `before`, `first` the first one in `after`: whole
-    numbers are neighbours, scales differ by a ten-thousandth. Without a change up to the axis's
-    end `first` and `after` are None, and `reason` says where the search stopped. `tried` are the
-    figures that the search saw, and `retraced` says at which values, and why, it took a trace that
-    no family of traces spared.
+    `last` is the last value in the regime `before`, `first` the first one in `after`: neighbours if
+    they are whole numbers, 1e-4 apart on a scale. Without a change up to the end of the axis
+    `first` and `after` are None, and `reason` says where the search stopped. `tried` are the
+    figures of the search by value; `retraced` gives by value why it was traced, if no family of
+    traces holds it.
     """
 
     axis: str
@@ -64,15 +64,15 @@ def next_shift(
     start: float | None = None,
     down: bool = False,
     limit: float | None = None,
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     watch: Watch = unwatched,
 ) -> Shift:
-    """The first change of regime from `start` on (by default: where the scenario is).
+    """The first change of regime from `start` on (default: the scenario's own value).
 
-    Steps of a factor of two bracket the change, and what is between is narrowed down: a regime
-    that comes and goes within one step can be passed over. Values that need no trace are asked
-    many at once, and the two beside the change each by a prediction. `watch` is told what was
-    tried. InputError for an axis without numbers.
+    Steps of a factor of two bracket the change, and a search narrows the bracket: a regime that
+    comes and goes within one step can be missed. Values that need no new trace are predicted
+    together, and the two values beside the change each alone. `watch` is called with the figures
+    tried so far. Raises InputError for an axis without numbers.
     """
     line = axis(scenario, along)
     if line.kind == "choice":
@@ -82,17 +82,17 @@ def next_shift(
         here = int(here)
     limit = limit or _limit(line, here, down)
     with expecting(_POINTS if along == "batch" else 1, _POINTS if along == "seq" else 1):
-        shift = _next_shift(Along(scenario, line, answer, watch), here, down, limit)
+        shift = _next_shift(AxisSearch(scenario, line, predictor, watch), here, down, limit)
         if shift is None:  # equal shares, to the last digit
             shift = _next_shift(
-                Along(scenario, line, answer, watch, one_by_one=True), here, down, limit
+                AxisSearch(scenario, line, predictor, watch, one_by_one=True), here, down, limit
             )
     assert shift is not None
     return shift
 
 
-def _next_shift(line: Along, here: float, down: bool, limit: float) -> Shift | None:
-    """None where predictions don't show what was found at once."""
+def _next_shift(line: AxisSearch, here: float, down: bool, limit: float) -> Shift | None:
+    """None if single predictions do not confirm the values predicted together."""
     steps = list(_steps(line.line, here, 0.5 if down else 2.0, limit))
     line.look([here, *steps[:AHEAD]])
     before, last = line.at(here).regime, here
@@ -109,7 +109,7 @@ def _next_shift(line: Along, here: float, down: bool, limit: float) -> Shift | N
         try:
             found = line.at(following).regime
         except InputError as error:
-            inner = _last_answered(line, last, following)
+            inner = _last_predicted(line, last, following)
             if inner != last and line.at(inner).regime != before:
                 following = inner
                 break
@@ -132,15 +132,15 @@ def _next_shift(line: Along, here: float, down: bool, limit: float) -> Shift | N
 
 
 def _limit(line: Axis, here: float, down: bool) -> float:
-    """Where a search ends unless told: a size of the network is not tried at over 16 times what
-    it is, since its trace grows with it."""
+    """The default end of a search: at most 16 times the value for a size of the network, since its
+    trace grows with it."""
     if down:
         return max(line.low, 1e-3)
     return min(line.high, _LARGEST if line.name in _CHEAP or line.kind == "scale" else 16 * here)
 
 
 def _start(scenario: Scenario, line: Axis) -> float:
-    """Where the scenario is on an axis: scales begin at 1, a size at what it is."""
+    """The scenario's value on an axis: 1 on a scale."""
     if line.kind == "scale":
         return 1.0
     ask = resolve(scenario).ask
@@ -153,7 +153,7 @@ def _start(scenario: Scenario, line: Axis) -> float:
 
 
 def _steps(line: Axis, at: float, factor: float, limit: float) -> Iterator[float]:
-    """Values by equal factors, up or down to the limit."""
+    """Values in steps of a factor, up or down to the limit."""
     while True:
         following = max(at * factor, limit) if factor < 1 else min(at * factor, limit)
         if line.kind == "whole":
@@ -164,8 +164,8 @@ def _steps(line: Axis, at: float, factor: float, limit: float) -> Iterator[float
         at = following
 
 
-def _last_answered(line: Along, good: float, bad: float) -> float:
-    """The last value near `bad` that has an answer."""
+def _last_predicted(line: AxisSearch, good: float, bad: float) -> float:
+    """The last value towards `bad` that can be predicted."""
     while not line.adjoin(good, bad):
         middle = line.middle(good, bad)
         try:
@@ -178,8 +178,8 @@ def _last_answered(line: Along, good: float, bad: float) -> float:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where two regimes have equal shares, both above the third: lines of points [n, 2], in the
-    axes' own values (for choices, in places 0, 1, 2 …)."""
+    """Where two regimes have equal shares above the third: lines of points [n, 2] in values of the
+    axes (for choices, their places 0, 1, 2 …)."""
 
     between: tuple[Regime, Regime]
     lines: tuple[NDArray[np.float64], ...]
@@ -188,7 +188,7 @@ class Boundary:
 @dataclass(frozen=True)
 class RegimeMap:
     """Regimes over two axes. `shares` is [y, x, regime] and `regime` [y, x] the largest (an index
-    into REGIMES, −1 where there is no answer); `period_s` [y, x]."""
+    into REGIMES, −1 if there is no prediction); `period_s` [y, x]."""
 
     x: str
     y: str
@@ -207,16 +207,16 @@ def regime_map(
     xs: Sequence[Value],
     y: str,
     ys: Sequence[Value],
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     counted: Callable[[int], None] = lambda done: None,
 ) -> RegimeMap:
-    """The regimes at every pair of values. Shares are interpolated between neighbours, along the
-    logarithm of an axis of positive numbers."""
+    """The regimes at every pair of values. Boundaries are interpolated between neighbours, along
+    the logarithm of an axis of positive numbers. Raises InputError for equal or empty axes."""
     if x == y:
         raise InputError(f"a map of {x} by {y}: expected two different axes; choose another")
     if not xs or not ys:
-        raise InputError("a map without values: expected one value at least on each axis")
-    found = sweep(scenario, {y: ys, x: xs}, answer, counted)
+        raise InputError("a map without values: expected at least one value on each axis")
+    found = sweep(scenario, {y: ys, x: xs}, predictor, counted)
     return map_of(found, x, xs, y, ys)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from simulator.analysis.along import Along, Figures, Holds, Margin, Watch, unwatched
+from simulator.analysis.along import AxisSearch, Figures, Holds, Margin, Watch, unwatched
 from simulator.analysis.regimes import next_shift
-from simulator.analysis.sweep import Predict, axis
+from simulator.analysis.sweep import Predictor, axis
 from simulator.errors import InputError
 from simulator.fusion import LEVELS
 from simulator.prediction import Prediction
 from simulator.scenario.predict_many import why_traced
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_families import expecting
 from simulator.whatif import apply
@@ -58,7 +58,7 @@ class _Goal:
 
 
 def largest_batch(
-    scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
+    scenario: Scenario, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
     """The largest batch that fits in the GPU's memory, workspaces of libraries included. `watch`,
     here and below, is told what was tried."""
@@ -66,11 +66,11 @@ def largest_batch(
     goal = _Goal(
         "the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"], _memory
     )
-    return _sought(_last, scenario, goal, answer, watch)
+    return _sought(_last, scenario, goal, predictor, watch)
 
 
 def batch_for_latency(
-    scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
+    scenario: Scenario, seconds: float, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
     """The largest batch that fits and whose step alone takes no longer than this."""
     _positive("latency", seconds, "seconds")
@@ -81,11 +81,14 @@ def batch_for_latency(
         lambda f: seconds - f["latency_s"] if f.fits else room - f["peak_memory_bytes"],
         lambda p: _latency(p) + (f", {_memory(p)}" if p.latency_s <= seconds else ""),
     )
-    return _sought(_last, scenario, goal, answer, watch)
+    return _sought(_last, scenario, goal, predictor, watch)
 
 
 def batch_for_throughput(
-    scenario: Scenario, samples_per_s: float, answer: Predict = predict, watch: Watch = unwatched
+    scenario: Scenario,
+    samples_per_s: float,
+    predictor: Predictor = predict,
+    watch: Watch = unwatched,
 ) -> SeekResult:
     """The smallest batch that reaches so many samples a second, and fits."""
     _positive("throughput", samples_per_s, "samples a second")
@@ -95,11 +98,11 @@ def batch_for_throughput(
         lambda f: f["samples_per_s"] - samples_per_s,
         _throughput,
     )
-    return _sought(_first, scenario, goal, answer, watch)
+    return _sought(_first, scenario, goal, predictor, watch)
 
 
 def batch_out_of_overhead(
-    scenario: Scenario, answer: Predict = predict, watch: Watch = unwatched
+    scenario: Scenario, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
     """The smallest batch that is not ruled by overhead."""
     goal = _Goal(
@@ -108,7 +111,7 @@ def batch_out_of_overhead(
         lambda f: max(f["compute"], f["memory"]) - f["overhead"],
         lambda p: f"{p.regime}-bound",
     )
-    return _sought(_first, scenario, goal, answer, watch)
+    return _sought(_first, scenario, goal, predictor, watch)
 
 
 def flip(
@@ -116,15 +119,15 @@ def flip(
     along: str = "bandwidth",
     *,
     down: bool = False,
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     watch: Watch = unwatched,
 ) -> SeekResult:
     """The factor of bandwidth, a peak, or the host's speed at which the regime flips."""
-    shift = next_shift(scenario, along, down=down, answer=answer, watch=watch)
+    shift = next_shift(scenario, along, down=down, predictor=predictor, watch=watch)
     if shift.first is None:
         raise InputError(f"no flip: {shift.sentence}; expected a change of regime; try {_OTHER}")
     there = axis(scenario, along).at(scenario, shift.first)
-    found = answer(there)
+    found = predictor(there)
     if found.regime != shift.after:
         raise AssertionError("a shift that its forward run does not show")
     goal = f"the regime flips along {along}"
@@ -142,25 +145,25 @@ def flip(
 
 
 def fusion_for_time(
-    scenario: Scenario, seconds: float, answer: Predict = predict, watch: Watch = unwatched
+    scenario: Scenario, seconds: float, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
     """The least fusion whose steps, back to back, take no longer than this each. `value` counts
     the levels of `simulator.fusion.LEVELS` from 0, none; `beyond` is the level below."""
     _positive("time", seconds, "seconds")
-    return _level(scenario, f"a step within {seconds:g} s", seconds, answer, watch)
+    return _level(scenario, f"a step within {seconds:g} s", seconds, predictor, watch)
 
 
 def fusion_for_speedup(
-    scenario: Scenario, times: float, answer: Predict = predict, watch: Watch = unwatched
+    scenario: Scenario, times: float, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
     """The least fusion that is this many times as fast as no fusion, steps back to back."""
     _positive("speed-up", times, "times")
-    unfused = answer(apply(scenario, "fusion", {"level": "none"}))
-    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, answer, watch)
+    unfused = predictor(apply(scenario, "fusion", {"level": "none"}))
+    return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, predictor, watch)
 
 
 def _level(
-    scenario: Scenario, goal: str, seconds: float, answer: Predict, watch: Watch
+    scenario: Scenario, goal: str, seconds: float, predictor: Predictor, watch: Watch
 ) -> SeekResult:
     """The first level of fusion within so many seconds. A level may be slower than the one below
     it, so that they are asked in turn."""
@@ -168,12 +171,12 @@ def _level(
     seen: dict[float, Figures] = {}
     for at, level in enumerate(LEVELS):
         there = apply(scenario, "fusion", {"level": level})
-        p = answer(there)
+        p = predictor(there)
         seen[at] = Figures.of(p)
         watch(seen)
         says = f"fusion {level}: {p.period_s * 1e3:.4g} ms a step"
         if p.period_s <= seconds:
-            p = answer(there)
+            p = predictor(there)
             _verify(goal, p.period_s <= seconds)
             return SeekResult(goal, "fusion", at, at - 1 if at else None, there, p, says)
         tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
@@ -211,22 +214,22 @@ def _positive(what: str, value: float, unit: str) -> None:
 
 @expecting(_POINTS)
 def _sought(
-    find: Callable[[Along, _Goal], SeekResult | None],
+    find: Callable[[AxisSearch, _Goal], SeekResult | None],
     scenario: Scenario,
     goal: _Goal,
-    answer: Predict,
+    predictor: Predictor,
     watch: Watch,
 ) -> SeekResult:
     """The answer; one batch after the other where a forward run does not show what was found of
     many at once: the goal is met to the last digit."""
     for one_by_one in (False, True):
-        line = Along(scenario, axis(scenario, "batch"), answer, watch, one_by_one)
+        line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
         if found := find(line, goal):
             return found
     raise AssertionError(f"{goal.text}: the forward run does not show it")
 
 
-def _last(line: Along, goal: _Goal) -> SeekResult | None:
+def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     """The largest batch for which something holds that holds for smaller ones."""
     bad = line.first(_BATCHES, lambda f: not goal.holds(f))
     if bad == 1:
@@ -241,7 +244,7 @@ def _last(line: Along, goal: _Goal) -> SeekResult | None:
     return _found(line, goal, *line.end(bad / 2, bad, goal.holds, goal.margin))
 
 
-def _first(line: Along, goal: _Goal) -> SeekResult | None:
+def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     """The smallest batch for which something holds: the first doubling that has it, and down from
     there."""
     good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
@@ -263,7 +266,7 @@ def _first(line: Along, goal: _Goal) -> SeekResult | None:
     return sought
 
 
-def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
+def _found(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
     """The answer, seen to hold in a forward run of its own, and the batch beside it to miss; None
     where it is not."""
     p = line.forward(good)
@@ -274,7 +277,7 @@ def _found(line: Along, goal: _Goal, good: float, bad: float | None) -> SeekResu
         "batch",
         int(good),
         None if bad is None else int(bad),
-        line.there(good),
+        line.scenario_at(good),
         p,
         f"batch {good:.0f}: {goal.says(p)}",
         line.tried,

@@ -1,4 +1,4 @@
-"""Many scenarios at once: predictions over the product of some axes, as columns."""
+"""Sweeps: predictions over the product of axes, as columns."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
-from simulator.scenario.predict_many import answers
-from simulator.scenario.registry import applied_to, registered
-from simulator.scenario.resolved import ResolvedScenario, resolve
+from simulator.scenario.apply import apply_resolved
+from simulator.scenario.predict_many import predict_many
+from simulator.scenario.registry import registered
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario, Value, predict
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS, empty_table, step_row
 from simulator.whatif import WhatIf, apply, whatifs
 from simulator.whatif.shape import sizes
 
-Predict = Callable[[Scenario], Prediction]
+Predictor = Callable[[Scenario], Prediction]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A direction in which a scenario can be changed: a what-if's first number or choice, or a
-    size of the network. `whole` where only whole numbers have a meaning."""
+    """What a sweep varies: the first parameter of a what-if, or a size of the network. `kind` is
+    "whole" if only whole numbers are allowed."""
 
     name: str
     kind: Literal["whole", "scale", "choice"]
@@ -41,51 +43,49 @@ class Axis:
     def within(
         self, scenario: Scenario, before: ResolvedScenario, value: Value
     ) -> tuple[Scenario, ResolvedScenario]:
-        """The scenario, whose setting is known, at a value of the axis, with its setting."""
-        return applied_to(scenario, before, *self._whatif(value))
+        """A resolved scenario at a value of the axis: the new scenario, and it resolved."""
+        return apply_resolved(scenario, before, *self._whatif(value))
 
     def _whatif(self, value: Value) -> tuple[str, dict[str, Value]]:
-        found = _whatif_of(self.name)
-        if found is None:
+        whatif = _whatif_of(self.name)
+        if whatif is None:
             return "size", {"parameter": self.name, "value": value}
-        return self.name, {found.parameters[0].name: value}
+        return self.name, {whatif.parameters[0].name: value}
 
 
 def axis(scenario: Scenario, name: str) -> Axis:
-    """The axis of a name; InputError where it means nothing for this network."""
+    """The axis of a name. Raises InputError if this network has no such axis."""
     if whatif := _whatif_of(name):
         parameter = whatif.parameters[0]
         if parameter.kind in ("number", "count") and parameter.low is not None:
             kind = "whole" if parameter.kind == "count" else "scale"
             return Axis(name, kind, parameter.low, parameter.high or np.inf, parameter.unit)
         return Axis(name, "choice")
-    known = sizes(resolve(scenario))
-    value = known.get(name)
+    own_sizes = sizes(resolve(scenario))
+    value = own_sizes.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return Axis(name, "whole", 1, 2**31 - 1)
-    if name in known:
+    if name in own_sizes:
         return Axis(name, "choice")
-    more = f", or a size of {scenario.network}: {', '.join(known)}" if known else ""
+    more = f", or a size of {scenario.network}: {', '.join(own_sizes)}" if own_sizes else ""
     others = ", ".join(sorted(w.name for w in whatifs() if _whatif_of(w.name)))
     raise InputError(f"no axis {name!r} for {scenario.network}: expected {others}{more}")
 
 
 def _whatif_of(name: str) -> WhatIf | None:
-    """The what-if along which an axis of this name runs; a size of the network has none."""
-    found = registered(name)
-    return found if found and found.parameters and name != "size" else None
+    """The what-if that an axis of this name varies; None for a size of the network."""
+    whatif = registered(name)
+    return whatif if whatif and whatif.parameters and name != "size" else None
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """One row a scenario. Times in seconds, memory in bytes; NaN (and −1 as the regime) where a
-    scenario has no answer, for the reason in `refused`.
+    """The predictions of scenarios, one row each.
 
-    columns  by name: period_s, latency_s, gpu_busy_s, host_s, low_s, high_s, compute, memory,
-             overhead (shares), samples_per_s, peak_memory_bytes, memory_bytes (with the
-             libraries' workspace: what has to fit), fits, regime; joules of a step and the
-             clock_hz that the power limit leaves, NaN where nothing is known of a card
-    retraced by row: why a trace of its own was taken, where no family of traces answered
+    columns   the columns of `simulator.simulate.step_columns` by name; NaN (regime −1) in rows that
+              cannot be predicted
+    refused   by row: why it cannot be predicted
+    retraced  by row: why it was traced, if no family of traces holds it
     """
 
     scenarios: tuple[Scenario, ...]
@@ -102,7 +102,7 @@ class Sweep:
         return REGIMES[number] if number >= 0 else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Each point with its figures, for a table."""
+        """The points with their figures, as rows of a table."""
         return [
             {
                 **point,
@@ -117,93 +117,89 @@ class Sweep:
 def sweep(
     scenario: Scenario,
     axes: Mapping[str, Sequence[Value]],
-    answer: Predict = predict,
+    predictor: Predictor = predict,
     counted: Callable[[int], None] = lambda done: None,
 ) -> Sweep:
-    """Every combination of the axes' values, the last axis fastest. Where `answer` is `predict`
-    they are answered at once, and `counted` is told how many are done."""
-    found = [axis(scenario, name) for name in axes]
+    """Predict every combination of the axes' values, the last axis fastest.
+
+    If `predictor` is `predict`, all are predicted together, and `counted` is called with the number
+    that are done.
+    """
+    directions = [axis(scenario, name) for name in axes]
     scenarios: list[Scenario] = []
-    settings: dict[int, ResolvedScenario] = {}
+    resolved: dict[int, ResolvedScenario] = {}
     refused: dict[int, str] = {}
 
-    def go(depth: int, each: Scenario, before: ResolvedScenario, why: str) -> None:
-        if depth == len(found):
+    def go(depth: int, current: Scenario, before: ResolvedScenario, why: str) -> None:
+        if depth == len(directions):
             if why:
                 refused[len(scenarios)] = why
-            settings[len(scenarios)] = before
-            scenarios.append(scenario if why else each)
+            resolved[len(scenarios)] = before
+            scenarios.append(scenario if why else current)
             return
-        for value in axes[found[depth].name]:
-            there, after, reason = each, before, why
+        for value in axes[directions[depth].name]:
+            changed, after, reason = current, before, why
             if not why:
                 try:
-                    there, after = found[depth].within(each, before, value)
+                    changed, after = directions[depth].within(current, before, value)
                 except InputError as error:
                     reason = str(error)
-            go(depth + 1, there, after, reason)
+            go(depth + 1, changed, after, reason)
 
     go(0, scenario, resolve(scenario), "")
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    if answer is not predict:
-        return _one_by_one(scenarios, points, refused, answer)
-    return _at_once(scenarios, settings, points, refused, counted)
+    if predictor is not predict:
+        return _one_by_one(scenarios, points, refused, predictor)
+    return _at_once(scenarios, resolved, points, refused, counted)
 
 
-def sweep_of(scenarios: Iterable[Scenario], answer: Predict = predict) -> Sweep:
-    """A list of scenarios, one row each."""
+def sweep_of(scenarios: Iterable[Scenario], predictor: Predictor = predict) -> Sweep:
+    """Predict a list of scenarios, one row each."""
     listed = list(scenarios)
     points = [{"scenario": i} for i in range(len(listed))]
-    if answer is not predict:
-        return _one_by_one(listed, points, {}, answer)
+    if predictor is not predict:
+        return _one_by_one(listed, points, {}, predictor)
     refused: dict[int, str] = {}
-    settings: dict[int, ResolvedScenario] = {}
-    for row, each in enumerate(listed):
+    resolved: dict[int, ResolvedScenario] = {}
+    for row, scenario in enumerate(listed):
         try:
-            settings[row] = resolve(each)
+            resolved[row] = resolve(scenario)
         except InputError as error:
             refused[row] = str(error)
-    return _at_once(listed, settings, points, refused)
+    return _at_once(listed, resolved, points, refused)
 
 
 def _at_once(
     scenarios: Sequence[Scenario],
-    settings: Mapping[int, ResolvedScenario],
+    resolved: Mapping[int, ResolvedScenario],
     points: Sequence[Mapping[str, Value]],
     refused: dict[int, str],
     counted: Callable[[int], None] = lambda done: None,
 ) -> Sweep:
-
     rows = [row for row in range(len(scenarios)) if row not in refused]
-    part, why, retraced = answers([settings[row] for row in rows], figures, counted)
-    table = _empty(len(scenarios))
+    part, why, retraced = predict_many([resolved[row] for row in rows], counted)
+    table = empty_table(len(scenarios))
     table[rows] = part
     refused |= {rows[place]: reason for place, reason in why.items()}
-    own = {rows[place]: reason for place, reason in sorted(retraced.items())}
-    return replace(_swept(scenarios, points, refused, table), retraced=own)
+    by_row = {rows[place]: reason for place, reason in sorted(retraced.items())}
+    return replace(_swept(scenarios, points, refused, table), retraced=by_row)
 
 
 def _one_by_one(
     scenarios: Sequence[Scenario],
     points: Sequence[Mapping[str, Value]],
     refused: dict[int, str],
-    answer: Predict,
+    predictor: Predictor,
 ) -> Sweep:
-    table = _empty(len(scenarios))
+    table = empty_table(len(scenarios))
     for row, scenario in enumerate(scenarios):
         if row in refused:
             continue
         try:
-            table[row] = figures(answer(scenario))
+            table[row] = step_row(predictor(scenario))
         except InputError as error:
             refused[row] = str(error)
     return _swept(scenarios, points, refused, table)
-
-
-def _empty(rows: int) -> NDArray[np.float64]:
-    table = np.full((rows, len(COLUMNS)), np.nan)
-    table[:, -1] = -1
-    return table
 
 
 def _swept(
@@ -214,23 +210,3 @@ def _swept(
 ) -> Sweep:
     columns = {name: table[:, i].copy() for i, name in enumerate(COLUMNS)}
     return Sweep(tuple(scenarios), tuple(points), columns, dict(sorted(refused.items())))
-
-
-def figures(p: Prediction) -> list[float]:
-    """A prediction as a row of COLUMNS."""
-    rate = p.trace.samples / p.period_s if p.period_s else np.nan
-    return [
-        p.period_s,
-        p.latency_s,
-        p.gpu_busy_s,
-        p.host_s,
-        *p.interval_s,
-        *(p.shares[r] for r in REGIMES),
-        rate,
-        float(p.peak_memory_bytes),
-        float(p.peak_memory_bytes + p.workspace_bytes),
-        float(p.fits),
-        p.power.joules if p.power else np.nan,
-        p.power.clock_hz if p.power else np.nan,
-        float(REGIMES.index(p.regime)),
-    ]

@@ -1,4 +1,4 @@
-"""Arithmetic for memory: what computing again adds, and what it need not keep."""
+"""The trade of arithmetic for memory: what recomputation adds and what it saves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from simulator.schedule.memory import carried_bytes
 
 @dataclass(frozen=True)
 class Trade:
-    """`flops` and `seconds` a step that were added; before and after, the bytes of activations
-    carried from the forward into the backward pass, and the bytes at the peak."""
+    """`flops` and `seconds` added per step; (before, after) bytes of activations carried from the
+    forward into the backward pass, and peak bytes."""
 
     flops: int
     seconds: float
@@ -20,14 +20,14 @@ class Trade:
 
     @property
     def flops_per_byte(self) -> float:
-        """FLOPs for each byte that is carried no more."""
+        """FLOPs added for each byte that is no longer carried."""
         before, after = self.carried_bytes
         return self.flops / (before - after)
 
 
 def trade(before: Prediction, after: Prediction) -> Trade | None:
-    """The trade from one training step to another of as many samples; None where arithmetic was
-    not added, or memory not saved by it."""
+    """The trade between two training steps of equally many samples; None if no arithmetic is added
+    or no memory saved."""
     if before.trace.samples != after.trace.samples or before.trace.phase != after.trace.phase:
         return None
     flops = after.flops - before.flops

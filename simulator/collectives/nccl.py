@@ -1,7 +1,7 @@
-"""What NCCL chooses: algorithm, protocol and channels, by its own tuning model and constants.
+"""NCCL's choice of algorithm, protocol and channels, by its own tuning model and constants.
 
-It takes the least of `latency + bytes / bandwidth` (src/graph/tuning.cc). Right or wrong, that
-decides which kernel runs; `price` says how long that kernel takes.
+It minimises `latency + bytes / bandwidth` (src/graph/tuning.cc). This decides which kernel runs;
+`price` predicts how long that kernel takes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from simulator.collectives.group import Group
 
 
 class FabricBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What NCCL's search finds on a fabric: bus bandwidths, and channels of its rings. `nvls_from`
-    is the least number of GPUs for which it reduces in the switch (0: never)."""
+    """NCCL's own model of a fabric: bus bandwidths, and channels of its rings. `nvls_from` is the
+    smallest number of GPUs for which it reduces in the switch (0: never)."""
 
     ring_gbytes_per_s: float
     channels: int
@@ -29,7 +29,7 @@ class FabricBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """NCCL's constants, of one version."""
+    """The constants of one version of NCCL."""
 
     version: str
     source: str
@@ -57,8 +57,8 @@ def tuning() -> Tuning:
 
 
 def steps(kind: str, ranks: int) -> int:
-    """Messages one after the other in a ring: 2(n − 1) of an all-reduce, n − 1 of others, 1 where
-    every peer is written at once."""
+    """Sequential messages in a ring: 2(n − 1) for an all-reduce, n − 1 for others, 1 if a rank
+    writes to all peers at once."""
     if kind == "all_reduce":
         return 2 * (ranks - 1)
     return 1 if kind in ("send", "recv", "all_to_all") else ranks - 1
@@ -94,7 +94,7 @@ def choose(kind: str, message_bytes: int, group: Group) -> Choice:
             speed = _bus_gbytes_per_s(protocol, belief, group) * 0.9
             moved = message_bytes * wire_share(kind, group.ranks)
             times["tree", protocol] = _tree_us(protocol, group) + moved / speed / 1e3
-    algorithm, protocol = min(times, key=lambda each: times[each])
+    algorithm, protocol = min(times, key=lambda choice: times[choice])
     return Choice(algorithm, protocol, _channels(protocol, message_bytes, group.ranks, belief))
 
 
@@ -130,7 +130,7 @@ def _tree_us(protocol: str, group: Group) -> float:
 
 
 def _channels(protocol: str, message_bytes: int, ranks: int, belief: FabricBelief) -> int:
-    """Fewer where a channel would get less than its threads move at once (src/enqueue.cc)."""
+    """Channels: fewer if one would get less than its threads move at once (src/enqueue.cc)."""
     constants = tuning()
     least = constants.threads * constants.bytes_a_thread[protocol]
     least *= ranks if protocol == "LL" else 1

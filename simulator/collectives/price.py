@@ -31,16 +31,16 @@ KINDS = (
 _RAMP_BYTES = 5e8  # X0, where the fitted bandwidths hold
 _RAMP_LEAST = 1e5
 _PIPELINED = ("send", "broadcast")
-"""What reaches its bandwidth sooner (`direct_ramp`): no rank waits for what another reduced."""
+"""Kinds with the steeper `direct_ramp`: no rank waits for the reduction of another."""
 _MOST_DOUBLINGS = {"LL": 6.0, "direct": 9.0}
 
 
 class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fitted constants of a fabric: microseconds, and GB/s by kind.
 
-    sharing       what each rank beyond two takes from the links that all share (PCIe trees)
+    sharing       slowdown by each rank beyond two on shared links (PCIe trees)
     spread_small, spread_large   80% half-width of ln(measured/predicted) under and over 1 MiB
-    transferred   the fabric whose constants were scaled, "" where it was measured
+    transferred   the fabric whose constants are scaled, "" if this one was measured
     """
 
     source: str
@@ -68,8 +68,8 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NetworkConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Between nodes: the share of a NIC's rate that lasts, alone and with 8 GPUs of a node, and
-    microseconds a step."""
+    """Between nodes: the achieved share of a NIC's rate, alone and with 8 GPUs per node, and
+    microseconds per step."""
 
     source: str
     share: float
@@ -79,9 +79,8 @@ class NetworkConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Host seconds to issue one collective in eager mode: in all, and beyond what the host's
-    profile counts for its Python and its op; `wrapped_s` for each DTensor among a call's
-    arguments."""
+    """Host seconds to issue one collective in eager mode: in total, and beyond what the host's
+    profile counts for its Python and its op; `wrapped_s` per DTensor among the arguments."""
 
     source: str
     seconds: dict[str, float]
@@ -90,7 +89,7 @@ class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of it."""
+    """The constants of all fabrics, of the network between nodes, and of the host."""
 
     version: int
     fabrics: dict[str, Fabric]
@@ -112,7 +111,7 @@ class CollectiveTime:
 
     @property
     def period_s(self) -> float:
-        """One call after another: the GPU or the host decides."""
+        """Seconds per call, calls back to back: the GPU's or the host's, whichever is longer."""
         return max(self.seconds, self.issue_s)
 
 
@@ -132,8 +131,8 @@ def collective_time(
 ) -> CollectiveTime:
     """How long a collective over `message_bytes` takes on these ranks (default: all GPUs).
 
-    `message_bytes` is the whole array: what nccl-tests calls size. Raises InputError for a kind
-    that is unknown and for ranks that the cluster has not.
+    `message_bytes` is the whole array: the size in nccl-tests. Raises InputError for an
+    unknown kind, and for ranks outside the cluster.
     """
     if kind not in KINDS:
         raise InputError(
@@ -153,32 +152,32 @@ def collective_time(
 
 @lru_cache(maxsize=65536)
 def priced(kind: str, message_bytes: int, group: Group, mode: str) -> CollectiveTime:
-    """The same for a group that is known."""
-    known = profile()
+    """`collective_time` for a group."""
+    constants = profile()
     named = "barrier" if kind == "barrier" else kind
     kind = {"recv": "send", "barrier": "all_reduce"}.get(kind, kind)
     choice = choose(kind, message_bytes, group)
-    fabric = known.fabrics.get(group.fabric, known.fabrics["pcie4"])
-    issue_s = known.issue.seconds[named] if mode == "eager" else 0.0
+    fabric = constants.fabrics.get(group.fabric, constants.fabrics["pcie4"])
+    issue_s = constants.issue.seconds[named] if mode == "eager" else 0.0
     if group.ranks == 1:
         return CollectiveTime(2e-6, (1e-6, 4e-6), choice, issue_s, "interpolated")
     if not group.peer_to_peer:
-        fabric = _through_host(fabric, known.host_memory_share)
+        fabric = _through_host(fabric, constants.host_memory_share)
     seconds = 1e-6 * _within_us(kind, message_bytes, group, choice, fabric)
     spread = fabric.spread_small if message_bytes <= 2**20 else fabric.spread_large
     if group.nodes > 1:
-        seconds = max(seconds, _network_s(kind, message_bytes, group, known.network))
+        seconds = max(seconds, _network_s(kind, message_bytes, group, constants.network))
         seconds += _network_steps(kind, group, choice) * (
-            known.network.step_us * 1e-6 + group.network_latency_s
+            constants.network.step_us * 1e-6 + group.network_latency_s
         )
-        spread = max(spread, known.network.spread)
+        spread = max(spread, constants.network.spread)
     tier = "transferred" if fabric.transferred or group.nodes > 1 else "interpolated"
     low, high = seconds / (1 + spread), seconds * (1 + spread)
     return CollectiveTime(seconds, (low, high), choice, issue_s, tier)
 
 
 def _through_host(fabric: Fabric, share: float) -> Fabric:
-    """Without peer-to-peer each byte crosses the host's memory: twice over the links."""
+    """The fabric without peer-to-peer: each byte goes through host memory, twice over the links."""
     return msgspec.structs.replace(
         fabric,
         bandwidth={k: v * share for k, v in fabric.bandwidth.items()},
@@ -219,7 +218,7 @@ def _within_us(
 
 
 def _network_s(kind: str, message_bytes: int, group: Group, network: NetworkConstants) -> float:
-    """The bytes that leave a node over all its NICs."""
+    """Seconds for the bytes that leave a node, over all its NICs."""
     share = network.share_crowded if group.crowded else network.share
     if kind == "all_to_all":
         leaving = message_bytes * (group.ranks - group.ranks_per_node) / group.ranks

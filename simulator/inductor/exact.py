@@ -21,7 +21,7 @@ from simulator.inductor.schedule import Schedule
 from simulator.inductor.stack import stack
 from simulator.modes import autotunes
 from simulator.records import Trace
-from simulator.scenario.predict import learned
+from simulator.scenario.predict import scaled_profile
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.trace_source import FOLDER_VARIABLE
 
@@ -44,7 +44,7 @@ def exact(
     answer = ask(question, progress, limit_s)
     if answer.schedule is not None:
         return exact_trace(answer.schedule, origin)
-    profile = learned(resolved)
+    profile = scaled_profile(resolved)
     ruled = fused(
         broken(origin, answer.pieces), resolved.gpu, resolved.fusion or "compiled", profile
     )

@@ -14,7 +14,8 @@ import msgspec
 
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import host as find_host
-from simulator.scenario.resolved import Rates, TraceRequest, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import Rates, TraceRequest
 from simulator.scenario.scenario import Scenario
 
 FOLDER = Path(__file__).parent

@@ -1,1 +1,1 @@
-"""A step over several GPUs: every distinct rank traced, scheduled together, predicted."""
+"""A step over several GPUs: trace each distinct rank, schedule the ranks together, predict."""

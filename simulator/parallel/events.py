@@ -1,7 +1,6 @@
-"""Ranks run together: hosts issue, streams execute, collectives begin when the last rank is there.
+"""Simulate ranks in order of time: hosts issue, streams execute, collectives wait for all ranks.
 
-A simulation in order of time. On each GPU a stream runs one kernel at a time; the rules for what
-runs at once:
+On each GPU a stream runs one kernel at a time. The rules for kernels of several streams:
 
 - a NCCL kernel that is ready while a kernel of another stream runs begins when that one is done,
   since its blocks hold the multiprocessors (a reduce-scatter of 165 µs beside products of 1.45 ms
@@ -9,7 +8,7 @@ runs at once:
 - while a NCCL kernel holds `channels` of the multiprocessors, waiting for its peers or not, others
   run at (units − channels)/units of their speed;
 - a transfer that begins beside other work takes `beside` times as long;
-- two kernels that are no collectives share the GPU.
+- two kernels that are not collectives share the GPU.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from simulator.parallel.plan import RankPlan
 
 @dataclass(frozen=True)
 class Machine:
-    """What all ranks share: seconds, and multiprocessors of a GPU."""
+    """Properties that all ranks share: seconds, and multiprocessors of a GPU."""
 
     latency_s: float
     gap_s: float
@@ -35,9 +34,9 @@ class Machine:
 
 
 @dataclass
-class Ran:
-    """When things happened on one rank in the last step: kernels' `start_s` and `end_s`, when a
-    collective's transfers began (`moved_s`), and when host and GPU had done each step."""
+class RankTimes:
+    """Times of one rank in the last step: each kernel's issue, start and end, the start of a
+    collective's transfers (`moved_s`), and the end of each step (`done_s`)."""
 
     issue_s: list[float]
     start_s: list[float]
@@ -56,7 +55,7 @@ class _Rank:
         self.queues: dict[int, deque[int]] = {}
         self.running: dict[int, int] = {}  # stream -> kernel
         self.free_s: dict[int, float] = {}
-        self.left: dict[int, float] = {}  # seconds of work left of kernels that are no collectives
+        self.left: dict[int, float] = {}  # kernel -> seconds of work left, if not a collective
         self.rate = 1.0
         self.at = 0.0
         self.version = 0
@@ -73,9 +72,8 @@ class _Rank:
         self.held = 0
 
 
-def run(plans: list[RankPlan], machine: Machine, steps: int) -> list[Ran]:
-    """Run `steps` steps back to back on all ranks. Raises InputError where ranks wait for each
-    other for ever."""
+def run(plans: list[RankPlan], machine: Machine, steps: int) -> list[RankTimes]:
+    """Run `steps` steps back to back on all ranks. Raises InputError if the ranks deadlock."""
     return _Simulation(plans, machine, steps).run()
 
 
@@ -95,7 +93,7 @@ class _Simulation:
         self.order += 1
         heapq.heappush(self.events, (time, kind, self.order, rank, a))
 
-    def run(self) -> list[Ran]:
+    def run(self) -> list[RankTimes]:
         for r in range(len(self.ranks)):
             self.push(0.0, 3, r)
         while self.events:
@@ -150,7 +148,7 @@ class _Simulation:
                     return
 
     def wake(self, r: int, k: int, now: float, ended: bool) -> None:
-        """The host goes on where it waited for kernel k."""
+        """Continue the host if it waits for kernel k."""
         rank = self.ranks[r]
         if rank.host_waits == k and k >= 0:
             synced = rank.plan.sync_after[k % rank.count] and rank.issued == k + 1
@@ -205,7 +203,7 @@ class _Simulation:
         self.retime(r, now)
 
     def transfer(self, there: list[tuple[int, int]], seconds: float, now: float) -> None:
-        """All ranks are there: move the bytes."""
+        """Start a transfer: all ranks have arrived."""
         for r, _ in there:
             if self.ranks[r].left:
                 seconds *= self.machine.beside
@@ -224,7 +222,7 @@ class _Simulation:
         rank.at = now
 
     def retime(self, r: int, now: float) -> None:
-        """Set the speed of what runs, and when the first of it is done."""
+        """Set the speed of the running kernels, and plan the end of the first."""
         rank = self.ranks[r]
         rank.version += 1
         if not rank.left:
@@ -235,7 +233,7 @@ class _Simulation:
         self.push(now + max(0.0, min(rank.left.values())) / rank.rate, 1, r, rank.version)
 
     def progress(self, r: int, now: float) -> None:
-        """The kernel with the least left is done."""
+        """End the kernels with the least work left."""
         rank = self.ranks[r]
         self.advance(rank, now)
         least = min(rank.left.values())
@@ -245,7 +243,7 @@ class _Simulation:
         self.retime(r, now)
 
     def finish(self, r: int, k: int, now: float) -> None:
-        """A kernel is done: others may begin, those of collectives first."""
+        """End a kernel; kernels of other streams may begin."""
         rank = self.ranks[r]
         stream = rank.plan.stream[k % rank.count]
         rank.end[k] = now
@@ -265,18 +263,18 @@ class _Simulation:
             for k in range(rank.total):
                 if rank.end[k] < 0:
                     raise InputError(
-                        f"rank {rank.plan.rank} waits for ever for its collective number {k} of "
+                        f"rank {rank.plan.rank} waits forever for its collective number {k} of "
                         "the step: expected every rank of a group to call the same collectives "
                         "in the same order; correct the program"
                     )
 
-    def result(self, rank: _Rank) -> Ran:
+    def result(self, rank: _Rank) -> RankTimes:
         count, steps = rank.count, self.steps
         first = (steps - 1) * count
         done: list[float] = []
         for step in range(steps):
             ends = rank.end[step * count : (step + 1) * count]
             done.append(max(ends, default=0.0))
-        return Ran(
+        return RankTimes(
             rank.issue[first:], rank.start[first:], rank.end[first:], rank.moved[first:], done
         )

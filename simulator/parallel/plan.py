@@ -1,4 +1,4 @@
-"""What one rank runs: its kernels with their streams, waits, seconds and collectives."""
+"""The plan of one rank: its kernels with their streams, waits, seconds and collectives."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class Part:
-    """One transfer of a NCCL kernel: it begins when all simulated ranks that share `key` are
-    there, `members` of them."""
+class Transfer:
+    """One transfer of a NCCL kernel. It begins when all simulated ranks that share `key` have
+    arrived, `members` of them."""
 
     key: Key
     members: int
@@ -34,8 +34,8 @@ class RankPlan:
     """The kernels of a rank in launch order; lists have one entry each.
 
     host_s      host work before the launch
-    seconds     on the GPU, alone; of a collective 0, its parts say
-    after       kernels that must be done before; −1 − k is kernel k of the step before
+    seconds     on the GPU, alone; 0 for a collective, whose parts hold its seconds
+    after       kernels that end before it begins; −1 − k is kernel k of the step before
     parts       transfers of a collective, () of others
     channels    multiprocessors that a collective takes
     """
@@ -45,7 +45,7 @@ class RankPlan:
     host_s: list[float]
     seconds: list[float]
     after: list[tuple[int, ...]]
-    parts: list[tuple[Part, ...]]
+    parts: list[tuple[Transfer, ...]]
     channels: list[int]
     sync_after: list[bool]
     tail_s: float
@@ -85,7 +85,7 @@ def plan(
             carried_s = 0.0
             if what is not None:
                 batch = (op.stream, what.batch) if what.batch is not None else None
-                part, time = _part(what, rank, cluster, representative, counted, mode)
+                part, time = _transfer(what, rank, cluster, representative, counted, mode)
                 if batch in batches:  # NCCL launches a batch once
                     k = batches[batch]  # pyright: ignore[reportArgumentType]
                     out.parts[k] = (*out.parts[k], part)
@@ -121,7 +121,7 @@ def plan(
 
 
 def _waits(owed: set[int], kernel_of: dict[int, int], last_on: dict[int, int]) -> tuple[int, ...]:
-    """Kernels for the ops, or the streams of the step before (−1 − stream), that are waited for."""
+    """Kernels of the awaited ops, and of awaited streams of the step before (−1 − stream)."""
     now = {kernel_of[i] for i in owed if i in kernel_of}
     before = {-1 - last_on[-1 - i] for i in owed if i < 0 and -1 - i in last_on}
     return tuple(sorted(now | before))
@@ -148,14 +148,14 @@ def _last_on(out: RankPlan, stream: int) -> int | None:
     return next((k for k in range(len(out.stream) - 1, -1, -1) if out.stream[k] == stream), None)
 
 
-def _part(
+def _transfer(
     what: Collective,
     rank: int,
     cluster: Cluster,
     representative: Callable[[int], int],
     counted: dict[Key, int],
     mode: str,
-) -> tuple[Part, CollectiveTime]:
+) -> tuple[Transfer, CollectiveTime]:
     members = tuple(what.ranks)
     time = priced(what.kind, what.message_bytes, group_of(cluster, members), mode)
     if what.kind in ("send", "recv"):
@@ -169,11 +169,11 @@ def _part(
         name = ("group", *sorted(members)) if count > 1 else ("own", rank, *sorted(members))
     number = counted.get(name, 0)
     counted[name] = number + 1
-    return Part((*name, number), count, time.seconds), time
+    return Transfer((*name, number), count, time.seconds), time
 
 
 def nudged(plans: list[RankPlan], seconds: list[list[float]], link: float) -> list[RankPlan]:
-    """The same plans with other seconds, and with every transfer so many times as long."""
+    """The plans with other kernel seconds, and with every transfer `link` times as long."""
     return [
         replace(
             each,
@@ -189,7 +189,7 @@ def nudged(plans: list[RankPlan], seconds: list[list[float]], link: float) -> li
 
 
 def kernel_seconds(run: LaunchPlan, columns: Columns, durations: Floats) -> list[float]:
-    """`durations` [kernels as lowered] as the list of a plan, without what batches merged."""
+    """`durations` [kernels as lowered] as the list of a plan, without kernels merged in batches."""
     ops = run.trace.ops
     seen: set[tuple[int, int]] = set()
     out: list[float] = []

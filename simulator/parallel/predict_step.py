@@ -26,7 +26,9 @@ def predict_step(
     host: str | Host | None = None,
     mode: str = "eager",
 ) -> ParallelPrediction:
-    """How long a step takes that `make(rank, world_size)` returns as a callable.
+    """Predict a step over the GPUs of a cluster.
+
+    `make(rank, world_size)` returns the step as a callable.
 
     `make` is the program as it runs under torchrun: it may call init_process_group,
     init_device_mesh, DistributedDataParallel, fully_shard, parallelize_module,

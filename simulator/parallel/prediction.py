@@ -1,4 +1,4 @@
-"""The answer for a step over several GPUs."""
+"""The prediction of a step over several GPUs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PARALLEL_REGIMES: tuple[ParallelRegime, ...] = ("compute", "memory", "overhead",
 
 @dataclass(frozen=True)
 class RankKernel:
-    """One launch on one rank, in seconds from the beginning of the first step of the schedule.
-    `wait_s` is how long a collective waited for its last rank."""
+    """One launch on one rank, in seconds from the rank's first kernel. `wait_s` is how long a
+    collective waits for its last rank."""
 
     index: int
     op: int
@@ -42,7 +42,7 @@ class RankKernel:
 
 @dataclass(frozen=True)
 class RankPrediction:
-    """What one distinct rank does, and which ranks do the same."""
+    """The prediction of one distinct rank, and the ranks that do the same."""
 
     ranks: tuple[int, ...]
     trace: Trace
@@ -65,7 +65,7 @@ class RankPrediction:
 
     @cached_property
     def workspace_bytes(self) -> int:
-        """What cuBLAS keeps beside the tensors."""
+        """Bytes of cuBLAS workspaces."""
         return workspace_bytes(issued(self.trace, self.cluster.gpu).lowered.works, self.cluster.gpu)
 
     @property
@@ -75,13 +75,13 @@ class RankPrediction:
 
 @dataclass(frozen=True)
 class ParallelPrediction:
-    """What a step over several GPUs costs. Times in seconds, memory in bytes.
+    """The prediction of a step over several GPUs. Times in seconds, memory in bytes.
 
-    period_s        a step among many, of the slowest rank
+    period_s        a step, steps back to back, on the slowest rank
     interval_s      80% interval of period_s
-    communication_s time in which a rank's collectives move data, of the rank with the most
-    exposed_communication_s  the part of it beside which no other kernel runs
-    waiting_s       time in which a rank's collectives wait for another rank
+    communication_s time in which collectives move data, on the rank with the most
+    exposed_communication_s  the part of it in which no other kernel runs
+    waiting_s       time in which collectives wait for another rank
     shares          elasticities of period_s; the four sum to 1
     ranks           a prediction for each distinct rank
     """
@@ -113,7 +113,7 @@ class ParallelPrediction:
 
     @property
     def regime(self) -> ParallelRegime:
-        return max(PARALLEL_REGIMES, key=lambda each: self.shares[each])
+        return max(PARALLEL_REGIMES, key=lambda regime: self.shares[regime])
 
     @property
     def fits(self) -> bool:

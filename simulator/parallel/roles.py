@@ -1,4 +1,4 @@
-"""Which ranks do the same: they are traced once."""
+"""Find ranks that do the same, and trace each distinct one once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class Roles:
 
 
 def roles(trace_rank: TraceRank, world_size: int) -> Roles:
-    """Trace rank 0, then those that it exchanges messages with, directly or over others (the
-    stages of a pipeline), then the last rank; a rank that does what one before it did joins that.
+    """Trace rank 0, then the ranks that it exchanges messages with, directly or through others (the
+    stages of a pipeline), else the last rank.
 
-    Others are taken to do what the rank at their place among the stages does.
+    The other ranks are assumed to do what the rank at their place among the stages does. Raises
+    InputError if two ranks call different collectives in a shared group.
     """
     traces = {0: trace_rank(0)}
     stages = [0]
@@ -41,10 +42,10 @@ def roles(trace_rank: TraceRank, world_size: int) -> Roles:
     if len(stages) == 1 and world_size > 1:
         last = world_size - 1
         traces[last] = trace_rank(last)
-        if _does(traces[last]) == _does(traces[0]):
+        if _behaviour(traces[last]) == _behaviour(traces[0]):
             del traces[last]
             return Roles(traces, (0,) * world_size)
-        _check_alike(traces, 0, last)
+        _check_collectives(traces, 0, last)
         return Roles(traces, (*([0] * last), last))
     stride = stages[1] - stages[0] if len(stages) > 1 else 1
     of = tuple(stages[rank // stride % len(stages)] for rank in range(world_size))
@@ -60,11 +61,11 @@ def _peers(trace: Trace) -> set[int]:
     }
 
 
-def _does(trace: Trace) -> list[tuple[object, ...]]:
-    """What a rank does, without which ranks its groups have."""
+def _behaviour(trace: Trace) -> list[tuple[object, ...]]:
+    """What a rank does, apart from the members of its groups."""
     return [
         (
-            id_of(op.collective),
+            _shape_of(op.collective),
             op.name,
             op.stream,
             *(t.shape for t in op.inputs),
@@ -74,44 +75,44 @@ def _does(trace: Trace) -> list[tuple[object, ...]]:
     ]
 
 
-def id_of(what: Collective | None) -> tuple[object, ...]:
-    """A collective as another rank's of the same group looks."""
+def _shape_of(what: Collective | None) -> tuple[object, ...]:
+    """The properties of a collective that are equal on all ranks of a group."""
     if what is None:
         return ()
     return (what.kind, what.message_bytes, len(what.ranks))
 
 
-def _check_alike(traces: dict[int, Trace], first: int, second: int) -> None:
-    """Raise InputError where two ranks call different collectives in a group they share."""
+def _check_collectives(traces: dict[int, Trace], first: int, second: int) -> None:
+    """Raise InputError if two ranks call different collectives in a shared group."""
     a, b = (
         [op.collective for op in traces[r].ops if op.collective is not None]
         for r in (first, second)
     )
     groups = {c.ranks for c in a} & {c.ranks for c in b}
     for group in sorted(groups):
-        one = [c for c in a if c.ranks == group]
-        two = [c for c in b if c.ranks == group]
-        for number in range(max(len(one), len(two))):
-            x = one[number] if number < len(one) else None
-            y = two[number] if number < len(two) else None
+        ours = [c for c in a if c.ranks == group]
+        theirs = [c for c in b if c.ranks == group]
+        for number in range(max(len(ours), len(theirs))):
+            x = ours[number] if number < len(ours) else None
+            y = theirs[number] if number < len(theirs) else None
             if x is None or y is None or x.kind != y.kind or _differs(x, y):
                 raise InputError(
                     f"deadlock: collective number {number} of the group of ranks "
-                    f"{_shown(group)} is {_said(x)} on rank {first} and {_said(y)} on rank "
+                    f"{_listed(group)} is {_text(x)} on rank {first} and {_text(y)} on rank "
                     f"{second}: expected the same on every rank; correct either line"
                 )
 
 
 def _differs(x: Collective, y: Collective) -> bool:
-    """NCCL needs equal counts, but for the pad of an uneven shard, which FSDP adds itself."""
+    """NCCL needs equal counts; FSDP pads uneven shards itself."""
     return x.message_bytes != y.message_bytes
 
 
-def _said(what: Collective | None) -> str:
+def _text(what: Collective | None) -> str:
     if what is None:
         return "missing"
     return f"{what.kind} of {what.message_bytes} bytes ({what.where})"
 
 
-def _shown(group: tuple[int, ...]) -> str:
+def _listed(group: tuple[int, ...]) -> str:
     return ", ".join(map(str, group[:8])) + (", …" if len(group) > 8 else "")

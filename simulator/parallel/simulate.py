@@ -1,4 +1,4 @@
-"""From the traces of the distinct ranks to the prediction of a step: lower, time, run together."""
+"""From the traces of distinct ranks to the prediction of a step: lower, time, simulate together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.cluster.cluster import Cluster
 from simulator.hardware.host import Host
-from simulator.parallel.events import Machine, Ran, run
+from simulator.parallel.events import Machine, RankTimes, run
 from simulator.parallel.plan import RankPlan, kernel_seconds, nudged, plan
 from simulator.parallel.prediction import (
     PARALLEL_REGIMES,
@@ -25,7 +25,7 @@ from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile, learned
 
 STEPS = 3
-"""Steps that are run: the last period is taken, when the host has run ahead as far as it does."""
+"""Steps that are simulated: the last period counts, when the host is as far ahead as it gets."""
 _NUDGE = 1e-4  # of all transfers; times of the schedule are linear in it
 _BESIDE = 1.3
 """How many times as long a transfer takes beside another kernel: 1.18 beside small products, 1.4
@@ -33,7 +33,7 @@ beside elementwise kernels and copies (two H200s, `calibration/measurements/h200
 
 
 def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> ParallelPrediction:
-    """How long a step of these ranks takes on a cluster."""
+    """Predict a step of these ranks on a cluster."""
     profile = learned(cluster.gpu.id)
     if cluster.gpus == 1:
         return _one_gpu(found, cluster, host, profile, mode)
@@ -46,12 +46,12 @@ def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> Par
     if mode == "cuda_graph":
         plans = [_captured(each, profile) for each in plans]
     machine = Machine(
-        host.latency_s,
-        profile.gap_s if mode == "eager" else profile.graph_gap_s,
-        host.sync_s,
-        host.depth if mode == "eager" else 1 << 30,
-        cluster.gpu.units or 108,
-        _BESIDE,
+        latency_s=host.latency_s,
+        gap_s=profile.gap_s if mode == "eager" else profile.graph_gap_s,
+        sync_s=host.sync_s,
+        depth=host.depth if mode == "eager" else 1 << 30,
+        units=cluster.gpu.units or 108,
+        beside=_BESIDE,
     )
     ran = run(plans, machine, STEPS)
     period_s = _period(ran)
@@ -61,14 +61,14 @@ def simulate_ranks(found: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         for (rank, each), own in zip(zip(runs, plans, strict=True), ran, strict=True)
     )
     return ParallelPrediction(
-        cluster,
-        host,
-        mode,
-        period_s,
-        _interval(period_s, ranks, plans, profile, cluster, host, mode),
-        shares,
-        ranks,
-        (),
+        cluster=cluster,
+        host=host,
+        mode=mode,
+        period_s=period_s,
+        interval_s=_interval(period_s, ranks, plans, profile, cluster, host, mode),
+        shares=shares,
+        ranks=ranks,
+        notes=(),
     )
 
 
@@ -92,7 +92,7 @@ def _captured(each: RankPlan, profile: Profile) -> RankPlan:
     )
 
 
-def _period(ran: list[Ran]) -> float:
+def _period(ran: list[RankTimes]) -> float:
     return max(each.done_s[-1] for each in ran) - max(each.done_s[-2] for each in ran)
 
 
@@ -103,7 +103,7 @@ def _shares(
     columns: dict[int, Columns],
     machine: Machine,
 ) -> dict[ParallelRegime, float]:
-    """Elasticities of the period: compute, memory and links slowed by a little, one by one."""
+    """Elasticities of the period: slow compute, memory and links a little, one by one."""
     found: list[float] = []
     for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
         seconds = [
@@ -128,37 +128,37 @@ def _slowed(columns: Columns, row: int) -> np.ndarray:
 
 
 def _rank(
-    found: Roles, rank: int, cluster: Cluster, run_: LaunchPlan, each: RankPlan, ran: Ran
+    found: Roles, rank: int, cluster: Cluster, run_: LaunchPlan, each: RankPlan, times: RankTimes
 ) -> RankPrediction:
-    """One rank's part of the answer, of the last step that was run."""
+    """The prediction of one rank, from the last step that was simulated."""
     ops = run_.trace.ops
     op_of: dict[int, int] = {}
     for op, k in sorted(each.kernel_of_op.items()):
         op_of.setdefault(k, op)
     kernels: list[RankKernel] = []
-    first = min(ran.start_s, default=0.0)
+    first = min(times.start_s, default=0.0)
     op_list = _ops_of(run_, each)
     for k, op in enumerate(op_list):
         call = ops[op]
-        wait = max(0.0, ran.moved_s[k] - ran.start_s[k]) if each.parts[k] else 0.0
+        wait = max(0.0, times.moved_s[k] - times.start_s[k]) if each.parts[k] else 0.0
         kernels.append(
             RankKernel(
-                k,
-                op,
-                call.name.removeprefix("aten."),
-                call.module,
-                call.phase,
-                each.stream[k],
-                ran.issue_s[k] - first,
-                ran.start_s[k] - first,
-                ran.end_s[k] - first,
-                wait,
-                call.collective,
+                index=k,
+                op=op,
+                name=call.name.removeprefix("aten."),
+                module=call.module,
+                phase=call.phase,
+                stream=each.stream[k],
+                issue_s=times.issue_s[k] - first,
+                start_s=times.start_s[k] - first,
+                end_s=times.end_s[k] - first,
+                wait_s=wait,
+                collective=call.collective,
             )
         )
-    moving = [(ran.moved_s[k], ran.end_s[k]) for k in range(len(kernels)) if each.parts[k]]
-    others = [(ran.start_s[k], ran.end_s[k]) for k in range(len(kernels)) if not each.parts[k]]
-    together = _union([*moving, *others])
+    moving = [(times.moved_s[k], times.end_s[k]) for k in range(len(kernels)) if each.parts[k]]
+    others = [(times.start_s[k], times.end_s[k]) for k in range(len(kernels)) if not each.parts[k]]
+    covered = _union([*moving, *others])
     busy = _union(others)
     return RankPrediction(
         found.ranks(rank),
@@ -166,9 +166,9 @@ def _rank(
         cluster,
         kernels,
         sum(each.host_s) + each.tail_s,
-        together,
+        covered,
         sum(end - start for start, end in moving),
-        max(0.0, together - busy),
+        max(0.0, covered - busy),
         sum(kernel.wait_s for kernel in kernels),
         dict(Counter(ops[i].name for i in run_.lowered.unmodelled)),
     )
@@ -207,7 +207,7 @@ def _interval(
     host: Host,
     mode: str,
 ) -> tuple[float, float]:
-    """The interval of one GPU's step, and that of the communication that nothing hides."""
+    """The 80% interval: that of one GPU's step, combined with that of exposed communication."""
     slowest = max(ranks, key=lambda each: each.gpu_busy_s)
     low_s, high_s = interval(
         profile, cluster.gpu, host, mode, period_s, slowest.gpu_busy_s, slowest.host_s
@@ -228,7 +228,7 @@ def _interval(
 def _one_gpu(
     found: Roles, cluster: Cluster, host: Host, profile: Profile, mode: str
 ) -> ParallelPrediction:
-    """One GPU: the same answer as `predict` for the same ops."""
+    """Predict one GPU, as `predict` does for the same ops."""
     p = simulate(found.traces[0], cluster.gpu, host, profile, mode)
     kernels = [
         RankKernel(

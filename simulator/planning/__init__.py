@@ -1,8 +1,8 @@
 """Plans: which GPU, how many and at what cost, for a load and its limits.
 
 from simulator import plan
-answer = plan("service.toml")
-answer.verdict, answer.rows, answer.assumptions
+p = plan("service.toml")
+p.verdict, p.rows, p.assumptions
 """
 
 from simulator.planning.plan import plan

@@ -1,4 +1,4 @@
-"""What a plan of a served network rests on, and how much each of it matters."""
+"""The assumptions of a plan of a served network, and how much each of them matters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REQUESTS = 1500
 
 
 def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumption]:
-    """Each varied alone; the figure is the time per token at the percentile, in seconds."""
+    """Vary each assumption alone; the figure is the time per token at the percentile, in s."""
     work = spec.workload
     quick = replace(spec, requests=min(_REQUESTS, spec.requests))
 
@@ -118,7 +118,7 @@ def of_serving(spec: Spec, row: Row, gpu: GPU, machine: Machine) -> list[Assumpt
         at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))),
     )
     found.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
-    found += _said(spec, row)
+    found += _fixed(spec, row)
     return found
 
 
@@ -131,8 +131,8 @@ def _times(lengths: Lengths, times: float) -> Lengths:
     )
 
 
-def _said(spec: Spec, row: Row) -> list[Assumption]:
-    """What is not varied: of one kind or another, or known to be left out."""
+def _fixed(spec: Spec, row: Row) -> list[Assumption]:
+    """The assumptions that are not varied, and what is not modelled."""
     work, prices = spec.workload, spec.prices
     engine = {
         "vllm": "kernels of the captured eager step; attention reads the cache as fast as the "

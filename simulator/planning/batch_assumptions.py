@@ -1,4 +1,4 @@
-"""What a plan of fixed batches rests on. All figures here scale: each end is a product."""
+"""The assumptions of a plan of fixed batches. All figures scale, so each end is a product."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulator.planning.spec import Spec
 
 
 def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
-    """Of the best row: its interval, its price, and what is left out."""
+    """The assumptions of the best row: its interval, its price, and what is not modelled."""
     best = next((row for row in rows if row.latency_s is not None), None)
     if best is None:
         return []

@@ -12,10 +12,10 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.planning.money import Bill, bill
 from simulator.planning.result import Row
-from simulator.planning.serve_search import Found, Told, listed
+from simulator.planning.serve_search import Progress, SearchResult, listed
 from simulator.planning.spec import Spec
 from simulator.planning.tables import Families, asked
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
@@ -37,10 +37,10 @@ def ring(gpu: GPU, count: int, gradient_bytes: float) -> float | None:
 
 
 def search(
-    spec: Spec, families: Families, progress: Told, communication: Communication = ring
-) -> Found:
+    spec: Spec, families: Families, progress: Progress, communication: Communication = ring
+) -> SearchResult:
     """Every candidate: predicted steps at each batch, replicas by count."""
-    found = Found([], {}, {})
+    found = SearchResult([], {}, {})
     engines = tuple(
         dict.fromkeys("compiled+graph" if e == "vllm" else e for e in spec.candidates.engines)
     )

@@ -1,4 +1,4 @@
-"""Energy and money of candidates: power drawn, USD an hour, grams of CO₂."""
+"""Energy and cost of candidates: power, USD per hour, grams of CO₂."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.planning.spec import Prices
 
 @dataclass(frozen=True)
 class Bill:
-    """Of all GPUs of a candidate; None: not known."""
+    """Costs of all GPUs of a candidate per hour; None: not known."""
 
     usd_per_h: float | None
     source: str
@@ -20,13 +20,13 @@ class Bill:
 
 
 def bill(gpu: GPU, count: int, utilisation: float, prices: Prices) -> Bill:
-    """Power is the card's limit times its busy share, for want of a model of power: an upper bound
-    while it works, none of its idle draw. A building multiplies it by its PUE."""
+    """The bill of `count` GPUs. Power is the card's limit times its busy share, an upper bound
+    while it works, without idle power, times the PUE of the building."""
     watts = None if gpu.tdp_w is None else gpu.tdp_w * utilisation * count * prices.pue
-    known = price(gpu, prices)
+    gpu_price = price(gpu, prices)
     usd = None
-    if known is not None:
-        usd = known.usd_per_h * count + (watts or 0.0) / 1000 * prices.energy_usd_per_kwh
+    if gpu_price is not None:
+        usd = gpu_price.usd_per_h * count + (watts or 0.0) / 1000 * prices.energy_usd_per_kwh
     grams = prices.co2_g_per_kwh
     co2 = None if watts is None or grams is None else watts / 1000 * grams
-    return Bill(usd, known.source if known else "no price", watts, co2)
+    return Bill(usd, gpu_price.source if gpu_price else "no price", watts, co2)

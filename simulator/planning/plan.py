@@ -1,4 +1,4 @@
-"""The whole path of a plan: the spec is read, candidates are searched, the answer is written."""
+"""The way of a plan: read the spec, search candidates, rank them, vary assumptions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from simulator.planning.assumptions import of_serving
 from simulator.planning.requests import requests
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_plan import lengths
-from simulator.planning.serve_search import Found, search
-from simulator.planning.spec import Spec, read
+from simulator.planning.serve_search import SearchResult, search
+from simulator.planning.spec import Spec
+from simulator.planning.spec_file import read
 from simulator.planning.tables import Families
 from simulator.planning.verdict import duration, ranked, verdict
 
 
 def no_families(ask: Any, card: Any) -> bool:
-    """Nothing is packaged: traces are made, or come from disk."""
+    """No packaged families: traces are made, or come from disk."""
     return False
 
 
@@ -30,15 +31,15 @@ def plan(
     workers: int = 1,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Plan:
-    """Answer a plan's TOML file, or the mapping that it holds.
+    """Plan from a TOML file, or from the mapping that it holds.
 
-    `families` offers traces that are packaged elsewhere; `workers` processes share the GPUs.
-    Raises InputError, one message, for a spec that cannot be read or contradicts itself.
+    `families` loads packaged traces; `workers` processes share the candidate GPUs. Raises
+    InputError if the spec cannot be read or contradicts itself.
     """
     began = perf_counter()
     spec = source if isinstance(source, Spec) else read(source)
     if spec.workload.requests_csv is not None:
-        requests(spec, 0)  # a wrong trace is answered before anything slow
+        requests(spec, 0)  # raises for a wrong file before anything slow
     if spec.workload.kind == "serving":
         found = search(spec, families, workers, progress)
         figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"
@@ -63,7 +64,7 @@ def plan(
     )
 
 
-def _assumptions(spec: Spec, rows: tuple[Row, ...], found: Found) -> list[Assumption]:
+def _assumptions(spec: Spec, rows: tuple[Row, ...], found: SearchResult) -> list[Assumption]:
     best = next((row for row in rows if row.per_token_s is not None), None)
     if spec.workload.kind != "serving":
         from simulator.planning.batch_assumptions import of_batches

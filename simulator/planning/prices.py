@@ -1,4 +1,4 @@
-"""What a GPU costs: the user's own price, a purchase written off, or the catalogue's."""
+"""The price of a GPU: the user's own, a purchase written off, or the catalogue's."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _CATALOGUE = Path(__file__).with_name("prices.toml")
 
 @dataclass(frozen=True)
 class Price:
-    """USD an hour of one GPU without its energy; where the figure comes from."""
+    """USD per hour of one GPU without energy, and the source of the figure."""
 
     usd_per_h: float
     source: str
 
 
 def price(gpu: GPU, prices: Prices) -> Price | None:
-    """The price of a GPU; None where there is none: the answer is then in GPU-hours."""
+    """The price of a GPU; None if there is none: the plan is then in GPU-hours."""
     if gpu.id in prices.hourly_usd:
         return Price(prices.hourly_usd[gpu.id], "yours")
     if gpu.id in prices.purchase_usd:

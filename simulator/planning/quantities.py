@@ -32,10 +32,10 @@ _NUMBER = re.compile(r"\s*(\d+(?:[_,]\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*?)\s*
 
 
 def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -> float:
-    """The value of `where` in SI units, or in USD where it is money.
+    """The value of `where` in SI units, or in USD if it is money.
 
-    `currencies` gives USD by the currency's name. InputError for what is no such quantity, for an
-    unknown unit, and for a currency without a rate.
+    `currencies` maps a currency to USD. Raises InputError for a value of another kind, an unknown
+    unit, and a currency without a rate.
     """
     expected, units = _FORMS[kind]
     number, unit = _split(value)
@@ -72,7 +72,7 @@ def _split(value: Any) -> tuple[float | None, str]:
         return None, ""
     if isinstance(value, int | float):
         return float(value), ""
-    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         return None, ""
-    return float(found[1].replace(",", "").replace("_", "")), found[2]
+    return float(match[1].replace(",", "").replace("_", "")), match[2]

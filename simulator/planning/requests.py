@@ -1,4 +1,4 @@
-"""The requests of a load: when they arrive, how long prompts and answers are."""
+"""The requests of a load: arrival times and token lengths of prompts and outputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OUTPUTS = ("output_tokens", "output")
 
 @dataclass(frozen=True)
 class Requests:
-    """Arrivals in seconds, ascending; tokens of prompts and answers [requests]."""
+    """Arrivals in seconds, ascending; tokens of prompts and outputs [requests]."""
 
     arrival_s: Floats
     prompt: Ints
@@ -32,12 +32,12 @@ class Requests:
 
     @property
     def rate_per_s(self) -> float:
-        """Requests a second."""
+        """Requests per second."""
         span = float(self.arrival_s[-1] - self.arrival_s[0])
         return (len(self) - 1) / span if span > 0 else float("inf")
 
     def thinned(self, replicas: int, seed: int) -> Requests:
-        """Those that a router which draws at random sends to the first of so many replicas."""
+        """The requests that a random router sends to the first of `replicas` replicas."""
         if replicas == 1:
             return self
         own = np.random.default_rng(seed).integers(replicas, size=len(self)) == 0
@@ -45,8 +45,8 @@ class Requests:
 
 
 def requests(spec: Spec, count: int, replicas: int = 1) -> Requests:
-    """About `count` requests that reach one of the replicas, Poisson arrivals at the spec's rate,
-    or those of its trace."""
+    """About `count` requests of one replica: Poisson arrivals at the spec's rate, or the requests
+    of its CSV file."""
     work = spec.workload
     if work.requests_csv is not None:
         return read(work.requests_csv).thinned(replicas, spec.seed)
@@ -60,26 +60,26 @@ def requests(spec: Spec, count: int, replicas: int = 1) -> Requests:
 
 def _drawn(lengths: Lengths, count: int, draw: np.random.Generator) -> Ints:
     if lengths.kind == "fixed":
-        found = np.full(count, lengths.mean)
+        tokens = np.full(count, lengths.mean)
     elif lengths.kind == "uniform":
-        found = draw.uniform(lengths.low, lengths.high + 1, count)
+        tokens = draw.uniform(lengths.low, lengths.high + 1, count)
     else:  # of this mean: mu = ln(mean) − sigma²/2
         mu = np.log(lengths.mean) - lengths.sigma**2 / 2
-        found = draw.lognormal(mu, lengths.sigma, count)
-    return np.maximum(found, 1).astype(np.int64)
+        tokens = draw.lognormal(mu, lengths.sigma, count)
+    return np.maximum(tokens, 1).astype(np.int64)
 
 
 def read(path: Path) -> Requests:
-    """The requests of a CSV with columns arrival_s, prompt_tokens and output_tokens. InputError
-    for a file that cannot be read, a missing column, and times or counts below zero."""
+    """The requests of a CSV with columns arrival_s, prompt_tokens and output_tokens. Raises
+    InputError if the file cannot be read, lacks a column, or has times or counts out of bounds."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"{path}: {reason}: expected a CSV of requests; check the path") from None
     if not rows:
-        raise InputError(f"{path}: holds no request: expected a row for each; add them")
+        raise InputError(f"{path}: has no requests: expected a row for each; add them")
     columns: list[Floats] = []
     for names, least in ((_ARRIVALS, 0.0), (_PROMPTS, 1.0), (_OUTPUTS, 1.0)):
         name = next((n for n in names if n in rows[0]), None)

@@ -1,4 +1,4 @@
-"""What a plan says: a verdict, a row for each candidate, and all that it assumes."""
+"""The result of a plan: a verdict, a row for each candidate, and its assumptions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Row:
-    """One candidate. Seconds, USD, watts; None: not known or not asked. `interval` figures are the
-    80% interval; `chance` that all limits hold; `front` where no other is better in cost, latency,
-    energy and count at once."""
+    """One candidate. Seconds, USD, watts; None: not known or not requested. `interval` figures are
+    80% intervals; `chance` is the probability that all limits hold; `front`: no other candidate is
+    as good in cost, latency, energy and count, and better in one."""
 
     gpu: str
     name: str
@@ -63,7 +63,7 @@ class Row:
 
     @property
     def cost(self) -> float:
-        """What candidates are ranked by: USD, or where none are known GPUs and hours."""
+        """The figure that ranks candidates: USD, else GPU-hours, else GPUs."""
         for value in (self.usd_total, self.usd_per_h, self.gpu_hours):
             if value is not None:
                 return value
@@ -72,8 +72,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something that the answer rests on; `low` and `high` are what the judged figure becomes where
-    it is otherwise (`low_value`, `high_value`), both None where it was not varied."""
+    """An assumption of the plan. `low` and `high` are the plan's figure with the assumption at
+    `low_value` and `high_value`; None if it was not varied."""
 
     name: str
     value: str
@@ -85,15 +85,14 @@ class Assumption:
 
     @property
     def swing(self) -> float:
-        """Between the ends, 0 where it was not varied."""
+        """The difference of the ends; 0 if it was not varied."""
         return abs(self.high - self.low) if self.low is not None and self.high is not None else 0.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The answer. `rows` are ranked: those that fit by cost, then the others by how near they are;
-    `pruned` says by candidate why it was not tried; `figure` names what assumptions are judged by.
-    """
+    """A plan. `rows` are ranked: those that fit by cost, then the others by how near they are;
+    `pruned` gives by candidate why it was not tried; `figure` names the figure of assumptions."""
 
     kind: str
     question: str
@@ -107,7 +106,7 @@ class Plan:
 
     @property
     def best(self) -> Row | None:
-        """The cheapest that surely holds the limits; None where there is none."""
+        """The cheapest candidate that holds all limits over its interval; None if there is none."""
         return next((row for row in self.rows if row.status == "fits"), None)
 
     def document(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Figures:
     served: Served
 
     def within(self, spec: Spec) -> bool:
-        """Do they hold every limit in time?"""
+        """Are all limits of time met?"""
         limits = spec.limits
         pairs = (
             (self.first_s, limits.first_token_s),
@@ -47,7 +47,7 @@ class Figures:
 
 
 def rules(spec: Spec, machine: Machine, gpu: GPU) -> Rules:
-    """What the workload allows on this machine."""
+    """The limits of a server of this workload on this machine."""
     work = spec.workload
     return Rules(
         work.token_budget,

@@ -16,7 +16,7 @@ from simulator.planning.spec import Spec
 from simulator.planning.tables import Families, Machine, machine, parameters
 
 Key = tuple[str, str, str]
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4}
 _SCREENED = 600  # requests of the first simulation of each candidate
@@ -25,8 +25,8 @@ _BEST = 3  # and of these with resampled intervals
 
 
 @dataclass
-class Found:
-    """What the search of some GPUs gave."""
+class SearchResult:
+    """The rows, the reasons for pruning, and the machines of a search."""
 
     rows: list[Row]
     pruned: dict[str, str]
@@ -69,12 +69,12 @@ def bound(spec: Spec, card: GPU, precision: str, weights: float) -> str | None:
     return None
 
 
-def search(spec: Spec, families: Families, workers: int, progress: Told) -> Found:
+def search(spec: Spec, families: Families, workers: int, progress: Progress) -> SearchResult:
     """Every candidate of a serving spec. Rows are in no order; the nearest to a verdict are
     simulated in full."""
     weights = parameters(spec.workload, families)
     cards = list(listed(spec.candidates.gpus))
-    found = Found([], {}, {})
+    found = SearchResult([], {}, {})
     one = partial(of_card, spec, weights, families)
     for part in _mapped(one, cards, workers, progress):
         found.rows += part.rows
@@ -85,9 +85,9 @@ def search(spec: Spec, families: Families, workers: int, progress: Told) -> Foun
     return found
 
 
-def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> Found:
+def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> SearchResult:
     """Every engine, precision and count of one card."""
-    found = Found([], {}, {})
+    found = SearchResult([], {}, {})
     for precision in spec.candidates.precisions:
         if reason := bound(spec, card, precision, weights):
             found.pruned[f"{card.name}, {precision}"] = reason
@@ -104,7 +104,9 @@ def of_card(spec: Spec, weights: float, families: Families, card: GPU) -> Found:
     return found
 
 
-def _counts(spec: Spec, card: GPU, engine: str, precision: str, one: Machine, found: Found) -> None:
+def _counts(
+    spec: Spec, card: GPU, engine: str, precision: str, one: Machine, found: SearchResult
+) -> None:
     """Counts upwards, until the one after the first that fits."""
     quick = replace(spec, requests=min(_SCREENED, spec.requests))
     fits = 0
@@ -121,8 +123,8 @@ def _counts(spec: Spec, card: GPU, engine: str, precision: str, one: Machine, fo
 
 
 def _mapped(
-    one: Callable[[GPU], Found], cards: list[GPU], workers: int, progress: Told
-) -> Iterator[Found]:
+    one: Callable[[GPU], SearchResult], cards: list[GPU], workers: int, progress: Progress
+) -> Iterator[SearchResult]:
     if workers < 2 or len(cards) < 8:
         for done, card in enumerate(cards):
             progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
@@ -134,7 +136,9 @@ def _mapped(
             progress(f"planned {done} of {len(cards)} GPUs")
 
 
-def _refine(spec: Spec, found: Found, cards: dict[str, GPU], progress: Told) -> list[Row]:
+def _refine(
+    spec: Spec, found: SearchResult, cards: dict[str, GPU], progress: Progress
+) -> list[Row]:
     """The cheapest that fit, or the nearest, simulated with the whole load and intervals."""
     order = sorted(
         (r for r in found.rows if r.status in ("fits", "too slow") and r.first_token_s is not None),

@@ -1,16 +1,11 @@
-"""A plan's question: workload, load, limits, candidates and prices, read from TOML."""
+"""What a plan is asked: workload, load, limits, candidates and prices."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, cast
-
-from simulator.errors import InputError
-from simulator.planning.quantities import Kind, quantity
+from typing import Literal
 
 WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
@@ -30,7 +25,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is computed. Times in seconds, sizes in bytes; see docs/planning.md for each key."""
+    """What to compute. Times in seconds, sizes in bytes; docs/planning.md describes each key."""
 
     kind: WorkloadKind
     network: str
@@ -59,7 +54,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Limits:
-    """What must hold. None: no limit."""
+    """Limits that must hold. None: no limit."""
 
     first_token_s: float | None = None
     per_token_s: float | None = None
@@ -72,7 +67,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What may be chosen from."""
+    """What the plan chooses from."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
@@ -82,7 +77,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Prices:
-    """USD an hour by GPU (the user's own), of energy, and what a building adds."""
+    """The user's prices: USD per hour by GPU, of energy, and the overhead of a building (PUE)."""
 
     hourly_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     purchase_usd: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -96,7 +91,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Spec:
-    """A whole question. `rate_per_s` are requests, or samples, a second."""
+    """A whole spec. `rate_per_s` is requests, or samples, per second."""
 
     workload: Workload
     candidates: Candidates
@@ -105,261 +100,3 @@ class Spec:
     rate_per_s: float | None = None
     requests: int = 4000
     seed: int = 0
-
-
-_SECTIONS = ("workload", "load", "limits", "candidates", "prices", "simulation")
-_WORKLOAD: dict[str, Kind | str] = {
-    "kind": "text", "network": "text", "batch": "count", "seq": "count", "prompt": "lengths",
-    "output": "lengths", "requests_csv": "text", "prefix_hit": "share", "token_budget": "count",
-    "max_requests": "count", "memory_share": "share", "admission": "text",
-    "host_per_step": "time", "kv_precision": "text", "tokens": "count", "samples": "count",
-    "accumulation": "count", "recompute": "flag", "optimizer": "text",
-    "checkpoint_every": "time", "checkpoint": "time", "failures_every": "time",
-    "restart": "time",
-}  # fmt: skip
-_LIMITS: dict[str, Kind | str] = {
-    "first_token": "time", "per_token": "time", "percentile": "number", "latency": "time",
-    "deadline": "time", "cost": "price", "budget": "money",
-}  # fmt: skip
-_PRICES: dict[str, Kind | str] = {
-    "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
-    "co2_g_per_kwh": "number", "catalogue": "flag",
-}  # fmt: skip
-_MOST_REQUESTS = 1_000_000
-_SUFFIX: dict[str, str] = {"time": "_s"}
-_RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
-_WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
-
-
-def read(source: Path | str | Mapping[str, Any]) -> Spec:
-    """The question of a TOML file, or of the mapping that such a file holds. InputError, one
-    message, for what cannot be read, unknown keys or units, and limits that contradict."""
-    if isinstance(source, Mapping):
-        return _spec(source, Path())
-    path = Path(source)
-    try:
-        held = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise InputError(f"{path}: {reason}: expected a plan's TOML file; check the path") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: {error}: expected TOML; correct the line") from None
-    return _spec(held, path.parent)
-
-
-def _spec(held: Mapping[str, Any], folder: Path) -> Spec:
-    _known("the plan", held, _SECTIONS)
-    for name, section in held.items():
-        _section(name, section)
-    prices_in: Mapping[str, Any] = held.get("prices", {})
-    rates = _section("prices.rates", prices_in.get("rates", {}))
-    currencies = {"USD": 1.0} | {n: _number(f"prices.rates.{n}", v) for n, v in rates.items()}
-    load = held.get("load", {})
-    _known("load", load, ("rate",))
-    more = held.get("simulation", {})
-    _known("simulation", more, ("requests", "seed"))
-    spec = Spec(
-        workload=_workload(held.get("workload", {}), folder, currencies),
-        candidates=_candidates(held.get("candidates", {})),
-        limits=Limits(**_read("limits", held.get("limits", {}), _LIMITS, currencies)),
-        prices=_prices(prices_in, currencies),
-        rate_per_s=(
-            quantity("load.rate", load["rate"], "rate", currencies) if "rate" in load else None
-        ),
-        requests=int(quantity("simulation.requests", more.get("requests", 4000), "count", {})),
-        seed=int(_number("simulation.seed", more.get("seed", 0), low=-1)),
-    )
-    _check(spec)
-    return spec
-
-
-def _workload(held: Mapping[str, Any], folder: Path, currencies: dict[str, float]) -> Workload:
-    values = _read("workload", held, _WORKLOAD, currencies)
-    for needed in ("kind", "network"):
-        if needed not in values:
-            raise InputError(f"workload.{needed} is missing: expected it; add a line")
-    _one_of("workload.kind", values["kind"], ("serving", "inference", "training"))
-    _one_of("workload.admission", values.get("admission", "preempt"), ("preempt", "reserve"))
-    _one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))
-    if "requests_csv" in values:
-        values["requests_csv"] = folder / values["requests_csv"]
-    return Workload(**values)
-
-
-def _candidates(held: Mapping[str, Any]) -> Candidates:
-    _known("candidates", held, ("gpus", "counts", "engines", "precisions"))
-    values: dict[str, Any] = {"gpus": _words("candidates.gpus", held.get("gpus", "all"))}
-    if "engines" in held:
-        values["engines"] = _words("candidates.engines", held["engines"])
-        for each in values["engines"]:
-            _one_of("candidates.engines", each, ENGINES)
-    if "precisions" in held:
-        values["precisions"] = _words("candidates.precisions", held["precisions"])
-        for each in values["precisions"]:
-            _one_of("candidates.precisions", each, PRECISIONS)
-    if "counts" in held:
-        counts = held["counts"] if isinstance(held["counts"], list) else [held["counts"]]
-        if not counts or not all(type(c) is int and 0 < c <= 4096 for c in counts):
-            raise InputError(
-                f"candidates.counts = {counts!r}: expected whole numbers from 1 to "
-                "4096, such as [1, 2, 4, 8]; correct them"
-            )
-        values["counts"] = tuple(sorted(set(counts)))
-    return Candidates(**values)
-
-
-def _prices(held: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
-    plain = {k: v for k, v in held.items() if k not in ("rates", "hourly", "purchase")}
-    values = _read("prices", plain, _PRICES, currencies, ("rates", "hourly", "purchase"))
-    from simulator.hardware.gpu import gpu
-
-    tables: tuple[tuple[str, Kind, str], ...] = (
-        ("hourly", "price", "hourly_usd"),
-        ("purchase", "money", "purchase_usd"),
-    )
-    for table, kind, into in tables:
-        listed = _section(f"prices.{table}", held.get(table, {}))
-        values[into] = {
-            gpu(name).id: quantity(f"prices.{table}.{name}", value, kind, currencies)
-            for name, value in listed.items()
-        }
-    return Prices(**values)
-
-
-def _read(
-    section: str,
-    held: Mapping[str, Any],
-    kinds: Mapping[str, Kind | str],
-    currencies: dict[str, float],
-    more: tuple[str, ...] = (),
-) -> dict[str, Any]:
-    _known(section, held, (*kinds, *more))
-    values: dict[str, Any] = {}
-    for name, value in held.items():
-        where, kind = f"{section}.{name}", kinds[name]
-        into = _RENAMED.get(name, name + _SUFFIX.get(kind, ""))
-        if kind == "text":
-            if not isinstance(value, str):
-                raise InputError(f"{where} = {value!r}: expected text; write it in quotes")
-            values[into] = value
-        elif kind == "flag":
-            if not isinstance(value, bool):
-                raise InputError(f"{where} = {value!r}: expected true or false; write one")
-            values[into] = value
-        elif kind == "number":
-            values[into] = _number(where, value)
-        elif kind == "lengths":
-            values[into] = _lengths(where, value)
-        else:
-            number = quantity(where, value, cast("Kind", kind), currencies)
-            if name in _WHOLE and (number < 1 or number != int(number)):
-                raise InputError(f"{where} = {value!r}: expected a whole number from 1; correct it")
-            values[into] = int(number) if name in _WHOLE else number
-    return values
-
-
-def _lengths(where: str, value: Any) -> Lengths:
-    if not isinstance(value, Mapping):
-        return Lengths("fixed", quantity(where, value, "count", {}))
-    if set(value) == {"low", "high"}:
-        low, high = (quantity(f"{where}.{k}", value[k], "count", {}) for k in ("low", "high"))
-        if low > high:
-            raise InputError(f"{where}: low {low:g} above high {high:g}: expected low first; swap")
-        return Lengths("uniform", (low + high) / 2, low, high)
-    if set(value) == {"mean", "sigma"}:
-        mean = quantity(f"{where}.mean", value["mean"], "count", {})
-        return Lengths("lognormal", mean, sigma=_number(f"{where}.sigma", value["sigma"]))
-    raise InputError(
-        f"{where} = {dict(value)!r}: expected a number, {{low, high}} or {{mean, sigma}}; choose "
-        "one, or name a trace as workload.requests_csv"
-    )
-
-
-def _section(name: str, held: Any) -> Mapping[str, Any]:
-    if not isinstance(held, Mapping):
-        raise InputError(f"{name} = {held!r}: expected a section; write [{name}]")
-    return cast("Mapping[str, Any]", held)
-
-
-def _known(where: str, held: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for name in held:
-        if name not in names:
-            near = get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise InputError(
-                f"{where}: unknown key {name!r}: {hint}expected {', '.join(names)}; correct it"
-            )
-
-
-def _number(where: str, value: Any, low: float = 0.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > low:
-        raise InputError(f"{where} = {value!r}: expected a number above {low:g}; correct it")
-    return float(value)
-
-
-def _words(where: str, value: Any) -> tuple[str, ...]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not listed or not all(isinstance(x, str) for x in listed):  # pyright: ignore[reportUnknownVariableType]
-        raise InputError(
-            f'{where} = {value!r}: expected names, such as ["h100", "l40s"]; list them'
-        )
-    return tuple(dict.fromkeys(listed))  # pyright: ignore[reportUnknownArgumentType]
-
-
-def _one_of(where: str, value: Any, names: tuple[str, ...]) -> None:
-    if value not in names:
-        known = ", ".join(filter(None, names))
-        raise InputError(f"{where} = {value!r}: expected one of {known}; choose one")
-
-
-def _check(spec: Spec) -> None:
-    """InputError for what is missing or contradicts itself."""
-    if not 1 <= spec.requests <= _MOST_REQUESTS:
-        raise InputError(
-            f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; choose fewer"
-        )
-    work, limits = spec.workload, spec.limits
-    if not 0 < limits.percentile < 100:
-        raise InputError(
-            f"limits.percentile = {limits.percentile:g}: expected more than 0 and "
-            "less than 100; write 99"
-        )
-    if work.kind == "serving":
-        if spec.rate_per_s is None and work.requests_csv is None:
-            raise InputError(
-                'load.rate is missing: expected requests a second, such as "20/s"; '
-                "add it under [load]"
-            )
-        if work.requests_csv is None and not (work.prompt and work.output):
-            raise InputError(
-                "workload.prompt or workload.output is missing: expected tokens of "
-                "each; add both, or requests_csv"
-            )
-    if work.kind == "training":
-        if (work.tokens is None) == (work.samples is None):
-            raise InputError(
-                "workload.tokens and workload.samples: expected one of the two; give "
-                "what is to be trained on"
-            )
-        if work.checkpoint_every_s and work.checkpoint_s >= work.checkpoint_every_s:
-            raise InputError(
-                f"workload.checkpoint takes {work.checkpoint_s:g} s and is written every "
-                f"{work.checkpoint_every_s:g} s: expected less; write checkpoints less often"
-            )
-    if limits.first_token_s and limits.latency_s and limits.first_token_s > limits.latency_s:
-        raise InputError(
-            "limits contradict: first_token is above latency, which contains it; "
-            "raise latency or lower first_token"
-        )
-    wanted = {
-        "serving": ("first_token_s", "per_token_s", "latency_s"),
-        "inference": ("latency_s",),
-        "training": ("deadline_s",),
-    }[work.kind]
-    for name in ("first_token_s", "per_token_s", "latency_s", "deadline_s"):
-        if getattr(limits, name) is not None and name not in wanted:
-            shown = name.removesuffix("_s")
-            known = ", ".join(w.removesuffix("_s") for w in wanted)
-            raise InputError(
-                f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
-            )

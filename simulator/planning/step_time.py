@@ -79,7 +79,7 @@ class StepTime:
 
 
 def constant(seconds: float, batch: int, tokens: int = 4096) -> StepTime:
-    """A machine whose every iteration takes as long, for checks against queueing theory."""
+    """A step time that is the same for all iterations, to compare with queueing theory."""
     flat = np.full(max(batch, tokens) + 1, seconds)
     zero = np.zeros(batch + 1)
     return StepTime(flat, flat[: batch + 1], zero, zero, 1.0, 0.0, 0.0, 0.0)

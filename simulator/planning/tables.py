@@ -1,4 +1,4 @@
-"""Step times, weights and cache of a served network on a GPU, from predictions of its traces."""
+"""Step times, weights and cache of a served network on a GPU, predicted from its traces."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.spec import Workload
 from simulator.planning.step_time import StepTime
+from simulator.prediction import REGIMES
 from simulator.records import Trace
-from simulator.scenario.predict_many import answers
-from simulator.scenario.resolved import ResolvedScenario, TraceRequest, resolve
+from simulator.scenario.predict_many import predict_many
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario, TraceRequest
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import family
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import StepColumns, as_columns
 from simulator.timing.profile import learned
 from simulator.timing.rates import dram_reach
 from simulator.whatif import apply
@@ -37,7 +39,6 @@ _CUT = 256  # tokens of the pieces from which the cost of attention among a prom
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
 _WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights"}
 _TABLES: LRUCache[Floats] = LRUCache(16)
-_COLUMN = {name: place for place, name in enumerate(COLUMNS)}
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,15 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, families: Fam
     sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
     grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
     decode = asked(decode_network, gpu, precision, mode)
-    p, at_prefill = _figures(prefill, points, families)
-    d, at_decode = _figures(decode, grid, families)
-    period = p[:, _COLUMN["period_s"]]
+    prefills, at_prefill = _figures(prefill, points, families)
+    decodes, at_decode = _figures(decode, grid, families)
+    period = prefills.period_s
     cut = period[-1] / period[len(longs) - 1]
     quadratic = max(0.0, 1 - cut) * period[len(longs) - 1] / float(budget) ** 2
     linear = period[:-1] - quadratic * np.array(longs, float) ** 2
     tokens = np.arange(budget + 1, dtype=float)
     forward = np.interp(tokens, longs, np.maximum.accumulate(linear))
-    table = d[:, _COLUMN["period_s"]].reshape(3, len(sizes))
+    table = decodes.period_s.reshape(3, len(sizes))
     batches = np.arange(work.max_requests + 1, dtype=float)
     empty = np.interp(batches, sizes, np.maximum.accumulate(table[0]))
     near = np.interp(batches, sizes, np.maximum(table[1] - table[0], 0) / (KNEE - 1) / sizes)
@@ -114,15 +115,15 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, families: Fam
     if engine == "compiled+graph":
         ratio = _fused(work.network, plain, gpu, families)
         empty, forward = empty * ratio[0], forward * ratio[1]
-    middle = d[len(sizes) + min(3, len(sizes) - 1)]
-    ends = [float(middle[_COLUMN[n]] / middle[_COLUMN["period_s"]]) for n in ("low_s", "high_s")]
+    middle = StepColumns(*(c[len(sizes) + min(3, len(sizes) - 1)] for c in decodes))
+    ends = [float(end_s / middle.period_s) for end_s in (middle.low_s, middle.high_s)]
     step = StepTime(
         forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, *ends
     )
-    peak = float(p[len(longs) - 1, _COLUMN["memory_bytes"]])
+    peak = float(prefills.memory_bytes[len(longs) - 1])
     logits = _logits_bytes(at_prefill, budget)
     activations = max(peak - weight_bytes - logits, 0.0)
-    shares = {n: float(middle[_COLUMN[n]]) for n in ("compute", "memory", "overhead")}
+    shares = {regime: float(getattr(middle, regime)) for regime in REGIMES}
     return Machine(step, weight_bytes, activations, cache, shares, plain)
 
 
@@ -146,11 +147,11 @@ def _unserved(network: str) -> str:
 
 def _figures(
     scenario: Scenario, points: Sequence[tuple[int, int]], families: Families
-) -> tuple[Floats, ResolvedScenario]:
-    """A row of COLUMNS by point of (batch, sequence), and the setting of the first."""
+) -> tuple[StepColumns[Floats], ResolvedScenario]:
+    """The predictions at points (batch, sequence), and the resolved scenario at the first."""
     first = resolve(replace(scenario, batch=points[0][0], seq=points[0][1]))
     families(first.ask, first.gpu)
-    # Captured and eager steps have the same kernels: both are told at the price of one.
+    # Captured and eager steps have the same kernels: both are predicted for the price of one.
     modes = ("eager", "cuda_graph") if scenario.mode in ("eager", "cuda_graph") else (first.mode,)
 
     def predicted() -> Floats:
@@ -159,22 +160,23 @@ def _figures(
             for mode in modes
             for b, s in points
         ]
-        table, refused, _ = answers(settings, lambda p: [])
+        table, refused, _ = predict_many(settings)
         if refused:
             raise InputError(next(iter(refused.values())))
         return table.reshape(len(modes), len(points), -1)
 
     key = replace(scenario, mode=modes[0]).key, tuple(points)
-    return _TABLES.get(key, predicted)[modes.index(scenario.mode)], first
+    table = _TABLES.get(key, predicted)[modes.index(scenario.mode)]
+    return as_columns(table), first
 
 
 def trace_at(found: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
     """The trace of a setting at a batch and a sequence."""
     known = family(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     if known is None:
-        from simulator.scenario.trace_source import traced
+        from simulator.scenario.trace_source import trace_resolved
 
-        return traced(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
+        return trace_resolved(replace(found, ask=replace(found.ask, batch=batch, seq=seq)))
     return known[0].at(*known[1])
 
 
@@ -228,7 +230,7 @@ def _fused(network: str, dtype: str, gpu: GPU, families: Families) -> tuple[floa
         times: list[float] = []
         for mode in ("reduce-overhead", "cuda_graph"):
             scenario = Scenario(name, gpu=gpu.id, mode=mode, dtype=dtype)
-            times.append(float(_figures(scenario, [point], families)[0][0, 0]))
+            times.append(float(_figures(scenario, [point], families)[0].period_s[0]))
         found.append(times[0] / times[1])
     _FUSED[key] = found[0], found[1]
     return _FUSED[key]

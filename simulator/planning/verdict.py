@@ -1,4 +1,4 @@
-"""From rows to an answer: the ranking, the front, the verdict in two sentences, break-evens."""
+"""From rows to a verdict: ranking, Pareto front, break-even prices, two sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ORDER = ("fits", "uncertain", "too slow", "too dear", "overloaded", "no memory"
 
 
 def ranked(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Those that fit by cost, then the others by how near they are; the front is marked."""
+    """Rank rows: those that fit by cost, then the others by how near they are; mark the front."""
     marked = front(rows)
     return tuple(
         sorted(
@@ -69,7 +69,7 @@ def break_even(row: Row, other: Row) -> str:
 
 
 def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
-    """Two sentences: what serves the load, and what nearly did."""
+    """Two sentences: the best candidate, and the runner-up."""
     if not rows:
         name, reason = next(iter(pruned.items()), ("the list of GPUs", "it is empty"))
         return f"No candidate can run this. {name}: {reason}."

@@ -1,8 +1,4 @@
-"""A question and its answer: scenarios, their what-ifs resolved, their traces, predictions.
+"""Scenarios: resolve their what-ifs, trace their networks, predict their steps.
 
 May import everything that turns ops into a prediction; knows no single what-if.
 """
-
-from simulator.scenario.scenario import Applied, Scenario, Value, load, predict, save
-
-__all__ = ["Applied", "Scenario", "Value", "load", "predict", "save"]

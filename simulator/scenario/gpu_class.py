@@ -1,4 +1,4 @@
-"""What a trace can see of a GPU: two cards that look the same to it share their traces."""
+"""What a trace depends on of a GPU: GPUs that agree in it share their traces."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from simulator.networks.catalogue import CATALOGUE
 
 
 def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
-    """What a trace of this network depends on of a GPU.
+    """The properties of a GPU that a trace of this network depends on.
 
-    Those of the catalogue ask nothing of a card, so that only the rules of `simulator.tracing` look
-    at it: for the attention kernels that it has, for cuDNN's batch norm, and for its units where a
-    recurrent layer keeps a generator's state for each. A test holds this against every card.
-    Another network may ask for anything.
+    Networks of the catalogue do not query the GPU. Only the rules of `simulator.tracing` do: for
+    the attention kernels, for cuDNN's batch norm, and for the number of units if a recurrent layer
+    keeps a generator state for each. Other networks may query any property. A test checks this
+    against every GPU.
     """
     capability = gpu.compute_capability
     bf16 = bool(gpu.peak("tensor", "bf16"))
@@ -44,7 +44,7 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
 
 
 def as_seen(network: str, gpu: GPU) -> GPU:
-    """A card of nothing but what a trace can see, for the key of a trace on disk."""
+    """A GPU with only the properties that a trace depends on, for the key of a trace on disk."""
     return GPU(
         id=repr(seen(network, gpu)),
         name="as seen by a trace",
@@ -54,7 +54,7 @@ def as_seen(network: str, gpu: GPU) -> GPU:
 
 
 def content(network: str) -> int:
-    """The time of a user's file, so that an edited one is read again."""
+    """The modification time of a user's file in ns; 0 for networks of the catalogue."""
     if network in CATALOGUE:
         return 0
     path = Path(network.removeprefix("hf:").rpartition(":")[0] if ".py:" in network else network)

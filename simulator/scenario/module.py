@@ -1,5 +1,5 @@
-"""The network of an ask, as its what-ifs left it: parameters frozen, modules in other dtypes, and
-attention by another kernel."""
+"""The module of a trace request: parameters frozen, modules in other dtypes, and attention by
+another kernel."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from simulator.scenario.module_pattern import block, check
 from simulator.scenario.resolved import TraceRequest
 
 
-def load(ask: TraceRequest) -> Loaded:
-    """The network of an ask as it was written, on `meta`."""
+def load(request: TraceRequest) -> Loaded:
+    """The network of a request on `meta`, without frozen parameters and converted modules."""
     return loading.load(
-        ask.network,
-        batch=ask.batch,
-        seq=ask.seq,
-        training=ask.training,
-        dtype="fp32" if ask.dtype in AUTOCAST else ask.dtype,
-        sizes=dict(ask.sizes),
+        request.network,
+        batch=request.batch,
+        seq=request.seq,
+        training=request.training,
+        dtype="fp32" if request.dtype in AUTOCAST else request.dtype,
+        sizes=dict(request.sizes),
     )
 
 
 AUTOCAST = {"autocast": "bf16", "autocast-fp16": "fp16"}
 
 
-def loaded(ask: TraceRequest) -> Loaded:
-    """The network of an ask as its what-ifs left it, on `meta`."""
-    found = load(ask)
-    _freeze(found.module, ask.frozen)
-    for pattern, dtype in ask.module_dtypes:
-        _convert(found.module, pattern, dtype)
-    return found
+def loaded(request: TraceRequest) -> Loaded:
+    """The network of a request on `meta`, with frozen parameters and converted modules."""
+    network = load(request)
+    _freeze(network.module, request.frozen)
+    for pattern, dtype in request.module_dtypes:
+        _convert(network.module, pattern, dtype)
+    return network
 
 
 def _freeze(module: Any, patterns: tuple[str, ...]) -> None:
@@ -50,19 +50,21 @@ def _freeze(module: Any, patterns: tuple[str, ...]) -> None:
 
 
 _CASTS = {"fp32": "float", "bf16": "bfloat16", "fp16": "half"}
-"""The method of a module or a tensor that casts it."""
+"""The method that casts a module or a tensor to a dtype."""
 
 
 def _convert(module: Any, pattern: str, dtype: str) -> None:
-    """Modules in a dtype of their own: cast on the way in, and back on the way out."""
-    found = dict(module.named_modules())
-    check(pattern, found)
-    for path, child in found.items():
+    """Convert modules to a dtype: cast their inputs to it, and their outputs back."""
+    modules = dict(module.named_modules())
+    check(pattern, modules)
+    for path, child in modules.items():
         if path and block(pattern, path) == path:
             first = next((p for p in child.parameters() if p.is_floating_point()), None)
-            own = {torch: name for name, torch in DTYPES.items()}
-            before = own.get(str(first.dtype).removeprefix("torch.")) if first is not None else None
-            if before is not None and before != dtype:
+            names = {torch: name for name, torch in DTYPES.items()}
+            before = (
+                names.get(str(first.dtype).removeprefix("torch.")) if first is not None else None
+            )
+            if before and before != dtype:
                 getattr(child, _CASTS[dtype])()
                 child.register_forward_pre_hook(_casting_in(dtype), with_kwargs=True)
                 child.register_forward_hook(_casting_out(before))
@@ -88,8 +90,9 @@ def _casting_out(dtype: str) -> Callable[..., Any]:
 
 @contextmanager
 def forced_attention(backend: str) -> Generator[None]:
-    """Attention by this kernel wherever it can take the inputs, as under `sdpa_kernel`."""
-    from unittest.mock import patch  # brings asyncio, and whoever only reads traces needs neither
+    """Run attention by this kernel, as under `sdpa_kernel`. Raises InputError for inputs that the
+    kernel does not support."""
+    from unittest.mock import patch  # imports asyncio; only tracing needs it and the tracer
 
     from simulator.tracing.semantics import attention
 
@@ -101,7 +104,7 @@ def forced_attention(backend: str) -> Generator[None]:
             )
             masked = ", masked" if call.mask is not None else ""
             raise InputError(
-                f"sdpa={backend}: that kernel cannot take {shapes}{masked} here: expected another "
+                f"sdpa={backend}: this kernel does not support {shapes}{masked}: expected another "
                 "backend; try sdpa=math, or leave the choice to PyTorch"
             )
         return backend

@@ -1,8 +1,8 @@
-"""Patterns that name modules: "layers.*" is every layer, with all that it contains.
+"""Patterns of module paths: "layers.*" matches every layer and all modules in it.
 
-Parts between dots are matched one by one; `*` stands for any letters within a part, `#` for a
-number, `**` for any number of parts. "**" alone is the whole network, and "**.#" the outermost
-modules of lists: the blocks of most networks.
+Patterns match part by part between dots: `*` matches any letters within a part, `#` a number, `**`
+any number of parts. "**" alone matches the whole network, and "**.#" the outermost modules of
+lists, which are the blocks of most networks.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def block(pattern: str, path: str) -> str | None:
-    """The module at or above `path` that a pattern names, or None."""
+    """The path of the module at or above `path` that a pattern matches; None if it matches none."""
     if pattern == ALL:
         return ""
-    found = _compiled(pattern).match(path + ".")
-    return found[1].rstrip(".") if found else None
+    match = _compiled(pattern).match(path + ".")
+    return match[1].rstrip(".") if match else None
 
 
 def check(pattern: str, paths: Iterable[str]) -> None:
-    """InputError where a pattern names none of these modules."""
-    known = sorted(set(paths))
-    if not any(block(pattern, path) is not None for path in known):
-        tops = sorted({path.split(".")[0] for path in known if path})
+    """Raise InputError if a pattern matches none of these paths."""
+    distinct = sorted(set(paths))
+    if not any(block(pattern, path) is not None for path in distinct):
+        tops = sorted({path.split(".")[0] for path in distinct if path})
         raise InputError(
-            f"no module fits {pattern!r}: expected a path or a pattern such as 'layers.*'; the "
+            f"no module matches {pattern!r}: expected a path or a pattern such as 'layers.*'; the "
             f"network has {', '.join(tops) or 'one module only'}"
         )

@@ -1,4 +1,4 @@
-"""What a what-if may be asked for: its parameters, read off the signature."""
+"""The parameters of a what-if, read from its signature."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.scenario.scenario import Value
 
 @dataclass(frozen=True)
 class Range:
-    """The bounds of a number, both included; `log` for a control whose steps are factors."""
+    """The inclusive bounds of a number. `log`: a control steps by factors."""
 
     low: float
     high: float
@@ -32,7 +32,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Marks a text that names modules, or what they hold, by a pattern."""
+    """Marks a text that is a pattern of module or parameter paths."""
 
 
 Modules = Annotated[str, Pattern()]
@@ -40,9 +40,9 @@ Modules = Annotated[str, Pattern()]
 
 @dataclass(frozen=True)
 class Names:
-    """Choices that are known only when asked for, such as the GPUs of the catalogue."""
+    """Choices that are looked up on demand, such as the GPUs of the catalogue."""
 
-    known: Callable[[], tuple[str, ...]]
+    lookup: Callable[[], tuple[str, ...]]
 
 
 Kind = Literal["number", "count", "flag", "choice", "text", "value"]
@@ -51,8 +51,8 @@ _KINDS: dict[Any, Kind] = {float: "number", int: "count", bool: "flag", str: "te
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument of a what-if. `default` is None where it must be given; `low` and `high` are
-    None where nothing bounds it; `pattern` is a text that names modules."""
+    """One argument of a what-if. `default` is None if the argument is required; `low` and `high`
+    are None if the number has no bounds; `pattern`: the text is a pattern of module paths."""
 
     name: str
     kind: Kind
@@ -67,40 +67,41 @@ class Parameter:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        return self.names.known() if self.names else self.fixed
+        return self.names.lookup() if self.names else self.fixed
 
     def check(self, whatif: str, value: object) -> Value:
-        """The value, as this parameter's kind; InputError where it does not fit."""
-        given = f"{whatif}: {self.name} is {shown(value)}"
+        """The value in this parameter's type. Raises InputError if it has another type or is out of
+        bounds."""
+        subject = f"{whatif}: {self.name} is {shown(value)}"
         if self.kind in ("number", "count"):
-            return self._number(given, value)
+            return self._number(subject, value)
         if self.kind == "flag":
             if not isinstance(value, bool):
-                raise InputError(f"{given}: expected true or false")
+                raise InputError(f"{subject}: expected true or false")
             return value
         if self.kind == "value":
             if not isinstance(value, bool | int | float | str | tuple | list):
-                raise InputError(f"{given}: expected a number, a word, true, false, or a tuple")
+                raise InputError(f"{subject}: expected a number, a text, true, false, or a tuple")
             return tuple(value) if isinstance(value, list | tuple) else value
         if not isinstance(value, str) or not value:
-            raise InputError(f"{given}: expected text")
+            raise InputError(f"{subject}: expected text")
         if self.kind == "choice" and value not in self.choices:
             near = get_close_matches(value, self.choices, 2)
             known = self.choices if len(self.choices) <= 12 else self.choices[:12]
             hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise InputError(f"{given}: {hint or 'expected one of ' + ', '.join(known)}")
+            raise InputError(f"{subject}: {hint or 'expected one of ' + ', '.join(known)}")
         return value
 
-    def _number(self, given: str, value: object) -> float:
+    def _number(self, subject: str, value: object) -> float:
         whole = self.kind == "count"
         fits = isinstance(value, int | float) and not isinstance(value, bool)
         if not fits or (whole and not float(value).is_integer()):  # pyright: ignore
-            raise InputError(f"{given}: expected a {'whole ' if whole else ''}number")
+            raise InputError(f"{subject}: expected a {'whole ' if whole else ''}number")
         number = int(value) if whole else float(value)  # pyright: ignore
         low, high = self.low, self.high
         outside = (low is not None and number < low) or (high is not None and number > high)
         if not isfinite(number) or outside:
-            raise InputError(f"{given}: expected {_bounds(low, high)}; choose one within")
+            raise InputError(f"{subject}: expected {_bounds(low, high)}; choose one within")
         return number
 
 
@@ -111,7 +112,10 @@ def _bounds(low: float | None, high: float | None) -> str:
 
 
 def parameters(body: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters after the first, from annotations such as Annotated[float, Range(0.1, 10)]."""
+    """The parameters of a function after its first one.
+
+    Their types are annotations such as `Annotated[float, Range(0.1, 10)]`.
+    """
     hints = get_type_hints(body, include_extras=True)
     return tuple(
         _parameter(p.name, hints[p.name], None if p.default is p.empty else p.default)
@@ -134,14 +138,23 @@ def _parameter(name: str, hint: Any, default: Value | None) -> Parameter:
     else:
         kind = "choice" if names else _KINDS.get(hint, "value")
     return Parameter(
-        name,
-        kind,
-        default,
-        bounds and bounds.low,
-        bounds and bounds.high,
-        bool(bounds and bounds.log),
-        unit,
-        names,
-        fixed,
-        any(isinstance(e, Pattern) for e in extras),
+        name=name,
+        kind=kind,
+        default=default,
+        low=bounds and bounds.low,
+        high=bounds and bounds.high,
+        log=bool(bounds and bounds.log),
+        unit=unit,
+        names=names,
+        fixed=fixed,
+        pattern=any(isinstance(e, Pattern) for e in extras),
     )
+
+
+def word(value: object) -> str:
+    """A value as a command writes it: 2, 0.5, true, 3:4."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ":".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)

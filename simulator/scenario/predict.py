@@ -1,4 +1,4 @@
-"""From a scenario to its prediction."""
+"""The way from a scenario to its prediction."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from simulator.fusion import fused
-from simulator.scenario.resolved import Rates, ResolvedScenario, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.retiming import retimed
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 from simulator.simulate.step import simulate
-from simulator.timing.profile import Profile
-from simulator.timing.profile import learned as own_profile
+from simulator.timing.profile import Profile, learned
 
 if TYPE_CHECKING:
     from simulator.prediction import Prediction
     from simulator.records import Trace
 
 
-def answer(scenario: Scenario) -> Prediction:
-    """The prediction of a scenario with its what-ifs. InputError where it has none."""
-    return solved(resolve(scenario))
+def predict(scenario: Scenario) -> Prediction:
+    """Predict a scenario with its what-ifs. Raises InputError if it has no prediction."""
+    return predict_resolved(resolve(scenario))
 
 
-def solved(found: ResolvedScenario) -> Prediction:
-    """The prediction of a setting."""
-    return predicted(traced(found), found)
+def predict_resolved(resolved: ResolvedScenario) -> Prediction:
+    """Predict a resolved scenario."""
+    return predict_trace(trace_resolved(resolved), resolved)
 
 
-def predicted(trace: Trace, found: ResolvedScenario) -> Prediction:
-    """The prediction of a setting's trace."""
-    profile = learned(found)
-    trace = as_fused(trace, found, profile)
-    prediction = simulate(trace, found.gpu, found.host, profile, found.mode)
-    if found.speeds or found.rates != Rates():
-        prediction = retimed(prediction, found.speeds, found.rates, profile)
-    notes = (*found.notes, *prediction.notes)
-    return replace(prediction, notes=notes) if found.notes else prediction
+def predict_trace(trace: Trace, resolved: ResolvedScenario) -> Prediction:
+    """Predict the trace of a resolved scenario."""
+    profile = scaled_profile(resolved)
+    trace = as_fused(trace, resolved, profile)
+    prediction = simulate(trace, resolved.gpu, resolved.host, profile, resolved.mode)
+    if resolved.speeds or resolved.rates != Rates():
+        prediction = retimed(prediction, resolved.speeds, resolved.rates, profile)
+    notes = (*resolved.notes, *prediction.notes)
+    return replace(prediction, notes=notes) if resolved.notes else prediction
 
 
-def as_fused(trace: Trace, found: ResolvedScenario, profile: Profile) -> Trace:
-    """A setting's trace as the kernels of its fusion level, where it has one."""
-    return fused(trace, found.gpu, found.fusion, profile).trace if found.fusion else trace
+def as_fused(trace: Trace, resolved: ResolvedScenario, profile: Profile) -> Trace:
+    """The trace fused at the scenario's fusion level; the trace itself if it has none."""
+    return fused(trace, resolved.gpu, resolved.fusion, profile).trace if resolved.fusion else trace
 
 
-def learned(found: ResolvedScenario) -> Profile:
-    """What is known of a setting's GPU, its launches as fast as they were asked for."""
-    profile = own_profile(found.gpu.id)
-    if found.gap_times == 1.0:
+def scaled_profile(resolved: ResolvedScenario) -> Profile:
+    """The profile of the scenario's GPU, its launch gaps scaled by `gap_times`."""
+    profile = learned(resolved.gpu.id)
+    if resolved.gap_times == 1.0:
         return profile
     return msgspec.structs.replace(
         profile,
-        gap_s=profile.gap_s * found.gap_times,
-        graph_gap_s=profile.graph_gap_s * found.gap_times,
-        graph_launch_s=profile.graph_launch_s * found.gap_times,
+        gap_s=profile.gap_s * resolved.gap_times,
+        graph_gap_s=profile.graph_gap_s * resolved.gap_times,
+        graph_launch_s=profile.graph_launch_s * resolved.gap_times,
     )

@@ -1,4 +1,4 @@
-"""Kernels of a family, or a rate of the whole machine, made faster; the step scheduled anew."""
+"""Speed up kernels of a family, or a rate of the whole machine, and schedule the step again."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from simulator.simulate.step import simulate
 from simulator.timing.profile import Profile
 
 
-def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, learned: Profile) -> Prediction:
-    """The prediction with the compute and memory parts of the kernels of each family that many
-    times as fast; what is fixed (a kernel's start and end) stays. InputError where no kernel is of
-    the family."""
+def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, profile: Profile) -> Prediction:
+    """Predict with faster kernels: `speeds` by family of kernels, `rates` for all of them.
+
+    A speed divides a kernel's compute and memory time, not its start and end. Raises InputError if
+    the step has no kernel of a family.
+    """
     families = [w.family for w in p.works]
     times = np.ones(len(families))
     for speed in speeds:
@@ -31,22 +33,23 @@ def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, learned: Profi
             )
         times[[f == speed.family for f in families]] *= speed.times
 
-    def changed(works: list[Work], columns: Columns) -> Columns:
-        each = times[columns.work_of]
+    def faster(works: list[Work], columns: Columns) -> Columns:
+        speed = times[columns.work_of]
         return replace(
             columns,
-            compute_s=columns.compute_s / each / rates.compute,
-            memory_s=columns.memory_s / each / rates.memory,
+            compute_s=columns.compute_s / speed / rates.compute,
+            memory_s=columns.memory_s / speed / rates.memory,
             fixed_s=columns.fixed_s / rates.overhead,
         )
 
-    host, own = _faster(p.host, learned, rates.overhead)
-    found = simulate(p.trace, p.gpu, host, own, p.mode, changed, p.power and p.power.settled)
-    return replace(found, host=p.host)
+    host, fast_profile = _less_overhead(p.host, profile, rates.overhead)
+    settled = p.power and p.power.settled
+    prediction = simulate(p.trace, p.gpu, host, fast_profile, p.mode, faster, settled)
+    return replace(prediction, host=p.host)
 
 
-def _faster(host: Host, learned: Profile, times: float) -> tuple[Host, Profile]:
-    """All overhead that many times as fast."""
+def _less_overhead(host: Host, profile: Profile, times: float) -> tuple[Host, Profile]:
+    """The host and the launch gaps, `times` as fast."""
     return (
         msgspec.structs.replace(
             host,
@@ -55,9 +58,9 @@ def _faster(host: Host, learned: Profile, times: float) -> tuple[Host, Profile]:
             sync_s=host.sync_s / times,
         ),
         msgspec.structs.replace(
-            learned,
-            gap_s=learned.gap_s / times,
-            graph_gap_s=learned.graph_gap_s / times,
-            graph_launch_s=learned.graph_launch_s / times,
+            profile,
+            gap_s=profile.gap_s / times,
+            graph_gap_s=profile.graph_gap_s / times,
+            graph_launch_s=profile.graph_launch_s / times,
         ),
     )

@@ -1,7 +1,6 @@
-"""Which networks ask how they are run: only those are traced anew where the mode changes.
+"""Which networks query how they run: only those are traced again if the mode changes.
 
-What a network asks is known once it was traced: if its step asked nothing, the same trace serves
-however it is run.
+This is known once a network was traced: a step that queries nothing has the same trace in all runs.
 """
 
 from __future__ import annotations
@@ -18,38 +17,38 @@ from simulator.scenario.resolved import TraceRequest
 
 
 class RunsAsked:
-    """`learn` from each trace; `served` by the trace of another run where that is the same."""
+    """What `learn` saw in traces, and the requests that one trace serves (`served`)."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, Run] = {}
         self._asking: set[Hashable] = set()
         self._lock = RLock()
 
-    def served(self, ask: TraceRequest) -> TraceRequest:
-        """The ask whose trace serves this one: itself, unless its network is known not to ask."""
-        if ask.saved or ask.network in CATALOGUE:
-            return ask
-        first = self._first.get(_network(ask))
-        return replace(ask, run=first) if first else ask
+    def served(self, request: TraceRequest) -> TraceRequest:
+        """The request whose trace serves this one: itself, if its network queries the run."""
+        if request.saved or request.network in CATALOGUE:
+            return request
+        first = self._first.get(_network(request))
+        return replace(request, run=first) if first else request
 
-    def learn(self, ask: TraceRequest, trace: Trace) -> None:
-        """What the trace of an ask tells of its network; one that asked at any size asks."""
-        if ask.saved or ask.network in CATALOGUE:
+    def learn(self, request: TraceRequest, trace: Trace) -> None:
+        """Record whether a trace queried the run; a network needs to do so at one size only."""
+        if request.saved or request.network in CATALOGUE:
             return
-        network = _network(ask)
+        network = _network(request)
         with self._lock:
             if trace.asked:
                 self._asking.add(network)
                 self._first.pop(network, None)
             elif network not in self._asking:
-                self._first.setdefault(network, ask.run)
+                self._first.setdefault(network, request.run)
 
     def clear(self) -> None:
-        """Know nothing."""
+        """Forget all networks."""
         with self._lock:
             self._first.clear()
             self._asking.clear()
 
 
-def _network(ask: TraceRequest) -> Hashable:
-    return replace(ask, batch=None, seq=None, run="eager"), content(ask.network)
+def _network(request: TraceRequest) -> Hashable:
+    return replace(request, batch=None, seq=None, run="eager"), content(request.network)

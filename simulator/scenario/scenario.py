@@ -1,11 +1,10 @@
-"""A scenario: a question about a network, with the what-ifs applied to it, and its answer.
+"""A scenario: a network, the machine it runs on, and the what-ifs applied to it.
 
-    asked = Scenario("bert-base", gpu="h200", batch=8)
-    faster = apply(asked, "cuda_graph")      # simulator.whatif
+    scenario = Scenario("bert-base", gpu="h200", batch=8)
+    faster = apply(scenario, "cuda_graph")      # simulator.whatif
     predict(faster).period_s
 
-A scenario is plain data. What was asked stays as it was; what-ifs stand behind it in order, and
-undoing one is dropping it.
+A scenario is plain data. What-ifs are a list beside the original fields; undoing one drops it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Value = bool | int | float | str | tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Applied:
-    """A what-if by name with all of its arguments."""
+    """A what-if that was applied: its name and all of its arguments."""
 
     name: str
     arguments: Mapping[str, Value] = field(default_factory=dict)
@@ -35,14 +34,15 @@ class Applied:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A question. None leaves a choice to the network, or to what its saved trace says.
+    """What to predict. None leaves a choice to the network or to its saved trace.
 
-    network     a catalogue's name, file.py:factory, hf:folder, timm:name, or a saved trace
-    gpu         an id, a TOML file, or the keys that such a file would have
-    host        the id of a host; None is the default one
+    network     a name of the catalogue, file.py:factory, hf:folder, timm:name, or a saved trace
+    gpu         an id, a TOML file, or the keys of such a file
+    host        the id of a host; None is the default host
     dtype       "fp32", "bf16", "fp16", "autocast" (bf16) or "autocast-fp16"
     optimizer   "adamw", "adamw_fused", "sgd" or "none"
-    sizes       the network's own parameters; data_sizes answers data-dependent ops
+    sizes       the network's own parameters
+    data_sizes  sizes that data-dependent ops return, by op
     whatifs     in the order in which they were applied
     host_speed  how many times faster than its profile the host is
     """
@@ -63,42 +63,43 @@ class Scenario:
 
     @property
     def trace_file(self) -> Path | None:
-        """The saved trace that stands for the network, if it is one."""
+        """The path of the saved trace if `network` names one, else None."""
         path = Path(self.network)
         foreign = self.network.startswith(("hf:", "timm:")) or ":" in path.name
         if self.network in CATALOGUE or foreign or path.suffix == ".py":
             return None
-        named = path.suffix in (".json", ".rpt", ".msgpack")
-        return path if named or path.is_file() else None
+        is_trace = path.suffix in (".json", ".rpt", ".msgpack")
+        return path if is_trace or path.is_file() else None
 
     @property
     def key(self) -> str:
-        """Equal for equal scenarios, whatever the order of their sizes."""
+        """A text that is equal for equal scenarios, whatever the order of their sizes."""
         parts = {name: getattr(self, name) for name in self.__dataclass_fields__}
         parts["whatifs"] = [(a.name, dict(a.arguments)) for a in self.whatifs]
         return json.dumps(parts, sort_keys=True, default=dict)
 
     @property
     def asked(self) -> Scenario:
-        """The question without its what-ifs: the baseline, which can always still be drawn."""
+        """The baseline: the scenario without its what-ifs."""
         return replace(self, whatifs=())
 
     def undo(self) -> Scenario:
-        """Without the last what-if. InputError where there is none."""
+        """The scenario without its last what-if. Raises InputError if there is none."""
         if not self.whatifs:
             raise InputError("nothing to undo: expected a scenario with a what-if; apply one first")
         return replace(self, whatifs=self.whatifs[:-1])
 
 
 def predict(scenario: Scenario) -> Prediction:
-    """The answer. InputError, with its reason, for a question that has none."""
-    from simulator.scenario.predict import answer
+    """Predict a scenario. Raises InputError, with the reason, if it has no prediction."""
+    # imported late, as below, so that a command that only reads scenarios starts fast
+    from simulator.scenario.predict import predict as run
 
-    return answer(scenario)
+    return run(scenario)
 
 
 def save(scenario: Scenario, path: Path | str) -> None:
-    """Write a scenario to a TOML file; it appears whole or not at all."""
+    """Write a scenario to a TOML file atomically. Raises InputError if it cannot be written."""
     from simulator.scenario.scenario_file import text
 
     path = Path(path)
@@ -112,7 +113,8 @@ def save(scenario: Scenario, path: Path | str) -> None:
 
 
 def load(path: Path | str) -> Scenario:
-    """Read a scenario. InputError for a file that is none, has unknown keys, or another version."""
+    """Read a scenario. Raises InputError if the file is not a scenario, has unknown keys, or has
+    another version."""
     from simulator.scenario.scenario_file import read
 
     return read(Path(path))

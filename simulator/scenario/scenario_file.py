@@ -1,4 +1,4 @@
-"""The TOML file of a scenario: plain keys, its version, and one table for each what-if."""
+"""The TOML file of a scenario: plain keys, a version, and one table for each what-if."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
 from simulator.formats.toml import literal, shown
 from simulator.formats.toml import table as toml_table
+from simulator.scenario.registry import named
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Applied, Scenario
 
 VERSION = 1
@@ -54,7 +56,7 @@ _PLAIN = (
 
 
 def text(scenario: Scenario) -> str:
-    """The file's text; reading it gives an equal scenario."""
+    """The text of the file. Reading it gives an equal scenario."""
     lines = ['format = "ridgepoint-scenario"', f"version = {VERSION}"]
     tables: list[str] = []
     for name in _PLAIN:
@@ -73,7 +75,7 @@ def text(scenario: Scenario) -> str:
 
 
 def table(scenario: Scenario) -> dict[str, Any]:
-    """The keys of the file, as plain data; `of_table` gives an equal scenario."""
+    """The keys of the file as plain data. `of_table` gives an equal scenario."""
     keys: dict[str, Any] = {"format": "ridgepoint-scenario", "version": VERSION}
     for name in _PLAIN:
         value = getattr(scenario, name)
@@ -86,7 +88,7 @@ def table(scenario: Scenario) -> dict[str, Any]:
 
 
 def of_table(keys: dict[str, Any]) -> Scenario:
-    """The scenario of a file's keys. InputError for keys that are none, or of another version."""
+    """The scenario of a file's keys. Raises InputError for unknown keys or another version."""
     if keys.get("version") != VERSION and keys.get("format") == "ridgepoint-scenario":
         raise InputError(
             f"scenario version {shown(keys.get('version'))}: expected {VERSION}; save it again"
@@ -99,7 +101,7 @@ def of_table(keys: dict[str, Any]) -> Scenario:
 
 
 def read(path: Path) -> Scenario:
-    """The scenario of a file. InputError with what came, what was expected and what to do."""
+    """Read the scenario of a file. Raises InputError if it cannot be read or is not valid."""
     raw = contents(path, "a scenario", _MAX_BYTES, LONGEST_LINE)
     try:
         table = tomllib.loads(raw.decode())
@@ -123,9 +125,6 @@ def read(path: Path) -> Scenario:
 
 
 def _checked(file: _File) -> Scenario:
-    from simulator.scenario.registry import named
-    from simulator.scenario.resolved import resolve
-
     applied: list[Applied] = []
     for entry in file.whatif:
         name = entry.get("name")
@@ -133,21 +132,21 @@ def _checked(file: _File) -> Scenario:
             raise InputError('a [[whatif]] has no name: expected name = "cuda_graph"; add it')
         arguments = {key: value for key, value in entry.items() if key != "name"}
         applied.append(Applied(name, named(name).checked(arguments)))
-    found = Scenario(
+    scenario = Scenario(
         **{name: getattr(file, name) for name in _PLAIN},
         data_sizes=file.data_sizes,
         sizes={k: tuple(v) if isinstance(v, list) else v for k, v in file.sizes.items()},  # pyright: ignore
         whatifs=tuple(applied),
     )
-    resolve(found)  # refused here rather than when it is asked
-    return found
+    resolve(scenario)  # raises InputError here rather than at the prediction
+    return scenario
 
 
 def _complaint(reason: str, table: dict[str, Any]) -> str:
     if unknown := re.search(r"unknown field `(.*)`", reason, re.DOTALL):
-        known = _File.__struct_fields__
-        near = get_close_matches(unknown[1][:64], known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)};"
+        keys = _File.__struct_fields__
+        near = get_close_matches(unknown[1][:64], keys, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(keys)};"
         return f"unknown key {shown(unknown[1])}: {hint} correct or remove it"
     if missing := re.search(r"required field `(.*)`", reason):
         return (
@@ -156,5 +155,5 @@ def _complaint(reason: str, table: dict[str, Any]) -> str:
         )
     reason, _, place = reason.partition(" - at ")
     key = place.strip("`").removeprefix("$").removeprefix(".").partition("[")[0].partition(".")[0]
-    came = f"{key} is {shown(table[key])}" if key in table else "the file"
-    return f"{came}: {reason[:1].lower()}{reason[1:]}; correct it"
+    subject = f"{key} is {shown(table[key])}" if key in table else "the file"
+    return f"{subject}: {reason[:1].lower()}{reason[1:]}; correct it"

@@ -1,9 +1,8 @@
-"""A network's traces along batch and sequence: made one by one, or by a family that was fitted.
+"""The traces of one network along batch and sequence: traced one by one, or from a fitted family.
 
-A family costs several traces, so that it is fitted once as many were made along its axis (whoever
-asks no further has paid at most double), or at once where many points are announced. Its answers
-are those of a trace: it is held against all that were made before, and where it says so the point
-is traced.
+A family costs several traces. It is fitted once as many were made along its axis, so that the cost
+at most doubles, or at once within `expecting`. A family gives the same traces as tracing does: it
+is compared with earlier traces, and points outside its validity are traced.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ from simulator.symbols.probes import Tracer
 
 Axis = Literal["batch", "seq"]
 Point = tuple[int | None, int | None]
-"""Batch and sequence as asked; None leaves it to the network."""
+"""Batch and sequence of a request; None leaves it to the network."""
 Line = tuple[Literal["batch", "seq", "both"], int | None]
-"""What varies, and what the other one is."""
+"""The axis that varies, and the value of the other one."""
 
 _BATCH, _SEQ = frozenset[Axis](["batch"]), frozenset[Axis](["seq"])
 COSTS = {_BATCH: 5, _SEQ: 12, _BATCH | _SEQ: 18}
-"""About how many traces a family along these axes takes."""
+"""About how many traces it takes to fit a family along these axes."""
 
-_PATIENCE: dict[Axis, int] = {"batch": 3, "seq": 8}  # traces along an axis before it is fitted
-_ROWS = 2  # families along one axis before the plane is fitted
-_ONLY = 1  # what a family along the sequence calls its one batch
-_LARGEST = 1 << 20  # batch that a family along it is fitted to, where a network admits it
-_CHECKS = 6  # traces that every family is held against
+_TRACES_BEFORE_FIT: dict[Axis, int] = {"batch": 3, "seq": 8}  # traces along an axis before a fit
+_ROWS = 2  # families along one axis before one along both is fitted
+_ONLY = 1  # the batch of all points of a family along the sequence
+_LARGEST = 1 << 20  # the largest batch of a family along the batch, if the network admits it
+_CHECKS = 6  # traces that every family is compared with
 _EXPECTED: ContextVar[frozenset[Axis]] = ContextVar("expected", default=frozenset())
 
 
 @contextmanager
 def expecting(batches: int, seqs: int = 1) -> Generator[None]:
-    """While so many different batches and sequences are asked of each network, families are fitted
-    at once if that takes fewer traces."""
-    found = (_BATCH if batches > 1 else frozenset()) | (_SEQ if seqs > 1 else frozenset())
-    pays = batches * seqs > COSTS.get(found, batches * seqs)
+    """Announce the number of distinct batches and sequences of each network: within this context,
+    families are fitted at once if that takes fewer traces."""
+    axes = (_BATCH if batches > 1 else frozenset()) | (_SEQ if seqs > 1 else frozenset())
+    pays = batches * seqs > COSTS.get(axes, batches * seqs)
     if not pays and batches > COSTS[_BATCH]:
-        found, pays = _BATCH, True
-    token = _EXPECTED.set(found if pays else frozenset())
+        axes, pays = _BATCH, True
+    token = _EXPECTED.set(axes if pays else frozenset())
     try:
         yield
     finally:
@@ -54,26 +53,26 @@ def expecting(batches: int, seqs: int = 1) -> Generator[None]:
 
 
 class Store(Protocol):
-    """Where families are kept from process to process."""
+    """Where families are stored between processes."""
 
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
-        """What is kept of a line; None where nothing is."""
+        """The stored families along a line; None if there are none."""
         ...
 
-    def keep(self, line: Line, found: Symbolic) -> None:
-        """Keep what was fitted."""
+    def save(self, line: Line, families: Symbolic) -> None:
+        """Store fitted families."""
         ...
 
-    def wanted(self, line: Line) -> None:
-        """Told before a fit that traces; may raise where this process makes no traces."""
+    def before_fit(self, line: Line) -> None:
+        """Called before a fit; may raise if this process makes no traces."""
         ...
 
 
-class Lines:
-    """The traces of one network, asked at many points.
+class TraceFamilies:
+    """The traces of one network at many points.
 
-    `tracer` takes a batch, a sequence and whether a trace from disk will do: where host counts
-    alone differ, a fit asks again, since a process does some things once.
+    `tracer` takes a batch, a sequence and whether a trace from disk is accepted: a fit traces a
+    point again if only host counts differ, since a process does some things once.
     """
 
     def __init__(
@@ -83,96 +82,96 @@ class Lines:
     ) -> None:
         self._tracer = tracer
         self._store = store
-        self._asked: set[Point] = set()
+        self._traced_points: set[Point] = set()
         self._checks: dict[Point, Trace] = {}
         self._families: dict[Line, Symbolic | None] = {}
         self._lock = RLock()
 
     def at(self, batch: int | None, seq: int | None) -> Trace:
-        """The trace at a point. InputError where the network has none there."""
+        """The trace at a point. Raises InputError if the network cannot be traced there."""
         with self._lock:
-            found = self._from_families(batch, seq)
-            while found is None and self._fitted(batch, seq):
-                found = self._from_families(batch, seq)
-            return found or self._traced(batch, seq)
+            trace = self._from_families(batch, seq)
+            while trace is None and self._loads_or_fits(batch, seq):
+                trace = self._from_families(batch, seq)
+            return trace or self._traced(batch, seq)
 
     def family(self, batch: int | None, seq: int | None) -> tuple[Family, tuple[int, int]] | None:
-        """The family that answers a point, and what it calls the point; None where `at` traces."""
+        """The family that holds a point, and the point in the family; None if `at` traces it."""
         with self._lock:
-            found = self._family(batch, seq)
-            while found is None and self._fitted(batch, seq):
-                found = self._family(batch, seq)
-            return found
+            family = self._family(batch, seq)
+            while family is None and self._loads_or_fits(batch, seq):
+                family = self._family(batch, seq)
+            return family
 
     def _family(self, batch: int | None, seq: int | None) -> tuple[Family, tuple[int, int]] | None:
-        for each, at in self._answering(batch, seq):
-            if family := each.family(*at):
+        for families, at in self._candidates(batch, seq):
+            if family := families.family(*at):
                 return family, (at[0], at[1] or 1)
         return None
 
     def reason_to_trace(self, batch: int | None, seq: int | None) -> str | None:
-        """Why a point is traced; None where a family answers it."""
+        """Why a point is traced; None if a family holds it."""
         with self._lock:
-            reasons = [f.reason_to_retrace(*at) for f, at in self._answering(batch, seq)]
+            reasons = [f.reason_to_retrace(*at) for f, at in self._candidates(batch, seq)]
             tried = any(line in self._families for line, _ in _lines(batch, seq))
         if not reasons and tried:
-            return "the family that was fitted here was not what a trace of its own is"
+            return "the family that was fitted here differs from a trace"
         if not reasons:
-            return "too few points were asked of this network for a family to be fitted"
+            return "too few points of this network were traced to fit a family"
         return None if None in reasons else reasons[0]
 
     def _from_families(self, batch: int | None, seq: int | None) -> Trace | None:
-        for family, at in self._answering(batch, seq):
+        for family, at in self._candidates(batch, seq):
             if family.reason_to_retrace(*at) is None:
                 return family.at(*at)
         return None
 
-    def _answering(
+    def _candidates(
         self, batch: int | None, seq: int | None
     ) -> list[tuple[Symbolic, tuple[int, int | None]]]:
-        """Families that may know a point, and what they call it."""
-        found: list[tuple[Symbolic, tuple[int, int | None]]] = []
+        """Families that may hold a point, and the point in each."""
+        candidates: list[tuple[Symbolic, tuple[int, int | None]]] = []
         for line, at in _lines(batch, seq):
-            if family := self._families.get(line):
-                found.append((family, at))
-        return found
+            if families := self._families.get(line):
+                candidates.append((families, at))
+        return candidates
 
-    def _fitted(self, batch: int | None, seq: int | None) -> bool:
-        """Was a family fitted now that may know this point, since it pays to?"""
+    def _loads_or_fits(self, batch: int | None, seq: int | None) -> bool:
+        """Load, or fit if that pays, families that may hold this point; is there a new one?"""
         for line, (b, s) in _lines(batch, seq):
             if line in self._families:
                 continue
             stored = self._stored(line)
             if stored is None and self._pays(line):
                 if self._store:
-                    self._store.wanted(line)
+                    self._store.before_fit(line)
                 stored = self._families[line] = self._fit(line, b, s)
                 if stored and self._store:
-                    self._store.keep(line, stored)
+                    self._store.save(line, stored)
             if stored:
                 self._families[line] = stored
                 return True
         return False
 
     def give(self, line: Line, load: Callable[[Tracer], Symbolic | None]) -> None:
-        """Take families that are known from elsewhere (None: there are none), unless some are
-        held already."""
+        """Use the families that `load` returns (None: trace points one by one), unless the line
+        has some already."""
         with self._lock:
             if line not in self._families:
                 self._families[line] = load(self._tracer_of(line))
 
     def fit(self, line: Line, batch: int, seq: int | None) -> None:
-        """Fit the families of a line now, unless they are held or stored."""
+        """Fit the families of a line now, unless it has some or they are stored."""
         with self._lock:
             if line in self._families or self._stored(line):
                 return
-            found = self._families[line] = self._fit(line, batch, seq)
-            if found and self._store:
-                self._store.keep(line, found)
+            fitted = self._families[line] = self._fit(line, batch, seq)
+            if fitted and self._store:
+                self._store.save(line, fitted)
 
     def _stored(self, line: Line) -> Symbolic | None:
-        found = self._store.load(line, self._tracer_of(line)) if self._store else None
-        return found if found and self._agrees(line, found) else None
+        families = self._store.load(line, self._tracer_of(line)) if self._store else None
+        return families if families and self._agrees(line, families) else None
 
     def _pays(self, line: Line) -> bool:
         axis, other = line
@@ -181,11 +180,11 @@ class Lines:
             return len(expected) == 2 or len(self._families) >= _ROWS
         place = 1 if axis == "batch" else 0
         return expected == frozenset([axis]) or (
-            sum(point[place] == other for point in self._asked) >= _PATIENCE[axis]
+            sum(point[place] == other for point in self._traced_points) >= _TRACES_BEFORE_FIT[axis]
         )
 
     def _fit(self, line: Line, batch: int, seq: int | None) -> Symbolic | None:
-        """None where the network cannot be traced, or was another where it was traced before."""
+        """Fit families; None if the network cannot be traced, or differs from earlier traces."""
         axis, _ = line
         tracer = self._tracer_of(line)
         largest = {"seq": _ONLY, "batch": _LARGEST}.get(axis)
@@ -196,39 +195,39 @@ class Lines:
         return family if self._agrees(line, family) else None
 
     def _tracer_of(self, line: Line) -> Tracer:
-        """Traces along a line; a point that is asked for again is traced anew."""
+        """The tracer along a line. A second request for a point traces it again, off disk."""
         axis, other = line
-        taken: dict[Point, Trace] = {}
-        called: set[Point] = set()
+        traces: dict[Point, Trace] = {}
+        requested: set[Point] = set()
 
         def tracer(b: int, s: int) -> Trace:
             point = (b, other) if axis == "batch" else (other, s) if axis == "seq" else (b, s)
-            if point not in taken or (b, s) in called:
-                taken[point] = self._tracer(*point, (b, s) not in called)
-            called.add((b, s))
-            return taken[point]
+            if point not in traces or (b, s) in requested:
+                traces[point] = self._tracer(*point, (b, s) not in requested)
+            requested.add((b, s))
+            return traces[point]
 
         return tracer
 
     def _agrees(self, line: Line, family: Symbolic) -> bool:
-        """Does it say what the traces that were made say?"""
+        """Does a family give the traces that were made before?"""
         for point, trace in self._checks.items():
-            for each, at in _lines(*point):
-                known = each == line and family.reason_to_retrace(*at) is None
-                if known and not _alike(family.at(*at), trace):
+            for own_line, at in _lines(*point):
+                holds = own_line == line and family.reason_to_retrace(*at) is None
+                if holds and not _equal_ops(family.at(*at), trace):
                     return False
         return True
 
     def _traced(self, batch: int | None, seq: int | None) -> Trace:
-        found = self._tracer(batch, seq, True)
-        self._asked.add((batch, seq))
+        trace = self._tracer(batch, seq, True)
+        self._traced_points.add((batch, seq))
         if len(self._checks) < _CHECKS:
-            self._checks[batch, seq] = found
-        return found
+            self._checks[batch, seq] = trace
+        return trace
 
 
 def _lines(batch: int | None, seq: int | None) -> Iterator[tuple[Line, tuple[int, int | None]]]:
-    """What a point lies on, and what a family along it calls the point."""
+    """The lines through a point, and the point in a family along each."""
     if batch is not None and seq is not None:
         yield ("both", None), (batch, seq)
     if batch is not None:
@@ -237,13 +236,13 @@ def _lines(batch: int | None, seq: int | None) -> Iterator[tuple[Line, tuple[int
         yield ("seq", batch), (_ONLY, seq)
 
 
-def _alike(one: Trace, other: Trace) -> bool:
-    """Equal, but for the host's counts: a process does some things once."""
-    return one == other or (
-        one.storages == other.storages
-        and len(one.ops) == len(other.ops)
+def _equal_ops(ours: Trace, theirs: Trace) -> bool:
+    """Are two traces equal, apart from host counts? A process does some things once."""
+    return ours == theirs or (
+        ours.storages == theirs.storages
+        and len(ours.ops) == len(theirs.ops)
         and all(
             a.signature == b.signature and a.storages == b.storages and a.module == b.module
-            for a, b in zip(one.ops, other.ops, strict=True)
+            for a, b in zip(ours.ops, theirs.ops, strict=True)
         )
     )

@@ -1,21 +1,15 @@
-"""The trace of an ask: the one place where what-ifs meet the tracer.
+"""The trace of a resolved scenario: from memory, from disk, from a fitted family, or traced now.
 
-Traces are kept in memory; those of a network that is asked at several batches or sequences come
-from a family that was fitted (`simulator.scenario.trace_families`), and plain ones from disk where
-`keep_on_disk` was called.
+Traces are cached in memory. Traces of a network at several batches or sequences come from a fitted
+family (`simulator.scenario.trace_families`), and single ones from disk after `keep_on_disk`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import replace as replaced
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
-from threading import RLock
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -26,266 +20,244 @@ from simulator.formats.trace_file import load as read
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loaded import Facts
-from simulator.networks.watching import watched
 from simulator.records import Trace
-from simulator.scenario.gpu_class import as_seen, content, seen
-from simulator.scenario.module import AUTOCAST, forced_attention, load, loaded
+from simulator.scenario.gpu_class import content, seen
+from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest
 from simulator.scenario.runs_asked import RunsAsked
-from simulator.scenario.trace_families import Line, Lines
-from simulator.symbols import Symbolic, TraceCache
-from simulator.symbols.cache import key as disk_key
+from simulator.scenario.trace_disk import FOLDER_VARIABLE, TraceDisk
+from simulator.scenario.trace_families import Line, TraceFamilies
+from simulator.scenario.trace_module import trace_module
+from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
 from simulator.symbols.family_file import load as load_families
 from simulator.symbols.probes import Tracer
 
+__all__ = [
+    "FOLDER_VARIABLE", "facts", "family", "forget", "give", "give_up", "keep_on_disk", "make",
+    "reason_to_trace", "stored_families", "trace_elsewhere", "trace_key", "trace_resolved",
+    "trace_unedited",
+]  # fmt: skip
+
 _TRACES: LRUCache[Trace | InputError] = LRUCache(48)
 _NAMED: LRUCache[Trace] = LRUCache(96)
 _EDITED: LRUCache[Trace] = LRUCache(48)
-_LINES: LRUCache[Lines] = LRUCache(64)
+_FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = RunsAsked()
-_LOCK = RLock()
-_DISK: list[TraceCache] = []
+_DISK = TraceDisk()
 _ELSEWHERE: list[bool] = []
 _PROGRESS: ContextVar[Callable[[], None]] = ContextVar("progress", default=lambda: None)
-"""Told of each trace that is made while `make` runs."""
+"""Called after each trace while `make` runs."""
 
-FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
-
-
-def keep_on_disk(folder: Path | str | None = None, even_if_off: bool = False) -> None:
-    """From now on keep plain traces in this folder, or the user's cache. RIDGEPOINT_TRACES names
-    another folder, or switches it off where it is "off" (unless `even_if_off`)."""
-    told = os.environ.get(FOLDER_VARIABLE, "")
-    off = told == "off"
-    told = "" if off and even_if_off else told
-    _DISK[:] = [] if off and not even_if_off else [TraceCache(told or folder)]
+keep_on_disk = _DISK.open
 
 
 def trace_elsewhere(elsewhere: bool = True) -> None:
-    """From now on make no trace here: what is neither in memory nor on disk is an UntracedError,
-    and whoever catches it lets another process call `make`, then asks again."""
+    """Trace nothing in this process from now on.
+
+    A trace that is neither in memory nor on disk then raises UntracedError: another process calls
+    `make`, and the caller tries again.
+    """
     _ELSEWHERE[:] = [True] if elsewhere else []
 
 
 def make(
-    ask: TraceRequest,
+    request: TraceRequest,
     gpu: GPU,
     line: Line | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> None:
-    """Leave the trace of an ask on disk, or the families along a line; `progress` is called after
-    each trace that is made. InputError where there is no trace."""
-    ask = _settled(ask)
+    """Store the trace of a request on disk, or the families along a line.
+
+    `progress` is called after each trace. Raises InputError if the network cannot be traced.
+    """
+    request = _settled(request)
     token = _PROGRESS.set(progress)
     try:
         if line is None:
-            _plain(ask, gpu)
+            _unedited(request, gpu)
             return
-        axis, _ = line  # along one size no other is known: its one batch is 1, its sequence None
-        batch = 1 if axis == "seq" else ask.batch or 8
-        seq = None if axis == "batch" else ask.seq or 128
-        _lines(ask, gpu).fit(line, batch, seq)
+        axis, _ = line  # along the sequence the batch of all points is 1
+        batch = 1 if axis == "seq" else request.batch or 8
+        seq = None if axis == "batch" else request.seq or 128
+        _families(request, gpu).fit(line, batch, seq)
     finally:
         _PROGRESS.reset(token)
 
 
-def stored_families(ask: TraceRequest, gpu: GPU, line: Line) -> Path:
-    """Where `make` leaves the families along a line. InputError where nothing is kept on disk."""
-    if not _DISK:
-        raise InputError("no families on disk: expected a folder of traces; call keep_on_disk")
-    return _DISK[0].families(
-        _disk_name(replaced(_settled(ask), batch=None, seq=None), gpu, line=line)
-    )
+def stored_families(request: TraceRequest, gpu: GPU, line: Line) -> Path:
+    """The file in which `make` stores the families along a line. Raises InputError if no folder
+    of traces is open."""
+    return _DISK.families_path(replaced(_settled(request), batch=None, seq=None), gpu, line)
 
 
-def give(ask: TraceRequest, gpu: GPU, line: Line, path: Path) -> None:
-    """Take the families of a file for an ask, unless better ones are held. InputError for a file
-    that holds none."""
-    _lines(_settled(ask), gpu).give(line, lambda tracer: load_families(path, tracer))
+def give(request: TraceRequest, gpu: GPU, line: Line, path: Path) -> None:
+    """Use the families of a file for a request, unless it has families already. Raises InputError
+    if the file is not a file of families."""
+    _families(_settled(request), gpu).give(line, lambda tracer: load_families(path, tracer))
 
 
-def give_up(ask: TraceRequest, gpu: GPU, line: Line) -> None:
-    """Hold that there are no families along a line: its points are traced one by one."""
-    _lines(_settled(ask), gpu).give(line, lambda tracer: None)
+def give_up(request: TraceRequest, gpu: GPU, line: Line) -> None:
+    """Fit no families along a line: trace its points one by one."""
+    _families(_settled(request), gpu).give(line, lambda tracer: None)
 
 
 def forget() -> None:
-    """Hold no trace in memory, and none on disk from now on."""
-    for held in (_TRACES, _NAMED, _EDITED, _LINES, _FACTS, _RUNS):
-        held.clear()
-    _DISK.clear()
+    """Drop all traces in memory, and use no disk from now on."""
+    for cache in (_TRACES, _NAMED, _EDITED, _FAMILIES, _FACTS, _RUNS):
+        cache.clear()
+    _DISK.close()
 
 
-def traced(found: ResolvedScenario) -> Trace:
-    """The trace of a setting, its edits made. Kept in memory: only what is new is traced."""
-    trace, edits = plain(found.ask, found.gpu), found.edits
+def trace_resolved(resolved: ResolvedScenario) -> Trace:
+    """The trace of a resolved scenario with its edits; only new ones are traced. Raises InputError
+    if the network cannot be traced or an edit cannot be made."""
+    trace, edits = trace_unedited(resolved.ask, resolved.gpu), resolved.edits
     if not edits:
         return trace
-    key = trace_key(found)
+    key = trace_key(resolved)
     edited = _EDITED.get(key, lambda: _edited(trace, edits))
-    return edited if found.ask.saved else _for_card(key, edited, found.gpu)
+    return edited if resolved.ask.saved else _for_gpu(key, edited, resolved.gpu)
 
 
-def trace_key(found: ResolvedScenario) -> tuple[Any, ...]:
-    """Equal for settings whose traces are equal, but for the name of the GPU."""
-    return _key(_served(found.ask), found.gpu), found.edits
+def trace_key(resolved: ResolvedScenario) -> tuple[Any, ...]:
+    """A key that is equal for resolved scenarios whose traces differ in the GPU's name at most."""
+    return _key(_served(resolved.ask), resolved.gpu), resolved.edits
 
 
-def plain(ask: TraceRequest, gpu: GPU) -> Trace:
-    """The trace of an ask on a GPU, before any edit. InputError where there is none, the same one
-    when it is asked again."""
-    served = _served(ask)
-    found = _plain(served, gpu)
-    _RUNS.learn(served, found)
-    if found.asked and served.run != ask.run:  # it did not at another size
-        return plain(ask, gpu)
-    return found
+def trace_unedited(request: TraceRequest, gpu: GPU) -> Trace:
+    """The trace of a request on a GPU, before any edit. Raises InputError if the network cannot be
+    traced, the same one each time."""
+    served = _served(request)
+    trace = _unedited(served, gpu)
+    _RUNS.learn(served, trace)
+    if trace.asked and served.run != request.run:  # it depends on the run at this size only
+        return trace_unedited(request, gpu)
+    return trace
 
 
-def _plain(ask: TraceRequest, gpu: GPU) -> Trace:
-    key = _key(ask, gpu)
-    found = _TRACES.get(key, lambda: _made(ask, gpu))
-    if isinstance(found, InputError):
-        raise InputError(*found.args)
-    return found if ask.saved else _for_card(key, found, gpu)
+def _unedited(request: TraceRequest, gpu: GPU) -> Trace:
+    key = _key(request, gpu)
+    trace = _TRACES.get(key, lambda: _trace_or_error(request, gpu))
+    if isinstance(trace, InputError):
+        raise InputError(*trace.args)
+    return trace if request.saved else _for_gpu(key, trace, gpu)
 
 
-def family(found: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
-    """The family that answers a setting without a trace, and what it calls the point; None where
-    there is none, or an edit is made to traces alone. InputError as `traced` raises it."""
-    if found.ask.saved or found.fusion:
+def family(resolved: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
+    """The family that holds a resolved scenario, and its point (batch, sequence) in the family.
+
+    None if there is no family there, or if an edit applies to single traces only. Raises InputError
+    as `trace_resolved` does.
+    """
+    if resolved.ask.saved or resolved.fusion:
         return None
-    if not all(isinstance(edit, FamilyEdit) for edit in found.edits):
+    if not all(isinstance(edit, FamilyEdit) for edit in resolved.edits):
         return None
-    ask = _served(found.ask)
-    known = _lines(ask, found.gpu).family(ask.batch, ask.seq)
-    if known is None or not found.edits:
-        return known
-    plain_family, point = known
-    key = "edited", found.edits
-    if key not in plain_family.kept:
-        each = plain_family
-        for edit in found.edits:
-            each = cast("FamilyEdit", edit).of_family(each)
-        plain_family.kept[key] = each
-    return plain_family.kept[key], point
+    request = _served(resolved.ask)
+    unedited = _families(request, resolved.gpu).family(request.batch, request.seq)
+    if unedited is None or not resolved.edits:
+        return unedited
+    unedited_family, point = unedited
+    key = "edited", resolved.edits
+    if key not in unedited_family.kept:
+        edited = unedited_family
+        for edit in resolved.edits:
+            edited = cast("FamilyEdit", edit).of_family(edited)
+        unedited_family.kept[key] = edited
+    return unedited_family.kept[key], point
 
 
-def _for_card(key: tuple[Any, ...], found: Trace, gpu: GPU) -> Trace:
-    """A trace under the name of a card that looks like its own to it."""
-    if found.gpu == gpu.id:
-        return found
-    return _NAMED.get((key, gpu.id), lambda: _named(found, gpu.id))
+def _for_gpu(key: tuple[Any, ...], trace: Trace, gpu: GPU) -> Trace:
+    """A trace under the name of a GPU that shares it."""
+    if trace.gpu == gpu.id:
+        return trace
+    return _NAMED.get((key, gpu.id), lambda: _named(trace, gpu.id))
 
 
-def facts(ask: TraceRequest, gpu: GPU) -> Facts:
-    """A name to show, and batch and sequence as the network took them."""
-    trace = plain(ask, gpu)
-    if ask.saved:
-        return _read_facts(ask, trace)
-    ask = _served(ask)
+def facts(request: TraceRequest, gpu: GPU) -> Facts:
+    """The display name of a network, and the batch and sequence of its inputs."""
+    trace = trace_unedited(request, gpu)
+    if request.saved:
+        return _facts_of_file(request, trace)
+    request = _served(request)
 
     def loaded() -> Facts:
-        name, batch, seq = load(ask).facts
+        name, batch, seq = load(request).facts
         return Facts(name, batch or trace.samples, seq)
 
-    return _FACTS.get(_key(ask, gpu), loaded)
+    return _FACTS.get(_key(request, gpu), loaded)
 
 
-def reason_to_trace(ask: TraceRequest, gpu: GPU) -> str | None:
-    """Why an ask is traced; None where a family of its network answers it."""
-    if ask.saved:
+def reason_to_trace(request: TraceRequest, gpu: GPU) -> str | None:
+    """Why a request is traced; None if a family of its network holds it."""
+    if request.saved:
         return "it is a saved trace"
-    ask = _served(ask)
-    return _lines(ask, gpu).reason_to_trace(ask.batch, ask.seq)
+    request = _served(request)
+    return _families(request, gpu).reason_to_trace(request.batch, request.seq)
 
 
-def _served(ask: TraceRequest) -> TraceRequest:
-    """Settled, and run as the trace was that serves it."""
-    return _RUNS.served(_settled(ask))
+def _served(request: TraceRequest) -> TraceRequest:
+    """The request with its defaults, and with the run whose trace serves it."""
+    return _RUNS.served(_settled(request))
 
 
-def _settled(ask: TraceRequest) -> TraceRequest:
-    """With the batch and sequence that a network of the catalogue takes of itself."""
-    entry = CATALOGUE.get(ask.network)
-    if ask.saved or entry is None or (ask.batch and (ask.seq or entry.seq is None)):
-        return ask
-    return replaced(ask, batch=ask.batch or entry.batch, seq=ask.seq or entry.seq)
+def _settled(request: TraceRequest) -> TraceRequest:
+    """The request with the default batch and sequence of a network of the catalogue."""
+    entry = CATALOGUE.get(request.network)
+    if request.saved or entry is None or (request.batch and (request.seq or entry.seq is None)):
+        return request
+    return replaced(request, batch=request.batch or entry.batch, seq=request.seq or entry.seq)
 
 
-def _made(ask: TraceRequest, gpu: GPU) -> Trace | InputError:
-    if ask.saved:
-        return _read(ask.network)
+def _trace_or_error(request: TraceRequest, gpu: GPU) -> Trace | InputError:
+    if request.saved:
+        return read(request.network)
     try:
-        return _lines(ask, gpu).at(ask.batch, ask.seq)
+        return _families(request, gpu).at(request.batch, request.seq)
     except InputError as error:
-        if ask.network not in CATALOGUE:  # of a user's network the cause may be gone next time
+        if request.network not in CATALOGUE:  # the user may correct their network
             raise
         return InputError(*error.args)
 
 
-def _lines(ask: TraceRequest, gpu: GPU) -> Lines:
-    anywhere = replaced(ask, batch=None, seq=None)
+def _families(request: TraceRequest, gpu: GPU) -> TraceFamilies:
+    anywhere = replaced(request, batch=None, seq=None)
 
     def tracer(batch: int | None, seq: int | None, from_disk: bool) -> Trace:
-        return _from_disk(replaced(ask, batch=batch, seq=seq), gpu, from_disk)
+        at = replaced(request, batch=batch, seq=seq)
+        if not from_disk:
+            return _run(at, gpu)
+        return _DISK.trace(at, gpu, lambda: _run(at, gpu))
 
-    return _LINES.get(_key(anywhere, gpu), lambda: Lines(tracer, _Stored(anywhere, gpu)))
+    return _FAMILIES.get(
+        _key(anywhere, gpu), lambda: TraceFamilies(tracer, _DiskStore(anywhere, gpu))
+    )
 
 
-class _Stored:
-    """The families of an ask on disk."""
+class _DiskStore:
+    """The families of a request on disk."""
 
-    def __init__(self, anywhere: TraceRequest, gpu: GPU) -> None:
-        self.anywhere, self.gpu = anywhere, gpu
+    def __init__(self, request: TraceRequest, gpu: GPU) -> None:
+        self.request, self.gpu = request, gpu
 
     def load(self, line: Line, tracer: Tracer) -> Symbolic | None:
-        if not _DISK or not (path := _DISK[0].families(self._name(line))).is_file():
-            return None
+        return _DISK.load_families(self.request, self.gpu, line, tracer)
 
-        try:
-            return load_families(path, tracer)
-        except InputError:
-            return None
+    def save(self, line: Line, families: Symbolic) -> None:
+        _DISK.save_families(self.request, self.gpu, line, families)
 
-    def keep(self, line: Line, found: Symbolic) -> None:
-        if _DISK:
-            _DISK[0].put_families(self._name(line), found)
-
-    def wanted(self, line: Line) -> None:
+    def before_fit(self, line: Line) -> None:
         if _ELSEWHERE:
-            raise UntracedError(self.anywhere, self.gpu, line)
-
-    def _name(self, line: Line) -> str:
-        return _disk_name(self.anywhere, self.gpu, line=line)
+            raise UntracedError(self.request, self.gpu, line)
 
 
-def _from_disk(ask: TraceRequest, gpu: GPU, allowed: bool) -> Trace:
-    if not (_DISK and allowed):
-        return _run(ask, gpu)
-    return _DISK[0].get(_disk_name(ask, gpu), lambda: _run(ask, gpu))
-
-
-def _disk_name(ask: TraceRequest, gpu: GPU, **more: Any) -> str:
-    asked = {
-        name: getattr(ask, name) for name in TraceRequest.__dataclass_fields__ if name != "network"
-    }
-    return disk_key(ask.network, as_seen(ask.network, gpu), by=_own_source(), **asked, **more)
-
-
-@cache
-def _own_source() -> str:
-    """A digest of this file, which has a part in what is traced."""
-    return sha256(Path(__file__).read_bytes()).hexdigest()
-
-
-def _named(found: Trace, gpu: str) -> Trace:
-    """The same trace for another card that looks like its own; what was made of it is shared."""
-    other = replace(found, gpu=gpu)
+def _named(trace: Trace, gpu: str) -> Trace:
+    """The same trace under the name of another GPU; what is derived from it is shared."""
+    other = replace(trace, gpu=gpu)
     shared = cast("dict[str, Any]", other.__dict__)
-    shared["signatures"], shared["kept"] = found.signatures, found.kept
+    shared["signatures"], shared["kept"] = trace.signatures, trace.kept
     return other
 
 
@@ -295,50 +267,27 @@ def _edited(trace: Trace, edits: tuple[Edit, ...]) -> Trace:
     return trace
 
 
-def _key(ask: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
-    """What a trace depends on."""
-    if ask.saved:
-        stat = Path(ask.network).stat() if Path(ask.network).is_file() else None
-        return ask, stat and (stat.st_mtime_ns, stat.st_size)
-    return ask, seen(ask.network, gpu), content(ask.network)
+def _key(request: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
+    """All that a trace depends on."""
+    if request.saved:
+        stat = Path(request.network).stat() if Path(request.network).is_file() else None
+        return request, stat and (stat.st_mtime_ns, stat.st_size)
+    return request, seen(request.network, gpu), content(request.network)
 
 
-def _run(ask: TraceRequest, gpu: GPU) -> Trace:
+def _run(request: TraceRequest, gpu: GPU) -> Trace:
     if _ELSEWHERE:
-        raise UntracedError(ask, gpu)
-    from simulator.tracing import trace
-    from simulator.tracing.user_code import place_of
-
-    with (
-        _LOCK,
-        watched(f"tracing {ask.network}", place_of),
-        forced_attention(ask.sdpa) if ask.sdpa else nullcontext(),
-    ):
-        found = loaded(ask)
-        made = trace(
-            found.module,
-            found.args,
-            found.kwargs,
-            gpu=gpu,
-            autocast=AUTOCAST.get(ask.dtype),
-            phase="training" if ask.training else "inference",
-            sizes=dict(ask.data_sizes),
-            optimizer=ask.optimizer,
-            run=ask.run,
-        )
-    name, batch, seq = found.facts
-    _FACTS.get(_key(ask, gpu), lambda: Facts(name, batch or made.samples, seq))
+        raise UntracedError(request, gpu)
+    trace, network_facts = trace_module(request, gpu)
+    _FACTS.get(_key(request, gpu), lambda: network_facts)
     _PROGRESS.get()()
-    return made
+    return trace
 
 
-def _read(network: str) -> Trace:
-    return read(network)
-
-
-def _read_facts(ask: TraceRequest, trace: Trace) -> Facts:
-    name = Path(ask.network).name
+def _facts_of_file(request: TraceRequest, trace: Trace) -> Facts:
+    name = Path(request.network).name
     for suffix in (".json", ".msgpack", ".rpt"):
         name = name.removesuffix(suffix)
-    each = divmod(trace.tokens, trace.samples) if trace.tokens and trace.samples else (0, 1)
-    return Facts(name, trace.samples, each[0] if each[1] == 0 else None)
+    has_tokens = trace.tokens and trace.samples
+    seq, rest = divmod(trace.tokens or 0, trace.samples) if has_tokens else (0, 1)
+    return Facts(name, trace.samples, seq if rest == 0 else None)

@@ -19,11 +19,12 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.lowering import Lowered as Kernels
 from simulator.modes import check_mode
-from simulator.prediction import REGIMES, Columns, workspace_bytes
+from simulator.prediction import Columns, workspace_bytes
 from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.steady_state import alone, bounds, steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
 from simulator.simulate.step import host_schedule, nudged, shares
+from simulator.simulate.step_columns import StepColumns, as_table, empty_table
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Kind, Lowered, grid
 from simulator.symbols.peaks import peak_bytes
@@ -35,10 +36,6 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import AS_TIMED, Slower
 
-COLUMNS = (
-    "period_s", "latency_s", "gpu_busy_s", "host_s", "low_s", "high_s", *REGIMES,
-    "samples_per_s", "peak_memory_bytes", "memory_bytes", "fits", "joules", "clock_hz", "regime",
-)  # fmt: skip
 _TOGETHER = 1 << 17  # numbers in an array of kernels that are scheduled at once: they fit a cache
 _CLASSES = 1 << 15  # and in one of classes
 _LEAST = 16  # points at a time
@@ -86,9 +83,7 @@ def at_points(
     card = supply(gpu)
     found: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
-        empty = np.full((len(samples), len(COLUMNS)), np.nan)
-        empty[:, -1] = -1
-        found.append((empty, {}))
+        found.append((empty_table(len(samples)), {}))
     patterns: list[tuple[Ints, Alike]] = []
     for alike in _patterns(len(samples), lowered):
         patterns.append((alike, _alike(family, (batches[0], seqs[0]), lowered, int(alike[0]))))
@@ -155,25 +150,29 @@ def _row(
     drawn: tuple[Floats, Floats] | None,
 ) -> Floats:
     period, part = periods[0], shares(periods)
-    host_s = np.full_like(period, on_host_s)
+    joules, clock_hz = drawn or np.full((2, period.size), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(period > 0, samples / period, np.nan)
-    return np.column_stack(
-        [
-            period,
-            latency,
-            busy,
-            host_s,
-            *ends,
-            *part,
-            rate,
-            peak,
-            need,
-            fits,
-            *(drawn or np.full((2, period.size), np.nan)),
-            part.argmax(axis=0),
-        ]
-    ).astype(float)
+    return as_table(
+        StepColumns(
+            period_s=period,
+            latency_s=latency,
+            gpu_busy_s=busy,
+            host_s=np.full_like(period, on_host_s),
+            low_s=ends[0],
+            high_s=ends[1],
+            compute=part[0],
+            memory=part[1],
+            overhead=part[2],
+            samples_per_s=rate,
+            peak_memory_bytes=peak,
+            memory_bytes=need,
+            fits=fits,
+            joules=joules,
+            clock_hz=clock_hz,
+            regime=part.argmax(axis=0),
+        )
+    )
 
 
 def _patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:

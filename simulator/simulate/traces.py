@@ -23,8 +23,8 @@ from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.schedule.memory import memory
 from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches, Run
-from simulator.simulate.family import COLUMNS
 from simulator.simulate.step import as_run, host_schedule, nudged, shares
+from simulator.simulate.step_columns import StepColumns, as_table, empty_table
 from simulator.timing.intervals import interval
 from simulator.timing.power import Load, Settled, supply
 from simulator.timing.profile import Profile
@@ -69,8 +69,7 @@ def simulated(
         counted(0)
         trace = as_run(step.trace, step.gpu, step.mode, step.profile)
         steps.append(step._replace(trace=trace))
-    table = np.full((len(steps), len(COLUMNS)), np.nan)
-    table[:, -1] = -1
+    table = empty_table(len(steps))
     refused: dict[int, str] = {}
     by_gpu: dict[tuple[int, int], list[int]] = {}
     for row, step in enumerate(steps):
@@ -176,21 +175,27 @@ def _schedule(alike: list[_Ready], table: Floats) -> None:
     room = np.array([r.step.gpu.memory_bytes for r in alike])
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(period > 0, samples / period, np.nan)
-    table[[r.row for r in alike]] = np.column_stack(
-        [
-            period,
-            alone + sync,
-            busy,
-            on_host,
-            *np.array(ends).T,
-            *part,
-            rate,
-            peak,
-            need,
-            need <= room,
-            *_drawn(alike, period),
-            part.argmax(axis=0),
-        ]
+    low_s, high_s = np.array(ends).T
+    joules, clock_hz = _drawn(alike, period)
+    table[[r.row for r in alike]] = as_table(
+        StepColumns(
+            period_s=period,
+            latency_s=alone + sync,
+            gpu_busy_s=busy,
+            host_s=on_host,
+            low_s=low_s,
+            high_s=high_s,
+            compute=part[0],
+            memory=part[1],
+            overhead=part[2],
+            samples_per_s=rate,
+            peak_memory_bytes=peak,
+            memory_bytes=need,
+            fits=need <= room,
+            joules=joules,
+            clock_hz=clock_hz,
+            regime=part.argmax(axis=0),
+        )
     )
 
 

@@ -1,19 +1,13 @@
-"""What-ifs: each one a decorated pure function from a scenario to a scenario.
+"""What-ifs: decorated pure functions from scenario to scenario.
 
 Importing this package registers every group. May import scenario and what it stands on;
-`scenario.registry` holds what is registered.
+`scenario.registry` holds them.
 """
 
-from simulator.scenario.registry import (
-    GROUPS,
-    Parameter,
-    WhatIf,
-    apply,
-    parse,
-    to_text,
-    whatif,
-    whatifs,
-)
+from simulator.scenario.apply import apply, whatif
+from simulator.scenario.parameters import Parameter
+from simulator.scenario.registry import GROUPS, WhatIf, whatifs
+from simulator.scenario.whatif_text import parse, to_text
 from simulator.whatif import hardware, kernels, launch, precision, shape, training
 
 _MODULES = (precision, shape, kernels, launch, hardware, training)

@@ -1,4 +1,4 @@
-"""What if the inputs, or the network itself, had another size? The network is traced again."""
+"""What-ifs of the inputs and of the network's size. They trace the network again."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, constructor_sizes
+from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Range, Unit
-from simulator.scenario.registry import whatif
-from simulator.scenario.resolved import ResolvedScenario, _check_name
+from simulator.scenario.resolve import check_network
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Value
 
 _LARGEST = 2**31 - 1
@@ -17,87 +18,87 @@ _LARGEST = 2**31 - 1
 
 @whatif("shape")
 def batch(
-    setting: ResolvedScenario,
+    resolved: ResolvedScenario,
     samples: Annotated[int, Range(1, _LARGEST, log=True), Unit("samples")],
 ) -> ResolvedScenario:
-    """Samples a step (with accumulation: a forward)."""
-    if samples == setting.ask.batch:
-        return setting
-    return setting.traced_otherwise("batch", batch=samples)
+    """Samples per step (per forward, with gradient accumulation)."""
+    if samples == resolved.ask.batch:
+        return resolved
+    return resolved.traced_otherwise("batch", batch=samples)
 
 
 @whatif("shape")
 def seq(
-    setting: ResolvedScenario, tokens: Annotated[int, Range(1, _LARGEST, log=True), Unit("tokens")]
+    resolved: ResolvedScenario, tokens: Annotated[int, Range(1, _LARGEST, log=True), Unit("tokens")]
 ) -> ResolvedScenario:
-    """Tokens a sample."""
-    entry = CATALOGUE.get(setting.ask.network)
+    """Tokens per sample."""
+    entry = CATALOGUE.get(resolved.ask.network)
     if entry is not None and entry.seq is None:
         raise InputError(f"seq: network {entry.name!r} has no sequence: leave seq out")
-    table = _positions(setting)
+    table = _positions(resolved)
     if table is not None and tokens > table:
         raise InputError(
-            f"seq: network {setting.ask.network!r} has {table} positions: expected seq {table} at "
+            f"seq: network {resolved.ask.network!r} has {table} positions: expected seq {table} at "
             f"most, got {tokens}; or give the size positions={tokens} first"
         )
-    if tokens == setting.ask.seq:
-        return setting
-    return setting.traced_otherwise("seq", seq=tokens)
+    if tokens == resolved.ask.seq:
+        return resolved
+    return resolved.traced_otherwise("seq", seq=tokens)
 
 
-def _positions(setting: ResolvedScenario) -> int | None:
-    """Rows of the position table of a network of the catalogue, where it has one."""
-    default = sizes(setting).get("positions")
+def _positions(resolved: ResolvedScenario) -> int | None:
+    """Rows of the position table of a network of the catalogue; None if it has none."""
+    default = sizes(resolved).get("positions")
     return default if isinstance(default, int) else None
 
 
-def sizes(setting: ResolvedScenario) -> dict[str, Any]:
-    """The network's own parameters and what they are; {} for networks that name none."""
-    entry = CATALOGUE.get(setting.ask.network)
+def sizes(resolved: ResolvedScenario) -> dict[str, Any]:
+    """The network's own parameters and their values; {} if it has none."""
+    entry = CATALOGUE.get(resolved.ask.network)
     if entry is None:
-        return dict(setting.ask.sizes)
-    return dict(constructor_sizes(entry.name)) | dict(entry.sizes) | dict(setting.ask.sizes)
+        return dict(resolved.ask.sizes)
+    return dict(constructor_sizes(entry.name)) | dict(entry.sizes) | dict(resolved.ask.sizes)
 
 
 @whatif("shape")
-def size(setting: ResolvedScenario, parameter: str, value: Value) -> ResolvedScenario:
+def size(resolved: ResolvedScenario, parameter: str, value: Value) -> ResolvedScenario:
     """One of the network's own parameters, such as its depth, width, heads or experts."""
-    known = sizes(setting)
-    if setting.ask.network in CATALOGUE:
-        if parameter not in known:
+    current = sizes(resolved)
+    if resolved.ask.network in CATALOGUE:
+        if parameter not in current:
             raise InputError(
-                f"size: network {setting.ask.network!r} has no size {parameter!r}: expected one of "
-                f"{', '.join(known)}"
+                f"size: network {resolved.ask.network!r} has no size {parameter!r}: expected one "
+                f"of {', '.join(current)}"
             )
-        was = known[parameter]
-        numeric = isinstance(was, int) and not isinstance(was, bool)
+        old = current[parameter]
+        numeric = isinstance(old, int) and not isinstance(old, bool)
         if numeric and isinstance(value, int | float) and value < 1:
             raise InputError(f"size: {parameter} is {value}: expected 1 or more; choose a larger")
-        if isinstance(was, tuple) and isinstance(value, int):
+        if isinstance(old, tuple) and isinstance(value, int):
             value = (value,)
-        if was == value:
-            return setting
-    return setting.traced_otherwise("size", sizes=_with(setting.ask.sizes, parameter, value))
+        if old == value:
+            return resolved
+    return resolved.traced_otherwise("size", sizes=_with(resolved.ask.sizes, parameter, value))
 
 
 def _with(
-    held: tuple[tuple[str, Any], ...], name: str, value: Value
+    pairs: tuple[tuple[str, Any], ...], name: str, value: Value
 ) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted((dict(held) | {name: value}).items()))
+    return tuple(sorted((dict(pairs) | {name: value}).items()))
 
 
 @whatif("shape")
-def network(setting: ResolvedScenario, to: str) -> ResolvedScenario:
-    """Another network in its place, with sizes, batch and sequence of its own."""
-    _check_name(to)
-    if to == setting.ask.network:
-        return setting
-    if setting.edits:
+def network(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
+    """Another network, with its own sizes, batch and sequence."""
+    check_network(to)
+    if to == resolved.ask.network:
+        return resolved
+    if resolved.edits:
         raise InputError(
-            "network: what-ifs on the ops of the old one are applied: expected none; apply "
+            "network: what-ifs on the ops of the old network are applied: expected none; apply "
             "network first"
         )
     return replace(
-        setting,
-        ask=replace(setting.ask, network=to, saved=False, sizes=(), batch=None, seq=None),
+        resolved,
+        ask=replace(resolved.ask, network=to, saved=False, sizes=(), batch=None, seq=None),
     )

@@ -17,9 +17,9 @@ from simulator.inductor.exact import question_of
 from simulator.inductor.question import Question
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.stack import stack
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 from tests.benchmarks.timing import Row
 
 ASKED = (
@@ -47,7 +47,7 @@ def compilers() -> Iterator[Row]:
 
 def _question(scenario: Scenario) -> Question:
     found = resolve(scenario)
-    equal = stack(traced(found))
+    equal = stack(trace_resolved(found))
     question = question_of(found)
     return question if equal is None else replace(question, stack=equal.path, blocks=equal.blocks)
 

@@ -142,7 +142,7 @@ class Advising(QObject):
                 missing += 1
                 raise InputError(f"{need}: expected a trace; trace and try it") from None
 
-        return Found(scenario, advise(scenario, answer=answer), missing)
+        return Found(scenario, advise(scenario, predictor=answer), missing)
 
 
 def _until(cancelled: Cancelled) -> Answer:

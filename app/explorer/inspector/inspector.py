@@ -34,7 +34,8 @@ from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.host import hosts
 from simulator.modes import Mode, compiles
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.resolved import ResolvedScenario, resolve
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario
 
 _PRECISIONS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.answers.changes import gpu_of, with_field
-from simulator.scenario.resolved import gpu_of as found
+from simulator.scenario.resolve import gpu_of as found
 
 if TYPE_CHECKING:
     from app.explorer.gpu_editor.editor import Editor

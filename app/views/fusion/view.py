@@ -23,8 +23,8 @@ from app.views.fusion.panel import FusionPanel, saved_by_fusion
 from app.views.lessons.pieces import Rule
 from app.widgets.strip import Strip
 from app.widgets.view import View
-from simulator.analysis.block_diagram import Joining, Set, Trial
-from simulator.scenario.registry import apply
+from simulator.analysis.block_diagram import BlockDiagram, Set, Trial
+from simulator.scenario.apply import apply
 
 
 class FusionView(View):
@@ -37,7 +37,7 @@ class FusionView(View):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.side: Side | None = None
-        self.joining: Joining | None = None
+        self.joining: BlockDiagram | None = None
         self.trial: Trial | None = None
         self._parts: dict[str, list[int]] = {}
         self.strip = Strip(theme)
@@ -81,15 +81,15 @@ class FusionView(View):
         scenario, current_joining = sides[current].scenario, self.joining
         chosen, everywhere = self.canvas.chosen, self.panel.everywhere.isChecked()
 
-        def work(cancelled: Any) -> tuple[Joining, Trial | None]:
+        def work(cancelled: Any) -> tuple[BlockDiagram, Trial | None]:
             joining = current_joining
             if joining is None or joining.scenario.key != scenario.key:
-                joining = Joining(scenario)
+                joining = BlockDiagram(scenario)
             return joining, joining.tried(chosen, everywhere) if len(chosen) > 1 else None
 
         return work
 
-    def answer(self, found: tuple[Joining, Trial | None]) -> None:
+    def answer(self, found: tuple[BlockDiagram, Trial | None]) -> None:
         joining, trial = found
         if joining is not self.joining:
             self.joining = joining

@@ -19,7 +19,7 @@ from app.widgets.canvas import Canvas, Card
 from app.widgets.label_layout import Labels
 from app.widgets.paint import Paint, elided, face, pill_box, width
 from simulator.prediction import REGIMES
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 
 _LEFT, _TOP, _RIGHT, _BOTTOM, LEGEND = 64.0, 30.0, 18.0, 44.0, 26.0
 _STALE = 0.6

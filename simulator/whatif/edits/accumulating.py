@@ -1,4 +1,4 @@
-"""Gradient accumulation: forward and backward several times before the optimizer's step."""
+"""Gradient accumulation: several forward and backward passes before the optimizer's step."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from simulator.whatif.edits.rewriting import call
 
 @dataclass(frozen=True)
 class Accumulated:
-    """`steps` forwards and backwards of the batch as it is, then one optimizer step.
+    """`steps` forward and backward passes of the batch, then one optimizer step.
 
-    The first backward leaves its gradients; each later one adds its own to them, weight by weight
-    (torch/csrc/autograd/functions/accumulate_grad.h), and gives that memory back.
+    The first backward leaves its gradients. Each later one adds its own to them, weight by weight
+    (torch/csrc/autograd/functions/accumulate_grad.h), and frees its own.
     """
 
     steps: int
@@ -28,16 +28,16 @@ class Accumulated:
                 "accumulate: the step is inference: expected training; predict training instead"
             )
         end = next((i for i, op in enumerate(trace.ops) if op.phase == "optimizer"), len(trace.ops))
-        return _Repeating(trace, end, self.steps).done()
+        return _Repetition(trace, end, self.steps).trace()
 
 
-class _Repeating:
+class _Repetition:
     def __init__(self, trace: Trace, end: int, steps: int) -> None:
-        self.trace, self.end, self.steps = trace, end, steps
+        self.origin, self.end, self.steps = trace, end, steps
         self.gradients = {
             n for n, s in enumerate(trace.storages) if s.role == "gradient" and s.born >= 0
         }
-        self.final: dict[int, list[int]] = {}  # op -> gradients that are whole after it
+        self.final: dict[int, list[int]] = {}  # op -> gradients that are complete after it
         touched: dict[int, int] = {}
         for index, op in enumerate(trace.ops[:end]):
             touched.update(dict.fromkeys(op.storages, index))
@@ -45,14 +45,14 @@ class _Repeating:
             self.final.setdefault(touched[number], []).append(number)
         self.adds: dict[tuple[int, int], Signature] = {}
 
-    def done(self) -> Trace:
-        old, end = self.trace, self.end
+    def trace(self) -> Trace:
+        old, end = self.origin, self.end
         ops = list(old.ops[:end])
         storages = list(old.storages)
         breaks = list(old.breaks)
         for _ in range(self.steps - 1):
             place = self._once_more(ops, storages)
-            breaks += [each.moved(place) for each in old.breaks]
+            breaks += [graph_break.moved(place) for graph_break in old.breaks]
         shift = len(ops) - end
         for number, s in enumerate(old.storages):
             late = s.freed is not None and s.freed >= end
@@ -74,16 +74,16 @@ class _Repeating:
         )
 
     def _once_more(self, ops: list[Op], storages: list[Storage]) -> list[int]:
-        """Append one more forward and backward; where each op of the first one is there."""
+        """Append one more forward and backward; returns the place of each op of the first pass."""
         start = len(ops)
         mapped: dict[int, int] = {}
         place: list[int] = []
-        for index, op in enumerate(self.trace.ops[: self.end]):
+        for index, op in enumerate(self.origin.ops[: self.end]):
             place.append(len(ops))
             for s in op.storages:
-                if s not in mapped and 0 <= self.trace.storages[s].born < self.end:
+                if s not in mapped and 0 <= self.origin.storages[s].born < self.end:
                     mapped[s] = len(storages)
-                    storages.append(self.trace.storages[s])
+                    storages.append(self.origin.storages[s])
             ops.append(replace(op, storages=tuple(mapped.get(s, s) for s in op.storages)))
             for number in self.final.get(index, ()):
                 ops.append(self._add(op, number, mapped[number]))
@@ -93,12 +93,12 @@ class _Repeating:
         for number, new in mapped.items():
             s = storages[new]
             if s.freed is not None and s.freed < 0:
-                freed = -s.freed  # added to the gradient, and given back
+                freed = -s.freed  # added to the gradient, then freed
             else:
                 whole = s.freed is None or s.freed > self.end
                 freed = place[self.end if whole or s.freed is None else s.freed]
             storages[new] = replace(
-                s, born=max(place[self.trace.storages[number].born], start), freed=freed
+                s, born=max(place[self.origin.storages[number].born], start), freed=freed
             )
         return place
 

@@ -1,10 +1,10 @@
-"""The optimizer's step compiled by itself (torch.compile(optimizer.step)), as Inductor groups it.
+"""The optimizer's step compiled alone (torch.compile(optimizer.step)), as Inductor groups it.
 
-An update over lists becomes one loop a weight, all of whose arithmetic stays in registers, and a
-kernel takes the loops of many weights: `ForeachKernelSchedulerNode` (torch/_inductor/scheduler.py)
-fuses list by list, `ComboKernel` (codegen/triton_combo_kernel.py) cuts the loops at 250 buffers
-that they read and write. The step counters move to the GPU (`move_step_if_cpu` of torch/_dynamo/
-variables/optimizer.py) and are counted up by kernels of their own.
+An update over lists becomes one loop per weight, whose arithmetic stays in registers, and a kernel
+takes the loops of many weights: `ForeachKernelSchedulerNode` (torch/_inductor/scheduler.py) fuses
+list by list, `ComboKernel` (codegen/triton_combo_kernel.py) splits the loops after 250 buffers that
+they read and write. The step counters move to the GPU (`move_step_if_cpu` of torch/_dynamo/
+variables/optimizer.py), where separate kernels increment them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Loop:
 
     @property
     def arguments(self) -> int:
-        """As Inductor counts them: what is read, and for each buffer changed the change, its order
-        behind the reads, and, but for the last, the value that is read on."""
+        """Arguments as Inductor counts them: the buffers read, and for each buffer written the
+        write, its ordering after the reads, and, except for the last, the value read later."""
         return len(self.reads) + 3 * len(self.writes) - 1
 
 
@@ -46,7 +46,7 @@ class CompiledUpdate:
     rank: int = 1
 
     def __call__(self, trace: Trace) -> Trace:
-        """InputError where there is no optimizer that goes through lists of tensors."""
+        """Raise InputError if no optimizer works on lists of tensors."""
         own = [i for i, op in enumerate(trace.ops) if op.phase == "optimizer"]
         if any(op.name.startswith("fused.") for op in (trace.ops[i] for i in own)):
             return trace
@@ -54,20 +54,20 @@ class CompiledUpdate:
         if not listed or any("._fused_" in trace.ops[i].name for i in own):
             raise InputError(
                 f"compiled_optimizer: nothing to fuse in optimizer {trace.optimizer}: expected "
-                "adamw or sgd, whose ops go through lists of tensors; choose one of them"
+                "adamw or sgd, whose ops work on lists of tensors; choose one of them"
             )
         change = Rewriting(trace)
         loops, counters = _loops(trace, listed, change)
         kernels = [
-            _kernel(some, trace.ops[own[0]]) for each in (counters, loops) for some in _cut(each)
+            _kernel(part, trace.ops[own[0]]) for group in (counters, loops) for part in _cut(group)
         ]
-        handed = sum(len(loop.reads) for loop in loops)
+        inputs = sum(len(loop.reads) for loop in loops)
         kernels[0] = Op(
             kernels[0].signature,
             "",
             "optimizer",
             kernels[0].storages,
-            python_calls=_entering(handed),
+            python_calls=_entry_calls(inputs),
         )
         for index in own:
             change.put(index, ())
@@ -75,18 +75,18 @@ class CompiledUpdate:
         return change.done()
 
 
-def _entering(handed: int) -> int:
-    """Python calls that take as long as the way into compiled code with so many tensors handed to
-    it: a trace knows no host, and the two scale alike."""
+def _entry_calls(inputs: int) -> int:
+    """The number of Python calls that take as long as entering compiled code with this many input
+    tensors. A trace knows no host, and both times scale with the host's speed."""
     costs = compiled_host().launched
-    return round((costs.call_s + costs.input_s * handed) / host().seconds["python_call"])
+    return round((costs.call_s + costs.input_s * inputs) / host().seconds["python_call"])
 
 
 def _loops(
     trace: Trace, listed: Sequence[int], change: Rewriting
 ) -> tuple[list[_Loop], list[_Loop]]:
     """One loop for each weight, and one for each step counter."""
-    loops: dict[int, _Loop] = {}  # by each storage that it touches
+    loops: dict[int, _Loop] = {}  # by storage that the loop touches
     counters: list[_Loop] = []
     inside: set[int] = set()
     for index in listed:
@@ -121,23 +121,23 @@ def _loops(
 
 
 def _joined(loops: dict[int, _Loop], storages: Sequence[int]) -> _Loop | None:
-    """The loop that touches one of these storages; where several do, they are one from now on."""
-    known = list({id(loops[s]): loops[s] for s in storages if s in loops}.values())
-    for other in known[1:]:
-        first = known[0]
+    """The loop that touches one of these storages; several such loops are merged into one."""
+    touching = list({id(loops[s]): loops[s] for s in storages if s in loops}.values())
+    for other in touching[1:]:
+        first = touching[0]
         first.reads |= other.reads
         first.writes |= other.writes
         first.flops += other.flops
         first.instructions += other.instructions
         loops |= {s: first for s, loop in loops.items() if loop is other}
-    return known[0] if known else None
+    return touching[0] if touching else None
 
 
 def _by_place(op: Op) -> Iterator[tuple[list[Tensor], list[int]]]:
-    """The tensors of each place of an op's lists, and of what it makes, with their storages."""
+    """The tensors at each place of an op's input lists and outputs, with their storages."""
     names = list(dict.fromkeys(op.signature.names))
-    of = {name: [i for i, each in enumerate(op.signature.names) if each == name] for name in names}
-    lists = [of[name] for name in names if len(of[name]) == len(of["self"])]
+    places_of = {name: [i for i, n in enumerate(op.signature.names) if n == name] for name in names}
+    lists = [places_of[name] for name in names if len(places_of[name]) == len(places_of["self"])]
     if op.outputs:
         lists.append(list(range(len(op.inputs), len(op.inputs) + len(op.outputs))))
     tensors = (*op.inputs, *op.outputs)
@@ -146,17 +146,17 @@ def _by_place(op: Op) -> Iterator[tuple[list[Tensor], list[int]]]:
 
 
 def _cut(loops: Sequence[_Loop]) -> Iterator[list[_Loop]]:
-    """Loops in order, as many as one kernel takes."""
-    some: list[_Loop] = []
+    """Split loops, in order, into as many as one kernel takes."""
+    part: list[_Loop] = []
     count = 0
     for loop in loops:
-        if some and count + loop.arguments > _ARGUMENTS:
-            yield some
-            some, count = [], 0
-        some.append(loop)
+        if part and count + loop.arguments > _ARGUMENTS:
+            yield part
+            part, count = [], 0
+        part.append(loop)
         count += loop.arguments
-    if some:
-        yield some
+    if part:
+        yield part
 
 
 def _kernel(loops: Sequence[_Loop], like: Op) -> Op:
@@ -166,7 +166,7 @@ def _kernel(loops: Sequence[_Loop], like: Op) -> Op:
     elements = sum(loop.elements for loop in loops)
     operands = max(len(loop.reads) + len(loop.writes) for loop in loops)
     moves = sum((len(loop.reads) + len(loop.writes)) * loop.elements for loop in loops)
-    ins, outs = (tuple(dense((size,), "uint8") for _, size in each) for each in (reads, writes))
+    ins, outs = (tuple(dense((size,), "uint8") for _, size in side) for side in (reads, writes))
     args = {
         "flops": sum(loop.flops for loop in loops),
         "instructions": sum(loop.instructions for loop in loops) + moves,

@@ -1,5 +1,5 @@
-"""Recomputation by a minimum cut: which tensors are kept for the backward pass, and which are
-computed again there, as torch's partitioner decides it."""
+"""Recomputation by a minimum cut: torch's partitioner decides which tensors are kept for the
+backward pass, and which are recomputed there."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from simulator.schedule.memory import memory
 
 @dataclass(frozen=True)
 class Cut:
-    """What the backward pass needs is kept or computed again, whichever the minimum cut says;
-    `budget` is the share of the default cut's bytes that may be kept
-    (`simulator.fusion.passes.budget`)."""
+    """Keep or recompute what the backward pass needs, by the minimum cut. `budget` is the share of
+    the default cut's bytes that may be kept (`simulator.fusion.passes.budget`)."""
 
     budget: float = 1.0
     rank: int = 3
 
-    def demand(self, setting: ResolvedScenario) -> None:
-        """InputError where a compiler makes this cut in any case."""
-        level = setting.fusion or level_of(setting.mode)
+    def demand(self, resolved: ResolvedScenario) -> None:
+        """Raise InputError if a compiler makes this cut in any case."""
+        level = resolved.fusion or level_of(resolved.mode)
         if level in WHOLE and self.budget == 1.0:
             raise InputError(
                 "recompute=mincut: torch.compile makes this cut by itself: expected a step that "
@@ -33,25 +32,25 @@ class Cut:
             )
 
     def __call__(self, trace: Trace) -> Trace:
-        """InputError where no op would run again, or the peak of memory would rise."""
+        """Raise InputError if no op would be recomputed, or if peak memory would rise."""
         _check(trace)
         joint = Joint(trace)
-        found = repeated(joint, kept_within(joint, self.budget))
-        if found is trace:
+        changed = repeated(joint, kept_within(joint, self.budget))
+        if changed is trace:
             raise InputError(
                 "recompute=mincut: no op would run again: what the backward pass reads is made by "
                 "products, norms, random ops, or read there by a product, which torch's rules "
                 f"keep: expected a budget below {self.budget:g}; try recompute=mincut,budget=0.5, "
                 "or recompute by block"
             )
-        before, after = memory(trace).peak_bytes, memory(found).peak_bytes
+        before, after = memory(trace).peak_bytes, memory(changed).peak_bytes
         if after > before:
             raise InputError(
                 f"recompute=mincut: the peak would rise from {before:,} to {after:,} bytes, since "
                 "what runs again needs room too: expected it to fall; try another budget, or "
                 "recompute by block"
             )
-        return found
+        return changed
 
 
 def _check(trace: Trace) -> None:

@@ -1,9 +1,9 @@
-"""Linear layers in float8, as Transformer Engine runs them with scales of the current values.
+"""Linear layers in float8, as Transformer Engine runs them with current scaling.
 
 Each operand of a product is quantised once: one kernel finds its largest magnitude, one casts it.
-Inference keeps weights in float8, so they are half as large and need no kernel; training keeps
-them as they are and quantises each once a step. Operands whose sizes are no multiples of 16 stay.
-Memory is an upper bound in training: what a fused library frees early lives on here.
+Inference stores weights in float8: they are half as large and need no kernel. Training stores them
+unchanged and quantises each once per step. Products whose sizes are not multiples of 16 stay
+unchanged. Memory in training is an upper bound, since a fused library frees some tensors earlier.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _FLOAT8, _GRADIENT = "float8_e4m3fn", "float8_e5m2"
 
 @dataclass(frozen=True)
 class Float8:
-    """The linear layers of the modules that fit, in float8 with their quantisation kernels."""
+    """Linear layers of the matching modules in float8, with their quantisation kernels."""
 
     modules: str
     rank: int = 0
 
-    def demand(self, setting: ResolvedScenario) -> None:
-        """InputError for a GPU without float8."""
-        gpu = setting.gpu
+    def demand(self, resolved: ResolvedScenario) -> None:
+        """Raise InputError for a GPU without float8."""
+        gpu = resolved.gpu
         if not gpu.peak("tensor", "fp8"):
             raise InputError(
                 f"fp8: {gpu.name} has no float8 tensor cores: expected a GPU that has them "
@@ -38,36 +38,36 @@ class Float8:
             )
 
     def __call__(self, trace: Trace) -> Trace:
-        found = [p for p in linears(trace, self.modules) if _fits(p)]
-        if not found:
+        products = [p for p in linears(trace, self.modules) if _is_aligned(p)]
+        if not products:
             raise InputError(
                 f"fp8: no linear layer in modules {self.modules!r} whose sizes are multiples of "
                 "16: expected one at least; choose other modules or sizes"
             )
-        return _Quantising(trace, found).done()
+        return _Quantisation(trace, products).trace()
 
 
-def _fits(p: Product) -> bool:
+def _is_aligned(p: Product) -> bool:
     (m, k), n = p.a[0].shape, p.b[0].shape[1]
     # the last dimension of each operand must fill 16 bytes; rows only where they are reduced over
     return k % 16 == 0 and n % 16 == 0 and (p.weight or m % 16 == 0)
 
 
-class _Quantising:
+class _Quantisation:
     def __init__(self, trace: Trace, products: list[Product]) -> None:
-        self.change, self.trace, self.products = Rewriting(trace), trace, products
+        self.change, self.origin, self.products = Rewriting(trace), trace, products
         self.shared = Shared()
-        self.known: dict[int, int] = {}  # storage of an operand -> of its float8 copy
+        self.copies: dict[int, int] = {}  # storage of an operand -> of its float8 copy
         self.scale = self.change.storage(4, kept=True)
-        self.spare = only_for(trace, {p.index for p in products})
+        self.replaceable = only_for(trace, {p.index for p in products})
         self.training = trace.phase == "training"
 
-    def done(self) -> Trace:
+    def trace(self) -> Trace:
         for p in self.products:
             before: list[Op] = []
             a, b = (self._operand(p, x, before) for x in (p.a, p.b))
-            one = (dense((), "float32"), self.scale)
-            inputs = {"self": a, "mat2": b, "scale_a": one, "scale_b": one}
+            scale = (dense((), "float32"), self.scale)
+            inputs = {"self": a, "mat2": b, "scale_a": scale, "scale_b": scale}
             if p.bias is not None:
                 inputs["bias"] = p.bias
             ops = [
@@ -85,32 +85,32 @@ class _Quantising:
         return self.change.done()
 
     def _operand(self, p: Product, x: tuple[Tensor, int], before: list[Op]) -> tuple[Tensor, int]:
-        """The operand in float8, laid out alike; what makes it goes into `before`."""
+        """The operand in float8, same layout; the ops that quantise it are added to `before`."""
         tensor, storage = x
         dtype = _GRADIENT if p.op.phase == "backward" and self._is_gradient(storage) else _FLOAT8
         small = replace(tensor, dtype=dtype)
-        if storage in self.known:
-            return small, self.known[storage]
-        is_weight = self.trace.storages[storage].role == "weight"
+        if storage in self.copies:
+            return small, self.copies[storage]
+        is_weight = self.origin.storages[storage].role == "weight"
         if is_weight and not self.training:
-            self.known[storage] = self._stored(tensor, storage)
-            return small, self.known[storage]
+            self.copies[storage] = self._stored(tensor, storage)
+            return small, self.copies[storage]
         copy = self.change.storage(tensor.numel)
         scalar = (dense((), "float32"), self.scale)
         before.append(call(p.op, "aten.amax.default", {"self": x}, [scalar], {"dim": []}))
         before.append(
             call(p.op, "aten._to_copy.default", {"self": x}, [(small, copy)], {"dtype": dtype})
         )
-        self.known[storage] = copy
+        self.copies[storage] = copy
         return small, copy
 
     def _is_gradient(self, storage: int) -> bool:
-        born = self.trace.storages[storage].born
-        return born >= 0 and self.trace.ops[born].phase == "backward"
+        born = self.origin.storages[storage].born
+        return born >= 0 and self.origin.ops[born].phase == "backward"
 
     def _stored(self, tensor: Tensor, storage: int) -> int:
-        """A weight that is kept in float8: in place of the old one where nothing else reads it."""
-        if storage in self.spare:
+        """The storage of a float8 weight: the old one if nothing else reads that."""
+        if storage in self.replaceable:
             self.change.resize(storage, tensor.numel)
             return storage
         return self.change.storage(tensor.numel, "weight", kept=True)

@@ -1,7 +1,7 @@
-"""Chosen ops fused: each set one kernel, in whatever mode the step then runs.
+"""Fuse chosen ops: each set becomes one kernel, in any mode.
 
-By name the ops of a module, or of the whole network, are fused chain by chain, as far as that is
-legal; by number, or all ops of a module, they are one kernel or refused.
+Ops chosen by name, in a module or in the whole network, are fused chain by chain as far as that is
+legal. Ops chosen by number, or all ops of a module, become one kernel or raise an error.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class Choice:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The ops that are given by number, none where they are given by name."""
+        """The ops chosen by number; () if they are chosen by name."""
         words = self.ops.split("+")
         if not all(_NUMBERS.fullmatch(word) for word in words):
             return ()
         ends = [[int(end) for end in word.split("-")] for word in words]
-        return tuple(sorted({n for each in ends for n in range(each[0], each[-1] + 1)}))
+        return tuple(sorted({n for span in ends for n in range(span[0], span[-1] + 1)}))
 
 
 @dataclass(frozen=True)
 class FusedOps:
-    """Every chosen set as one kernel. All are chosen from the same trace, in whatever order they
-    were asked for."""
+    """Each chosen set as one kernel. All sets are chosen from the same trace, so that the order of
+    the choices does not matter."""
 
     choices: tuple[Choice, ...]
     rank: int = 2
@@ -53,9 +53,9 @@ class FusedOps:
         taken: set[int] = set()
         for choice in self.choices:
             for kernel in kernels_of(chosen, choice):
-                if both := taken.intersection(kernel.members):
+                if shared := taken.intersection(kernel.members):
                     raise InputError(
-                        f"fuse: {chosen.said(min(both))} is in two sets: expected it in one; "
+                        f"fuse: {chosen.said(min(shared))} is in two sets: expected it in one; "
                         "choose otherwise"
                     )
                 taken.update(kernel.members)
@@ -67,9 +67,9 @@ class FusedOps:
 
 
 def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
-    """The kernels that a choice makes. InputError, with the reason, where it makes none."""
+    """The kernels that a choice makes. Raises InputError, with the reason, if it makes none."""
     if choice.numbers:
-        return [_one(chosen, choice.numbers, choice)]
+        return [_kernel(chosen, choice.numbers, choice)]
     sets = _sets(chosen.trace, choice)
     if choice.ops == "*" and choice.modules == ALL and len(sets) and not _is_module(chosen, choice):
         raise InputError(
@@ -84,41 +84,41 @@ def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
             "--json -` lists the ops"
         )
     if choice.ops == "*" or _is_module(chosen, choice):
-        return [_one(chosen, each, choice, key) for key, each in sets.items()]
+        return [_kernel(chosen, members, choice, key) for key, members in sets.items()]
     return _chains(chosen, sets, choice)
 
 
 def _is_module(chosen: Chosen, choice: Choice) -> bool:
-    """Is what stands for ops a module pattern, as in +fuse=layers.*.up?"""
+    """Is the text for ops a module pattern, as in +fuse=layers.*.up?"""
     names = any(
-        fits_name(part, each.name)
+        fits_name(part, signature.name)
         for part in choice.ops.split("+")
-        for each in chosen.trace.signatures[0]
+        for signature in chosen.trace.signatures[0]
     )
     return choice.ops != "*" and choice.modules == ALL and not names
 
 
 def _sets(trace: Trace, choice: Choice) -> dict[tuple[str, str], list[int]]:
     """The chosen ops by module and phase."""
-    found: dict[tuple[str, str], list[int]] = {}
+    sets: dict[tuple[str, str], list[int]] = {}
     names = choice.ops.split("+")
-    fitting = {
-        each.name
-        for each in trace.signatures[0]
-        if any(fits_name(name, each.name) for name in names)
+    matching = {
+        signature.name
+        for signature in trace.signatures[0]
+        if any(fits_name(name, signature.name) for name in names)
     }
     for index, op in enumerate(trace.ops):
-        if op.name not in fitting or choice.phase not in ("both", op.phase):
+        if op.name not in matching or choice.phase not in ("both", op.phase):
             continue
         path = block(choice.modules, op.module)
         if path is not None:
-            found.setdefault((path, op.phase), []).append(index)
-    if not found and choice.modules == ALL:  # a module pattern was given first
+            sets.setdefault((path, op.phase), []).append(index)
+    if not sets and choice.modules == ALL:  # the text for ops is a module pattern
         return _sets(trace, Choice("*", choice.ops, choice.phase)) if choice.ops != "*" else {}
-    return found
+    return sets
 
 
-def _one(
+def _kernel(
     chosen: Chosen, indices: Iterable[int], choice: Choice, key: tuple[str, str] = ("", "")
 ) -> Kernel:
     indices = sorted(indices)
@@ -136,8 +136,8 @@ def _one(
 
 
 def _chains(chosen: Chosen, sets: dict[tuple[str, str], list[int]], choice: Choice) -> list[Kernel]:
-    """The longest chains of each set that are legal."""
-    owner = {index: key for key, each in sets.items() for index in each}
+    """The longest legal chains of each set."""
+    owner = {index: key for key, members in sets.items() for index in members}
     kernels: list[Kernel] = []
     reason = ""
     for members in with_epilogues(chosen, owner):
@@ -153,11 +153,11 @@ def _chains(chosen: Chosen, sets: dict[tuple[str, str], list[int]], choice: Choi
 
 
 def _why_none(chosen: Chosen, sets: dict[tuple[str, str], list[int]]) -> str:
-    """Why the first two ops of a set, one of which reads the other if there is such a pair, are no
-    kernel."""
+    """Why two ops of a set cannot be one kernel: a producer and its reader if there are such, else
+    the first two."""
     pair: Sequence[int] = ()
-    for each in sets.values():
-        members = chosen.computing(each)
+    for indices in sets.values():
+        members = chosen.computing(indices)
         inside = set(members)
         pair = pair or members[:2]
         for index in members:
@@ -168,7 +168,7 @@ def _why_none(chosen: Chosen, sets: dict[tuple[str, str], list[int]]) -> str:
                 return _refusal(chosen, (index, nearest[0]))
     if len(pair) > 1 and (reason := _refusal(chosen, pair)):
         return reason
-    return "none reads what another makes; choose ops that follow each other, or give numbers"
+    return "no op reads the output of another; choose ops that follow each other, or give numbers"
 
 
 def _refusal(chosen: Chosen, pair: Sequence[int]) -> str:

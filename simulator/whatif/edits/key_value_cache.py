@@ -1,4 +1,4 @@
-"""The dtype in which cached keys and values are kept."""
+"""The dtype of cached keys and values."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ TORCH = {
 
 @dataclass(frozen=True)
 class CacheDtype:
-    """Keys and values that are older than the step, in another dtype: the attention reads them
-    so and computes in the dtype of its queries; what is written to them is cast on the way."""
+    """Keys and values from before the step in another dtype. Attention reads this dtype and
+    computes in that of its queries; values written to the cache are cast."""
 
     dtype: str
     rank: int = 0
 
     def __call__(self, trace: Trace) -> Trace:
-        held = caches(trace)
-        if not held:
+        dtypes = caches(trace)
+        if not dtypes:
             raise InputError(
-                f"kv_cache={self.dtype}: the network reads no cache of keys and values in a fused "
-                "attention: expected one that decodes, such as llama3-8b-decode"
+                f"kv_cache={self.dtype}: no fused attention reads a cache of keys and values: "
+                "expected a network that decodes, such as llama3-8b-decode"
             )
         wanted = TORCH[self.dtype]
         change = Rewriting(trace)
-        known: dict[tuple[int, tuple[bool, ...]], Signature] = {}
+        recast: dict[tuple[int, tuple[bool, ...]], Signature] = {}
         for index, op in enumerate(trace.ops):
-            touched = tuple(s in held for s in op.storages)
+            touched = tuple(s in dtypes for s in op.storages)
             if any(touched):
                 key = id(op.signature), touched
-                known.setdefault(key, self._signature(op, touched, wanted))
-                change.put(index, (replace(op, signature=known[key]),))
-        for storage, was in held.items():
-            size = trace.storages[storage].nbytes // ITEM_BYTES[was] * ITEM_BYTES[wanted]
+                recast.setdefault(key, self._signature(op, touched, wanted))
+                change.put(index, (replace(op, signature=recast[key]),))
+        for storage, old in dtypes.items():
+            size = trace.storages[storage].nbytes // ITEM_BYTES[old] * ITEM_BYTES[wanted]
             change.resize(storage, size)
         return change.done()
 
@@ -64,13 +64,13 @@ class CacheDtype:
 
 
 def caches(trace: Trace) -> dict[int, str]:
-    """The storages of cached keys and values, and their dtype."""
-    found: dict[int, str] = {}
+    """The storages of cached keys and values, with their dtypes."""
+    dtypes: dict[int, str] = {}
     for op in trace.ops:
         if "_attention" not in op.name:
             continue
         for name, tensor, storage in zip(op.signature.names, op.inputs, op.storages, strict=False):
             old = trace.storages[storage]
             if name in ("key", "value") and old.born < 0 and old.role in ("input", "buffer"):
-                found[storage] = tensor.dtype
-    return found
+                dtypes[storage] = tensor.dtype
+    return dtypes

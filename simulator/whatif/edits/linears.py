@@ -17,9 +17,10 @@ _OPERANDS = {
 
 @dataclass(frozen=True)
 class Product:
-    """One product of op `index`: a [m, k] · b [k, n] (+ bias), each with its storage.
+    """The product of op `index`: a [m, k] · b [k, n] (+ bias), each with its storage.
 
-    `weight` is "b" forward and for the gradient of an activation; None for a weight's gradient.
+    `weight`: b is a weight, as in the forward pass and for the gradient of an activation. False for
+    the gradient of a weight.
     """
 
     index: int
@@ -32,38 +33,38 @@ class Product:
 
 
 def linears(trace: Trace, modules: str) -> Iterator[Product]:
-    """The products with a weight, and those that make a weight's gradient, of modules that fit."""
+    """Products with a weight, and products that make a weight's gradient, in matching modules."""
     weights = _weights(trace)
     for index, op in enumerate(trace.ops):
         operands = _OPERANDS.get(op.name)
         if operands is None or block(modules, op.module) is None or op.phase == "optimizer":
             continue
         names = op.signature.names
-        at = {n: names.index(n) for n in operands if n is not None and n in names}
-        (a, b, c) = operands
-        pick = [(op.inputs[at[n]], op.storages[at[n]]) for n in (a, b)]
-        bias = (op.inputs[at[c]], op.storages[at[c]]) if c is not None else None
+        place = {n: names.index(n) for n in operands if n is not None and n in names}
+        a_name, b_name, bias_name = operands
+        a, b = ((op.inputs[place[n]], op.storages[place[n]]) for n in (a_name, b_name))
+        bias = None
+        if bias_name is not None:
+            bias = op.inputs[place[bias_name]], op.storages[place[bias_name]]
         if bias is not None and len(bias[0].shape) != 1:
             continue
-        weight = pick[1][1] in weights
-        # a weight's gradient is grad.t() @ x, both made in the step or given
-        if weight or (op.phase == "backward" and pick[0][1] not in weights):
-            yield Product(
-                index, op, pick[0], pick[1], bias, (op.outputs[0], op.storages[-1]), weight
-            )
+        weight = b[1] in weights
+        # a weight's gradient is grad.t() @ x, neither of which is a weight
+        if weight or (op.phase == "backward" and a[1] not in weights):
+            yield Product(index, op, a, b, bias, (op.outputs[0], op.storages[-1]), weight)
 
 
 def _weights(trace: Trace) -> set[int]:
-    """Storages of weights, and of the copies in a lower precision that autocast makes of them."""
-    found = {n for n, s in enumerate(trace.storages) if s.role == "weight"}
+    """Storages of weights, and of their low-precision copies by autocast."""
+    weights = {n for n, s in enumerate(trace.storages) if s.role == "weight"}
     for op in trace.ops:
-        if op.name == "aten._to_copy.default" and op.storages[0] in found:
-            found.add(op.storages[-1])
-    return found
+        if op.name == "aten._to_copy.default" and op.storages[0] in weights:
+            weights.add(op.storages[-1])
+    return weights
 
 
 def only_for(trace: Trace, replaced: set[int]) -> set[int]:
-    """Weights' storages that no kernel outside of `replaced` (ops by index) touches."""
+    """Storages of weights that no kernel outside `replaced` (indices of ops) touches."""
     launching = [bool(works(s)) for s in trace.signatures[0]]
     rows = trace.signatures[1]
     inside: set[int] = set()
@@ -77,7 +78,7 @@ def only_for(trace: Trace, replaced: set[int]) -> set[int]:
 
 
 def view_before(trace: Trace, index: int, storage: int) -> int | None:
-    """The op just before that did nothing but transpose this weight, if there is one."""
+    """The op just before `index` if it only transposes this weight, else None."""
     before = index - 1
     if before >= 0:
         op = trace.ops[before]

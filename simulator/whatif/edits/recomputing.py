@@ -1,7 +1,7 @@
-"""Activation checkpointing: a block's forward is run again before its backward.
+"""Activation checkpointing: a block's forward runs again before its backward.
 
-As `torch.utils.checkpoint` without re-entrance does it: what the block made is not kept, its
-inputs are; the second forward stops once everything that the backward reads is there again.
+As in non-reentrant `torch.utils.checkpoint`: a block keeps its inputs, not its activations. The
+second forward stops once it has recomputed everything that the backward reads.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from simulator.scenario.module_pattern import block
 
 @dataclass(frozen=True)
 class Block:
-    """A module's forward ops [first, stop), the last of them that is needed again (`until`,
-    excluded), and where its backward begins. `backward` are its backward ops."""
+    """A module's forward ops [first, stop), of which [first, until) run again.
+
+    resumes   the first op of its backward, before which they run
+    backward  its backward ops
+    """
 
     path: str
     first: int
@@ -32,24 +35,24 @@ class Block:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """The blocks that a pattern names, checkpointed one by one."""
+    """Checkpoint each block that a pattern matches."""
 
     modules: str
     rank: int = 3
 
     def __call__(self, trace: Trace) -> Trace:
-        return _run_again(trace, blocks(trace, self.modules))
+        return _recompute(trace, blocks(trace, self.modules))
 
 
 def blocks(trace: Trace, modules: str) -> list[Block]:
-    """The blocks to run again; InputError where there is none, or one runs more than once."""
+    """The blocks to recompute. Raises InputError if there is none, or if one runs twice."""
     forward: dict[str, list[int]] = {}
     backward: dict[str, list[int]] = {}
     for index, op in enumerate(trace.ops):
         path = block(modules, op.module) if op.phase != "optimizer" else None
         if path is not None:
             (forward if op.phase == "forward" else backward).setdefault(path, []).append(index)
-    found: list[Block] = []
+    matching: list[Block] = []
     for path, rows in forward.items():
         if path not in backward:
             continue
@@ -58,14 +61,14 @@ def blocks(trace: Trace, modules: str) -> list[Block]:
                 f"recompute: {path!r} runs more than once in a step: expected modules that run "
                 "once; choose other modules"
             )
-        behind = frozenset(backward[path])
-        found.append(_block(trace, path, rows[0], rows[-1] + 1, behind))
-    if not found:
+        block_backward = frozenset(backward[path])
+        matching.append(_block(trace, path, rows[0], rows[-1] + 1, block_backward))
+    if not matching:
         raise InputError(
-            f"recompute: no module with a backward fits {modules!r}: expected a pattern such as "
-            "'layers.*', in training; choose other modules"
+            f"recompute: no module with a backward pass matches {modules!r}: expected a pattern "
+            "such as 'layers.*', in training; choose other modules"
         )
-    return found
+    return matching
 
 
 def _block(trace: Trace, path: str, first: int, stop: int, backward: frozenset[int]) -> Block:
@@ -76,26 +79,29 @@ def _block(trace: Trace, path: str, first: int, stop: int, backward: frozenset[i
         if any(s in read and first <= trace.storages[s].born < stop for s in made):
             until = index + 1
     while until < stop and works(trace.ops[until].signature) == ():
-        until += 1  # views up to the op whose inputs were the last to be saved
+        until += 1  # views up to the op whose inputs are the last that were saved
     return Block(path, first, stop, until, min(backward), backward)
 
 
-def _run_again(trace: Trace, found: Sequence[Block]) -> Trace:
-    resumes = {b.resumes: b for b in found}
-    owner = {index: b for b in found for index in b.backward}
-    copies: dict[str, dict[int, int]] = {b.path: {} for b in found}  # storage -> its second life
+def _recompute(trace: Trace, blocks: Sequence[Block]) -> Trace:
+    resumes = {b.resumes: b for b in blocks}
+    owner = {index: b for b in blocks for index in b.backward}
+    copies: dict[str, dict[int, int]] = {
+        b.path: {} for b in blocks
+    }  # storage -> its recomputed copy
     ops: list[Op] = []
     place: list[int] = []
-    ends: list[int] = []  # what is freed before an op is freed before what runs again there
-    extra: list[int] = []  # the old storage of each new one
+    ends: list[int] = []  # where storages freed before each old op are freed: before recomputed ops
+    extra: list[int] = []  # the original of each recomputed storage
     for index, op in enumerate(trace.ops):
         ends.append(len(ops))
-        again = resumes.get(index)
-        if again is not None:
-            mapped = copies[again.path]
-            for old in trace.ops[again.first : again.until]:
+        recomputed = resumes.get(index)
+        if recomputed is not None:
+            mapped = copies[recomputed.path]
+            for old in trace.ops[recomputed.first : recomputed.until]:
                 for s in old.storages:
-                    if again.first <= trace.storages[s].born < again.stop and s not in mapped:
+                    born = trace.storages[s].born
+                    if recomputed.first <= born < recomputed.stop and s not in mapped:
                         mapped[s] = len(trace.storages) + len(extra)
                         extra.append(s)
                 ops.append(
@@ -106,27 +112,28 @@ def _run_again(trace: Trace, found: Sequence[Block]) -> Trace:
                     )
                 )
         place.append(len(ops))
-        held = owner.get(index)
-        if held is not None:
-            mapped = copies[held.path]
+        own_block = owner.get(index)
+        if own_block is not None:
+            mapped = copies[own_block.path]
             op = replace(op, storages=tuple(mapped.get(s, s) for s in op.storages))
         ops.append(op)
     ends.append(len(ops))
-    return trace.with_ops(ops, _lives(trace, found, ops, (place, ends), extra), place)
+    return trace.with_ops(ops, _lives(trace, blocks, ops, (place, ends), extra), place)
 
 
 def _lives(
     trace: Trace,
-    found: Sequence[Block],
+    blocks: Sequence[Block],
     ops: list[Op],
     places: tuple[list[int], list[int]],
     extra: list[int],
 ) -> list[Storage]:
-    """What a block made ends with its last use, and lives again from the second forward on."""
+    """The storages: a block's activations end with their last use, their copies begin with the
+    second forward."""
     place, ends = places
     first, last = touches(ops)
-    stops = {i: b.stop for b in found for i in range(b.first, b.stop)}
-    read_behind = {s for b in found for i in b.backward for s in trace.ops[i].storages}
+    stops = {i: b.stop for b in blocks for i in range(b.first, b.stop)}
+    read_backward = {s for b in blocks for i in b.backward for s in trace.ops[i].storages}
     lives: list[Storage] = []
     for number, s in enumerate(trace.storages):
         freed = None if s.freed is None else ends[s.freed]
@@ -137,7 +144,7 @@ def _lives(
     for offset, number in enumerate(extra):
         s, new = trace.storages[number], len(trace.storages) + offset
         freed = last[new] + 1
-        if number in read_behind and s.freed is not None:
+        if number in read_backward and s.freed is not None:
             freed = max(freed, ends[s.freed])
         lives.append(replace(s, born=first[new], freed=freed))
     return lives

@@ -1,4 +1,4 @@
-"""What if these ops were free? They are taken out of the trace; what they made stays."""
+"""Take ops out of a trace, as if they were free; their outputs stay."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from simulator.whatif.edits.rewriting import Rewriting
 
 @dataclass(frozen=True)
 class Removed:
-    """Without the ops whose name fits `op` in the modules that fit `modules`, forward and
-    backward. Their kernels and their host work are gone, what they made still takes memory."""
+    """Take out the ops whose name matches `op` in modules that match `modules`, forward and
+    backward: their kernels and their host work. Their outputs still take memory."""
 
     op: str
     modules: str
@@ -22,22 +22,24 @@ class Removed:
 
     def __call__(self, trace: Trace) -> Trace:
         change = Rewriting(trace)
-        found = [i for i, op in enumerate(trace.ops) if self.fits(op)]
-        if not found:
+        indices = [i for i, op in enumerate(trace.ops) if self.fits(op)]
+        if not indices:
             raise InputError(
                 f"remove: no op {self.op!r} in modules {self.modules!r}: expected a name such as "
                 f"{_example(trace)!r}, with * for any letters; `ridgepoint predict` lists the ops"
             )
-        for index in found:
+        for index in indices:
             change.put(index, ())
         return change.done()
 
     def fits(self, op: Op) -> bool:
+        """Does this edit take an op out?"""
         return fits_name(self.op, op.name) and block(self.modules, op.module) is not None
 
 
 def fits_name(pattern: str, name: str) -> bool:
-    """Does a pattern fit an overload: in full, without its namespace, or the bare name?"""
+    """Does a pattern match an overload's full name, the name without its namespace, or the bare
+    name?"""
     short = name.partition(".")[2]
     return any(fnmatchcase(n, pattern) for n in (name, short, short.rpartition(".")[0]))
 

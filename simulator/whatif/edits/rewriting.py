@@ -1,4 +1,4 @@
-"""A trace with some of its ops replaced: every storage's life moves along."""
+"""Replace ops of a trace; the lifetimes of storages follow."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from simulator.records import Op, Role, Signature, Storage, Tensor, Trace, row_m
 
 @dataclass
 class Rewriting:
-    """Collects what is to change, then `done()` gives the new trace; `trace` itself is not touched.
+    """Collects changes; `done()` returns the changed trace and leaves `trace` unchanged.
 
-    `put(i, ops)` sets what stands in the place of op i (nothing: it is taken out); `storage(...)`
-    is the id of a new allocation, which lives from its first use to its last, or all along where
-    it is `kept`; `resize` gives an allocation older than the step another size.
+    `put(i, ops)` replaces op i (by nothing: takes it out). `storage(...)` is the id of a new
+    allocation, which lives from its first to its last use, or through the whole step if `kept`.
+    `resize` changes the size of an allocation from before the step.
     """
 
     trace: Trace
@@ -35,7 +35,7 @@ class Rewriting:
         self._sizes[storage] = nbytes
 
     def done(self) -> Trace:
-        """The new trace; the old one where nothing was put."""
+        """The changed trace; the old one if nothing changed."""
         if not self._groups and not self._sizes:
             return self.trace
         old = self.trace
@@ -79,9 +79,9 @@ def call(
     args: Mapping[str, object] | None = None,
     counted: bool = False,
 ) -> Op:
-    """An op in the module and phase of another; each tensor comes with its storage.
+    """An op in the module and phase of another op; each tensor comes with its storage.
 
-    `counted`: it takes over the Python and module calls that stood before the other one.
+    `counted`: it takes over the Python and module calls before the other op.
     """
     storages = tuple(s for _, s in (*inputs.values(), *outputs))
     order: dict[int, int] = {}
@@ -100,11 +100,11 @@ def call(
 
 
 class Shared:
-    """Equal signatures as one object: a trace's ops are costed once for each object."""
+    """Makes equal signatures one object, since the ops of a trace are costed once per object."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Signature] = {}
+        self._signatures: dict[str, Signature] = {}
 
     def __call__(self, op: Op) -> Op:
-        found = self._known.setdefault(repr(op.signature), op.signature)
-        return op if found is op.signature else replace(op, signature=found)
+        signature = self._signatures.setdefault(repr(op.signature), op.signature)
+        return op if signature is op.signature else replace(op, signature=signature)

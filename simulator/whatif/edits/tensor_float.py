@@ -1,7 +1,7 @@
 """float32 matrix products on TF32 tensor cores (`torch.set_float32_matmul_precision("high")`).
 
-An op of its own name (`tf32.addmm.default`) has the work of the one it stands for, its products on
-another engine. Convolutions use TF32 in stock PyTorch already.
+A separate op (`tf32.addmm.default`) has the work of the op that it replaces, with its products on
+tensor cores. Convolutions use TF32 in stock PyTorch already.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ PRODUCTS = [
 
 @cost(*(f"tf32.{name.partition('.')[2]}" for name in PRODUCTS))
 def product(op: Signature) -> tuple[Work, ...]:
-    """The product's FLOPs and bytes, in TF32."""
-    found = works(replace(op, name=f"aten.{op.name.partition('.')[2]}")) or ()
+    """FLOPs and bytes of the product, in TF32."""
+    products = works(replace(op, name=f"aten.{op.name.partition('.')[2]}")) or ()
     return tuple(
         replace(w, engine="tensor", dtype="tf32", instructions=0) if w.family == "gemm" else w
-        for w in found
+        for w in products
     )
 
 
 @dataclass(frozen=True)
 class TensorFloat:
-    """The float32 products of the modules that fit, in TF32."""
+    """The float32 products of the matching modules, in TF32."""
 
     modules: str
     rank: int = 0
 
-    def demand(self, setting: ResolvedScenario) -> None:
-        """InputError for a GPU without TF32."""
-        gpu = setting.gpu
+    def demand(self, resolved: ResolvedScenario) -> None:
+        """Raise InputError for a GPU without TF32."""
+        gpu = resolved.gpu
         if not gpu.peak("tensor", "tf32"):
             raise InputError(
                 f"precision: {gpu.name} has no TF32: expected a GPU with TF32 tensor cores "
@@ -65,32 +65,32 @@ class TensorFloat:
 
     def __call__(self, trace: Trace) -> Trace:
         change = Rewriting(trace)
-        named: dict[int, Signature] = {}
-        known = set(PRODUCTS)
+        renamed: dict[int, Signature] = {}
+        products = set(PRODUCTS)
         for index, op in enumerate(trace.ops):
-            fits = op.name in known and op.inputs[0].dtype == "float32"
-            if not fits or block(self.modules, op.module) is None:
+            is_fp32 = op.name in products and op.inputs[0].dtype == "float32"
+            if not is_fp32 or block(self.modules, op.module) is None:
                 continue
             key = id(op.signature)
-            if key not in named:
-                named[key] = replace(op.signature, name=f"tf32.{op.name.partition('.')[2]}")
-            change.put(index, (replace(op, signature=named[key]),))
+            if key not in renamed:
+                renamed[key] = replace(op.signature, name=f"tf32.{op.name.partition('.')[2]}")
+            change.put(index, (replace(op, signature=renamed[key]),))
         return change.done()
 
     def of_family(self, family: Family) -> Family:
-        """The same of every trace of a family."""
+        """Edit all traces of a family."""
         signatures = list(family.signatures)
         rows = list(family.rows)
-        named: dict[int, int] = {}
-        known = set(PRODUCTS)
+        renamed: dict[int, int] = {}
+        products = set(PRODUCTS)
         for index, (row, module) in enumerate(zip(rows, family.op_columns[0], strict=True)):
             form = signatures[row]
-            fits = form.name in known and family.tensors[form.inputs[0]][2] == "float32"
-            if not fits or block(self.modules, module) is None:
+            is_fp32 = form.name in products and family.tensors[form.inputs[0]][2] == "float32"
+            if not is_fp32 or block(self.modules, module) is None:
                 continue
-            if row not in named:
-                named[row] = len(signatures)
+            if row not in renamed:
+                renamed[row] = len(signatures)
                 name = f"tf32.{form.name.partition('.')[2]}"
                 signatures.append(dataclasses.replace(form, name=name))
-            rows[index] = named[row]
+            rows[index] = renamed[row]
         return dataclasses.replace(family, signatures=signatures, rows=rows)

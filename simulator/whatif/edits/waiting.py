@@ -1,7 +1,7 @@
-"""What if the host never waited? Ops that make it wait, without the wait.
+"""Ops that make the host wait for the GPU, without the wait.
 
-Under names of their own (`unwaited.nonzero.default`) they cost what they cost, and the schedule
-does not know them as ops that wait.
+Under separate names (`unwaited.nonzero.default`) they cost the same, and the schedule has no wait
+for them.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def unwaited(op: Signature) -> tuple[Work, ...]:
 
 @dataclass(frozen=True)
 class Unwaited:
-    """Each op that the host waits for, without the wait."""
+    """Take away the host's wait for each op."""
 
     rank: int = 1
 
     def __call__(self, trace: Trace) -> Trace:
         change = Rewriting(trace)
-        named: dict[int, Signature] = {}
+        renamed: dict[int, Signature] = {}
         for index, op in enumerate(trace.ops):
             if not syncs(op.signature):
                 continue
             key = id(op.signature)
-            if key not in named:
+            if key not in renamed:
                 name = f"unwaited.{op.name.partition('.')[2]}"
-                named[key] = replace(op.signature, name=name)
-            change.put(index, (replace(op, signature=named[key]),))
+                renamed[key] = replace(op.signature, name=name)
+            change.put(index, (replace(op, signature=renamed[key]),))
         return change.done()

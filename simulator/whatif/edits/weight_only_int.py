@@ -1,10 +1,10 @@
-"""Weights of linear layers kept as integers and multiplied in the activation's dtype.
+"""Weights of linear layers stored as integers and multiplied in the activation's dtype.
 
-PyTorch's own ops: `_weight_int8pack_mm` with a scale for each output, `_weight_int4pack_mm` with
-a scale and a zero for each group of 128 inputs. Each is one kernel, which reads the integers and
-converts them in registers. A network that converts its weights by an op of its own (`weight.to(x)`)
-writes them out first, eager and compiled alike; only `max-autotune` fuses that into a product, of
-one row (`simulator.fusion.passes.dot_products`).
+These are PyTorch's ops: `_weight_int8pack_mm` with a scale for each output, `_weight_int4pack_mm`
+with a scale and a zero for each group of 128 inputs. Each is one kernel, which reads the integers
+and converts them in registers. A network that converts its weights by a separate op
+(`weight.to(x)`) writes them to memory first, eager and compiled; only `max-autotune` fuses that
+into a product, if it has one row (`simulator.fusion.passes.dot_products`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GROUP = 128
 
 @dataclass(frozen=True)
 class SmallWeights:
-    """The linear layers of the modules that fit, with their weights as int8 or int4."""
+    """The linear layers of the matching modules, with int8 or int4 weights."""
 
     dtype: Literal["int8", "int4"]
     modules: str
@@ -34,33 +34,33 @@ class SmallWeights:
                 f"weights={self.dtype}: an optimizer cannot train integers: expected inference; "
                 "predict inference instead"
             )
-        found = [
+        products = [
             p
             for p in linears(trace, self.modules)
             if trace.storages[p.b[1]].role == "weight" and self._fits(p)
         ]
-        if not found:
+        if not products:
             raise InputError(
                 f"weights={self.dtype}: no linear layer in modules {self.modules!r} whose sizes "
                 f"divide by {_GROUP if self.dtype == 'int4' else 16}: expected one at least; "
                 "choose other modules"
             )
         change, shared = Rewriting(trace), Shared()
-        spare = only_for(trace, {p.index for p in found})
-        held: dict[int, int] = {}
-        for p in found:
+        replaceable = only_for(trace, {p.index for p in products})
+        packed: dict[int, int] = {}  # storage of a weight -> of its integers
+        for p in products:
             weight, extra = self._stored(p)
-            if p.b[1] not in held:
+            if p.b[1] not in packed:
                 size = weight.nbytes + extra.nbytes
-                if p.b[1] in spare:
+                if p.b[1] in replaceable:
                     change.resize(p.b[1], size)
-                    held[p.b[1]] = p.b[1]
+                    packed[p.b[1]] = p.b[1]
                 else:
-                    held[p.b[1]] = change.storage(size, "weight", kept=True)
+                    packed[p.b[1]] = change.storage(size, "weight", kept=True)
             view = view_before(trace, p.index, p.b[1])
             if view is not None:
                 change.put(view, ())  # the packed weight needs no transposition
-            ops = self._ops(change, p, (weight, held[p.b[1]]), extra)
+            ops = self._ops(change, p, (weight, packed[p.b[1]]), extra)
             change.put(p.index, [shared(op) for op in ops])
         return change.done()
 
@@ -80,7 +80,7 @@ class SmallWeights:
     def _ops(
         self, change: Rewriting, p: Product, weight: tuple[Tensor, int], extra: Tensor
     ) -> list[Op]:
-        # scales lie beside their weight, a region of their own: bytes of both are read
+        # scales lie beside their weight in a storage of 0 bytes: the op reads both
         side = change.storage(0, "weight", kept=True)
         names = ("scales",) if self.dtype == "int8" else ("qScaleAndZeros",)
         inputs = {"self": p.a, "mat2": weight, names[0]: (extra, side)}
@@ -89,6 +89,6 @@ class SmallWeights:
         product = call(p.op, overload, inputs, [p.out], args, counted=True)
         if p.bias is None:
             return [product]
-        # the sum goes where the product stood: one more pass over the output
+        # the sum is in place: one more pass over the output
         added = call(p.op, "aten.add_.Tensor", {"self": p.out, "other": p.bias}, [p.out])
         return [product, added]

@@ -8,7 +8,7 @@ import pytest
 from app import examples
 from simulator.errors import UntracedError
 from simulator.scenario import trace_source
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 
 

@@ -14,7 +14,7 @@ from app.quantities import data
 from app.scenes.fusion import parts, scene, stays
 from app.theme import DARK, Theme
 from app.views.fusion.view import FusionView
-from simulator.analysis.block_diagram import OUTSIDE, Joining
+from simulator.analysis.block_diagram import OUTSIDE, BlockDiagram
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.app.views.conftest import picture, pointer, svg
@@ -52,7 +52,7 @@ def test_the_first_layer_is_shown_first(view: FusionView) -> None:
 
 
 def test_a_block_stands_right_of_what_it_reads(bert: Side) -> None:
-    joining = Joining(ASKED)
+    joining = BlockDiagram(ASKED)
     for name, ops in parts(joining).items():
         found = scene(joining, name, ops)
         for flow in found.flows:
@@ -131,7 +131,7 @@ def test_keys_select_and_split(shown: Any) -> None:
 
 
 def test_the_bars_lose_what_is_saved(bert: Side) -> None:
-    joining = Joining(apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"}))
+    joining = BlockDiagram(apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"}))
     found = scene(joining, "layers.0", parts(joining)["layers.0"])
     apart, together = found.bars
     (joined,) = found.sets

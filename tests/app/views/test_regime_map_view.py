@@ -18,7 +18,7 @@ from app.views.regime_map.background import background
 from app.views.regime_map.view import RegimeMap
 from simulator.analysis.regimes import next_shift
 from simulator.scenario.scenario import Scenario, predict
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS
 from tests.app.views.conftest import picture, svg
 
 WIDE = (1000, 600)

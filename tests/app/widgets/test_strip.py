@@ -17,7 +17,7 @@ from app.explorer.window.side_strip import SideStrip
 from app.quantities import number
 from app.theme import DARK
 from app.widgets.drawing import application
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 
 GRAPH = replace(FIRST, mode="cuda_graph")

@@ -85,7 +85,7 @@ def test_money_ranks_cards_by_what_a_sample_costs():
         price = prices[again.gpu.id]
         assert a.gain == 1 - price * sample_s(again) / (4.0 * sample_s(before))
         assert a.usd_per_million == pytest.approx(price / 3600 * sample_s(again) * 1e6)
-    assert "no price: expected one that is sold" in found.refused["+bandwidth=2"]
+    assert "no price: expected a GPU that is sold" in found.refused["+bandwidth=2"]
     assert found.refused["+gpu=l40s"] == (
         "L40S has no price: expected USD an hour; give it as --price l40s=USD"
     )

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from app.answers.swept import retraced_at
-from simulator.analysis.along import Along, Figures
+from simulator.analysis.along import AxisSearch, Figures
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.seek import batch_for_latency, batch_for_throughput, largest_batch
-from simulator.analysis.sweep import axis, figures
+from simulator.analysis.sweep import axis
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_families import expecting
+from simulator.simulate.step_columns import step_row
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
@@ -43,19 +44,19 @@ def make():
 
 
 def test_what_is_looked_at_at_once_is_what_a_prediction_says():
-    line = Along(BASE, axis(BASE, "batch"))
+    line = AxisSearch(BASE, axis(BASE, "batch"))
     with expecting(16):
         line.look([3, 50, 700])
     seen = dict(line.tried)
     assert set(seen) == {3, 50, 700} and not line.retraced
     for value, each in seen.items():
         p = line.forward(value)
-        assert each.row == pytest.approx(figures(p), rel=1e-9, abs=1e-6)
+        assert each.row == pytest.approx(step_row(p), rel=1e-9, abs=1e-6)
         assert (each.regime, each.fits) == (p.regime, p.fits)
         assert each.row != Figures.of(predict(BASE)).row
 
 
-class Straight(Along):
+class Straight(AxisSearch):
     """A batch of n takes n seconds."""
 
     def at(self, value: float) -> Figures:
@@ -94,7 +95,7 @@ def test_searches_at_once_and_one_by_one_agree():
         )
         assert quick.prediction.period_s == slow.prediction.period_s
     for along, down in (("batch", False), ("batch", True), ("host_speed", False)):
-        quick, slow = (next_shift(BASE, along, down=down, answer=a) for a in (predict, slowly))
+        quick, slow = (next_shift(BASE, along, down=down, predictor=a) for a in (predict, slowly))
         assert (quick.before, quick.after) == (slow.before, slow.after)
         assert quick.last == pytest.approx(slow.last, rel=2e-4)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.analysis.block_diagram import OUTSIDE, Joining
+from simulator.analysis.block_diagram import OUTSIDE, BlockDiagram
 from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.whatif import apply
 from simulator.whatif.edits.fusing import Choice
@@ -12,11 +12,11 @@ VALUE = 64 * 128 * 768 * 2  # of bfloat16: one activation of the width, 12,582,9
 
 
 @pytest.fixture(scope="module")
-def joining() -> Joining:
-    return Joining(ASKED)
+def joining() -> BlockDiagram:
+    return BlockDiagram(ASKED)
 
 
-def _ops(joining: Joining, layer: str) -> dict[str, int]:
+def _ops(joining: BlockDiagram, layer: str) -> dict[str, int]:
     """The first block of each name in a layer."""
     found: dict[str, int] = {}
     for op, block in joining.blocks.items():
@@ -25,7 +25,7 @@ def _ops(joining: Joining, layer: str) -> dict[str, int]:
     return found
 
 
-def test_the_blocks_are_the_step(joining: Joining) -> None:
+def test_the_blocks_are_the_step(joining: BlockDiagram) -> None:
     p = predict(ASKED)
     assert sum(b.launches for b in joining.blocks.values()) == p.kernel_count
     assert sum(b.seconds for b in joining.blocks.values()) == pytest.approx(p.gpu_busy_s)
@@ -44,7 +44,7 @@ def test_the_blocks_are_the_step(joining: Joining) -> None:
     ]
 
 
-def test_what_flows_through_a_layer(joining: Joining) -> None:
+def test_what_flows_through_a_layer(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
     members = [op for op, b in joining.blocks.items() if b.module.startswith("layers.0")]
     flows = {(f.maker, f.reader): f.bytes for f in joining.flows(members)}
@@ -56,7 +56,7 @@ def test_what_flows_through_a_layer(joining: Joining) -> None:
     assert all(size in (VALUE, 4 * VALUE) for size in flows.values())  # no weights
 
 
-def test_joining_the_sum_with_the_norm(joining: Joining) -> None:
+def test_joining_the_sum_with_the_norm(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
     found = joining.tried((ops["add"], ops["layer norm"]), everywhere=True)
     assert not found.refused
@@ -71,7 +71,7 @@ def test_joining_the_sum_with_the_norm(joining: Joining) -> None:
     assert found.after.kernel_count == joining.before.kernel_count - 4
 
 
-def test_one_layer_alone_is_joined_by_number(joining: Joining) -> None:
+def test_one_layer_alone_is_joined_by_number(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
     found = joining.tried((ops["up"], ops["gelu"]), everywhere=False)
     assert dict(found.arguments) == {"ops": f"{ops['up']}+{ops['gelu']}"}
@@ -79,7 +79,7 @@ def test_one_layer_alone_is_joined_by_number(joining: Joining) -> None:
     assert found.bytes_saved == pytest.approx(2 * 4 * VALUE, rel=0.005)
 
 
-def test_what_cannot_be_joined_says_why(joining: Joining) -> None:
+def test_what_cannot_be_joined_says_why(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
     found = joining.tried((ops["query"], ops["key"]), everywhere=True)
     assert found.refused == (
@@ -92,7 +92,7 @@ def test_what_cannot_be_joined_says_why(joining: Joining) -> None:
 def test_what_is_joined_can_be_pulled_apart() -> None:
     other = apply(ASKED, "precision", {"dtype": "fp16"})
     asked = apply(other, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})
-    joining = Joining(asked)
+    joining = BlockDiagram(asked)
     assert len(joining.sets) == 4 and joining.apart == other
     (choice,) = {each.choice for each in joining.sets}
     assert choice == Choice("add+native_layer_norm", "layers.#")
@@ -101,7 +101,9 @@ def test_what_is_joined_can_be_pulled_apart() -> None:
 
 
 def test_a_compilers_sets_are_those_that_it_makes() -> None:
-    joining = Joining(Scenario("mlp-tiny", whatifs=(Applied("fusion", {"level": "compiled"}),)))
+    joining = BlockDiagram(
+        Scenario("mlp-tiny", whatifs=(Applied("fusion", {"level": "compiled"}),))
+    )
     assert joining.before.mode == "eager"
     assert joining.before.kernel_count == predict(Scenario("mlp-tiny")).kernel_count
     assert all(each.choice is None and len(each.members) > 1 for each in joining.sets)

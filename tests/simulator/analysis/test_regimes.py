@@ -13,7 +13,7 @@ from simulator.analysis.regimes import next_shift, regime_map
 from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from tests.simulator.whatif.conftest import asked
 
@@ -35,15 +35,15 @@ def world(scenario: Scenario) -> Prediction:
 
 
 def test_a_shift_is_a_number_with_the_regime_on_each_side():
-    shift = next_shift(BASE, "batch", start=1, answer=world)
+    shift = next_shift(BASE, "batch", start=1, predictor=world)
     assert (shift.last, shift.first) == (71, 72)
     assert shift.sentence == "overhead-bound up to batch 71, then compute-bound"
 
 
 def test_a_shift_downwards_and_along_a_scale():
-    down = next_shift(BASE, "batch", start=300, down=True, answer=world)
+    down = next_shift(BASE, "batch", start=300, down=True, predictor=world)
     assert (down.last, down.first, down.after) == (72, 71, "overhead")
-    scale = next_shift(BASE, "bandwidth", down=True, answer=world)
+    scale = next_shift(BASE, "bandwidth", down=True, predictor=world)
     # memory's 30 passes overhead's 71.5 at a bandwidth of 30 / 71.5
     assert scale.first == pytest.approx(30 / 71.5, rel=2e-4)
     assert (scale.before, scale.after) == ("overhead", "memory")
@@ -51,10 +51,10 @@ def test_a_shift_downwards_and_along_a_scale():
 
 
 def test_an_axis_that_ends_says_why():
-    shift = next_shift(BASE, "batch", start=100, answer=world)
+    shift = next_shift(BASE, "batch", start=100, predictor=world)
     assert (shift.first, shift.last, shift.after) == (None, 5000, None)
     assert "5000 at most" in shift.sentence
-    assert next_shift(BASE, "bandwidth", answer=world).reason == "searched to 10"
+    assert next_shift(BASE, "bandwidth", predictor=world).reason == "searched to 10"
 
 
 def test_axes_that_mean_nothing_are_refused():
@@ -78,7 +78,7 @@ def test_a_shift_of_a_network_is_seen_by_predictions_beside_it():
 
 def test_a_map_holds_regimes_and_their_boundary():
     batches, widths = [1, 8, 32, 64, 128, 512], [0.2, 0.4, 1.0, 4.0]
-    found = regime_map(BASE, "batch", batches, "bandwidth", widths, answer=world)
+    found = regime_map(BASE, "batch", batches, "bandwidth", widths, predictor=world)
     assert found.shares.shape == (4, 6, 3)
     assert found.shares.sum(axis=-1) == pytest.approx(1)
     assert (found.regime == found.shares.argmax(axis=-1)).all()
@@ -86,7 +86,7 @@ def test_a_map_holds_regimes_and_their_boundary():
     crossing = np.concatenate(lines["compute", "overhead"])
     assert np.all((crossing[:, 0] > 64) & (crossing[:, 0] < 128))
     assert ("memory", "overhead") in lines or ("overhead", "memory") in lines
-    refused = regime_map(BASE, "batch", [1, 10**4], "bandwidth", widths, answer=world)
+    refused = regime_map(BASE, "batch", [1, 10**4], "bandwidth", widths, predictor=world)
     assert (refused.regime[:, 1] == -1).all()
     assert refused.refused[0] == "5000 at most"
 

@@ -93,9 +93,7 @@ def test_an_answer_says_whether_its_trace_was_made_anew():
     assert found.value > 8 and found.retraced == ""  # a family of traces answers
     alone = asked("mlp-tiny", sizes=dict(width=88))
     sought = SeekResult("", "batch", 4, None, alone, predict(alone), "")
-    assert sought.retraced == (
-        "too few points were asked of this network for a family to be fitted"
-    )
+    assert sought.retraced == ("too few points of this network were traced to fit a family")
 
 
 def test_the_least_fusion_that_reaches_a_time_or_a_speedup():

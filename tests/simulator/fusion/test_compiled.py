@@ -12,15 +12,15 @@ from simulator.fusion.lowering.layouts import channels_last, needs_copy, turned
 from simulator.fusion.lowering.padding import padded
 from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 from simulator.simulate.traces import Step, simulated
 from simulator.timing.profile import learned
 
 
 def network(name: str, **asked: object) -> Trace:
-    return traced(resolve(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
+    return trace_resolved(resolve(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
 
 
 def test_a_chain_that_waits_for_its_host_gains_its_launches() -> None:

@@ -18,16 +18,16 @@ from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
 from simulator.networks.catalogue import CATALOGUE
 from simulator.records import Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 from simulator.timing.profile import profile
 
 H200 = gpu("h200")
 
 
 def network(name: str, **asked: object) -> Trace:
-    return traced(resolve(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
+    return trace_resolved(resolve(Scenario(name, **asked)))  # pyright: ignore[reportArgumentType]
 
 
 def of(module: nn.Module, *inputs: torch.Tensor) -> Trace:

@@ -13,9 +13,9 @@ from simulator.fusion.scheduling.templates import faster
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches
 from simulator.records import Signature, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 from simulator.timing.profile import AUTOTUNED, profile
 from simulator.timing.roofline import curve
 from simulator.whatif import apply
@@ -26,7 +26,7 @@ AUTO, PLAIN = "max-autotune-no-cudagraphs", "compiled"
 
 def network(dtype: str = "bf16", width: int = 512, batch: int = 65536) -> Trace:
     sizes = {"width": width, "depth": 3}
-    return traced(resolve(Scenario("mlp-tiny", dtype=dtype, batch=batch, sizes=sizes)))
+    return trace_resolved(resolve(Scenario("mlp-tiny", dtype=dtype, batch=batch, sizes=sizes)))
 
 
 def products(step: Trace) -> list[str]:
@@ -99,7 +99,7 @@ def test_what_ifs_keep_templates_in_a_graph_of_all_and_drop_them_with_another_le
     assert (graph.mode, graph.fusion) == ("cuda_graph", "max-autotune")
     level = resolve(apply(asked, "fusion", {"level": "pointwise"}))
     assert (level.mode, level.fusion) == ("reduce-overhead", "pointwise")
-    assert "without the templates that it would choose, which pointwise" in level.notes[-1]
+    assert "pointwise fusion has none of the templates that it would choose" in level.notes[-1]
     whole = resolve(apply(asked, "fusion", {"level": "compiled"}))
     assert (whole.mode, whole.fusion) == ("max-autotune", None)  # which fuses all already
     off = resolve(apply(asked, "fusion", {"level": "none"}))

@@ -16,7 +16,7 @@ from simulator.inductor.question import Question, decoded, encoded
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Buffer, Launch, Origin, Schedule
 from simulator.records import Op, Signature, Storage, Tensor, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from simulator.inductor.child import Child
 from simulator.inductor.exact import question_of
 from simulator.inductor.stack import stack
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 
 CASES = [
     ("bert-base", True, {}, "with 4 and with 5 of the 12 equal blocks of layers"),
@@ -43,7 +43,7 @@ def test_few_blocks_make_the_whole(
             sizes=sizes,
         )
     )
-    question, equal = question_of(found), stack(traced(found))
+    question, equal = question_of(found), stack(trace_resolved(found))
     assert equal is not None
     few = Child(replace(question, stack=equal.path, blocks=equal.blocks)).result().schedule
     whole = Child(question).result().schedule

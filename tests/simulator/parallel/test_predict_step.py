@@ -176,7 +176,7 @@ def test_a_message_that_nobody_receives_is_no_hang():
         x = torch.randn(1024, device="cuda")
         return lambda: dist.send(x, 1) if rank == 0 else None
 
-    with pytest.raises(InputError, match="waits for ever"):
+    with pytest.raises(InputError, match="waits forever"):
         predict_step(make, "2xh200")
 
 

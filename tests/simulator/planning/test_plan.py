@@ -14,7 +14,8 @@ from simulator.planning.batch_search import lost_share, ring
 from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import factor
-from simulator.planning.spec import Prices, read
+from simulator.planning.spec import Prices
+from simulator.planning.spec_file import read
 from simulator.planning.step_time import constant
 from simulator.planning.tables import machine
 from simulator.planning.verdict import front, ranked

@@ -13,7 +13,7 @@ from simulator.errors import InputError
 from simulator.planning.quantities import quantity
 from simulator.planning.requests import read as read_requests
 from simulator.planning.requests import requests
-from simulator.planning.spec import read
+from simulator.planning.spec_file import read
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1024, "output": 300},
@@ -140,7 +140,7 @@ def test_a_trace_of_requests(tmp_path: Path):
     ("arrival_s,prompt_tokens,output_tokens\n1,0,5\n",
      "line 2: prompt_tokens is '0': expected a number from 1; correct it"),
     ("time,prompt_tokens,output_tokens\n1,1,5\n", "no column 'arrival_s': expected arrival_s, "),
-    ("arrival_s,prompt_tokens,output_tokens\n", "holds no request: expected a row for each"),
+    ("arrival_s,prompt_tokens,output_tokens\n", "has no requests: expected a row for each"),
 ])  # fmt: skip
 def test_traces_that_cannot_be_used(tmp_path: Path, text: str, message: str):
     path = tmp_path / "trace.csv"

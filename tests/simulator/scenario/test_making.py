@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulator.scenario import trace_source
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.trace_families import Line, expecting
 from tests.simulator.whatif.conftest import asked
 
@@ -33,7 +33,7 @@ def test_each_trace_is_told_of_as_it_is_made():
     trace_source.make(BERT.ask, BERT.gpu, ("batch", 16), lambda: told.append(1))
     assert len(told) >= 5
     count = len(told)
-    trace_source.plain(replace(BERT.ask, batch=3, seq=24), BERT.gpu)
+    trace_source.trace_unedited(replace(BERT.ask, batch=3, seq=24), BERT.gpu)
     assert len(told) == count  # not asked by `make`
 
 
@@ -51,7 +51,7 @@ def test_a_family_along_one_size_answers_where_nothing_is_traced(
     trace_source.keep_on_disk(tmp_path)
     trace_source.trace_elsewhere()
     with expecting(*((20, 1) if line[0] == "batch" else (1, 20))):
-        found = [trace_source.plain(ask, BERT.gpu) for ask in asks]
+        found = [trace_source.trace_unedited(ask, BERT.gpu) for ask in asks]
     for ours, theirs in zip(found, fresh, strict=True):
         assert [op.signature for op in ours.ops] == [op.signature for op in theirs.ops]
         assert (ours.storages == theirs.storages) is True

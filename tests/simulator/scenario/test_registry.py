@@ -48,13 +48,13 @@ def test_the_function_and_its_name_do_the_same():
 
 def test_a_second_whatif_of_a_name_and_one_without_help_are_refused():
     def bandwidth(
-        setting: ResolvedScenario, times: Annotated[float, Range(1, 2)] = 1.0
+        resolved: ResolvedScenario, times: Annotated[float, Range(1, 2)] = 1.0
     ) -> ResolvedScenario:
         """Again."""
-        return setting
+        return resolved
 
-    def silent(setting: ResolvedScenario) -> ResolvedScenario:
-        return setting
+    def silent(resolved: ResolvedScenario) -> ResolvedScenario:
+        return resolved
 
     with pytest.raises(ValueError, match="'bandwidth' is a what-if already"):
         whatif("hardware")(bandwidth)

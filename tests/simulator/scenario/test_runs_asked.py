@@ -11,7 +11,7 @@ import simulator.tracing
 from simulator.formats.trace_file import save
 from simulator.prediction import Prediction
 from simulator.scenario import trace_source
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 
 NETWORK = """

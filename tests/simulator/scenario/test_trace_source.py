@@ -14,7 +14,7 @@ from simulator.hardware.gpu import gpus
 from simulator.records import Trace
 from simulator.scenario import trace_families, trace_source
 from simulator.scenario.gpu_class import seen
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.trace_families import expecting
 from simulator.whatif import apply
@@ -51,7 +51,7 @@ def fresh(scenario: Scenario) -> Trace:
 
 
 def trace(scenario: Scenario) -> Trace:
-    return trace_source.traced(resolve(scenario))
+    return trace_source.trace_resolved(resolve(scenario))
 
 
 def same(ours: Trace, theirs: Trace) -> bool:

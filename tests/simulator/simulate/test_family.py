@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.analysis.sweep import figures as of_prediction
 from simulator.analysis.sweep import sweep
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.scenario import trace_source
-from simulator.scenario.predict import predicted
-from simulator.scenario.resolved import resolve
+from simulator.scenario.predict import predict_trace
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.simulate.family import COLUMNS, Drive, at_points
+from simulator.simulate.family import Drive, at_points
+from simulator.simulate.step_columns import COLUMNS, step_row
 from simulator.simulate.traces import Step, simulated
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
@@ -30,7 +30,7 @@ SHARES = ("compute", "memory", "overhead")
 def family(scenario: Scenario, seq: int | None) -> Family:
     """The family of most points of a scenario's network, traced anew."""
     found = resolve(scenario)
-    lines = trace_source._lines(found.ask, found.gpu)
+    lines = trace_source._families(found.ask, found.gpu)
 
     def traced(batch: int, length: int) -> Any:
         return lines._tracer(batch, length if seq else None, True)
@@ -127,7 +127,7 @@ def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
         fresh = trace_source._run(there.ask, there.gpu)
         for edit in there.edits:
             fresh = edit(fresh)
-        assert trace_source.traced(there) == fresh
-        expected = of_prediction(predicted(fresh, there))
+        assert trace_source.trace_resolved(there) == fresh
+        expected = step_row(predict_trace(fresh, there))
         ours = [found.columns[column][row] for column in COLUMNS]
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)

@@ -10,9 +10,10 @@ import pytest
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.resolved import resolve
-from simulator.scenario.trace_source import traced
-from simulator.simulate.family import COLUMNS, Drive, at_points
+from simulator.scenario.resolve import resolve
+from simulator.scenario.trace_source import trace_resolved
+from simulator.simulate.family import Drive, at_points
+from simulator.simulate.step_columns import COLUMNS
 from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
 from simulator.timing.profile import learned
@@ -32,7 +33,7 @@ def quick_family(name: str, training: bool, dtype: str) -> Family:
         else [(2, 1), (3, 1), (5, 1), (7, 1)]
     )
     traces = [
-        traced(
+        trace_resolved(
             resolve(asked(name, training=training, dtype=dtype, batch=b, seq=s if seq else None))
         )
         for b, s in points

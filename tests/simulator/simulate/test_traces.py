@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.analysis.sweep import Sweep, figures, sweep, sweep_of
+from simulator.analysis.sweep import Sweep, sweep, sweep_of
 from simulator.hardware.gpu import GPU, gpu
 from simulator.lowering import launches, lower
 from simulator.records import Trace
 from simulator.scenario.scenario import Scenario, predict
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS, step_row
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
 
@@ -114,7 +114,7 @@ def test_a_row_is_a_predictions_figures() -> None:
     base = asked("mlp-tiny")
     found = sweep_of([base])
     row = [found.columns[name][0] for name in COLUMNS]
-    assert row == pytest.approx(figures(predict(base)), rel=1e-9, abs=1e-6)
+    assert row == pytest.approx(step_row(predict(base)), rel=1e-9, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["mlp-tiny", "bert-base"])

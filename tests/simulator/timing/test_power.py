@@ -12,7 +12,7 @@ from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu, gpus
 from simulator.scenario.scenario import Scenario, predict
-from simulator.simulate.traces import COLUMNS
+from simulator.simulate.step_columns import COLUMNS
 from simulator.timing.energies import Energies, energies
 from simulator.timing.power import Load, Supply, supply
 from simulator.timing.roofline import Roofs
@@ -148,7 +148,8 @@ def test_a_limit_that_cannot_be_is_refused() -> None:
     with pytest.raises(InputError) as high:
         apply(WIDE, *parse("+power_limit=800"))
     assert str(high.value) == (
-        "power_limit: watts is 800: H200 SXM 141GB is made for 700 W at most; choose a lower limit"
+        "power_limit: watts is 800: H200 SXM 141GB has a TDP of 700 W: expected less; choose a "
+        "lower limit"
     )
     with pytest.raises(InputError, match="nothing is known of the power that Intel Gaudi 3"):
         apply(Scenario("mlp-wide", gpu="gaudi3"), *parse("+power_limit=500"))

@@ -7,9 +7,9 @@ import pytest
 from simulator import predict_trace
 from simulator.errors import InputError
 from simulator.records import Op, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
-from simulator.scenario.trace_source import traced
+from simulator.scenario.trace_source import trace_resolved
 from simulator.whatif import apply
 from simulator.whatif.edits.compiled_update import CompiledUpdate
 
@@ -19,7 +19,7 @@ MLP = Scenario("mlp-tiny", training=True)  # 9 layers with a weight and a bias
 def step(optimizer: str, depth: int = 8, dtype: str = "fp32") -> Trace:
     sizes = {"width": 128, "depth": depth}
     asked = Scenario("mlp-tiny", training=True, optimizer=optimizer, sizes=sizes, dtype=dtype)
-    return traced(resolve(asked))
+    return trace_resolved(resolve(asked))
 
 
 def updates(trace: Trace) -> list[Op]:

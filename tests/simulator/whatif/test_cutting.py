@@ -79,12 +79,12 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "products, norms, random ops, or read there by a product, which torch's rules keep: "
          "expected a budget below 1; try recompute=mincut,budget=0.5, or recompute by block"),
         (lambda: apply(GPT2, "recompute", {"budget": 0.5}),
-         "recompute: budget is 0.5 with modules '**.#': expected modules=mincut, whose budget it "
-         "is; leave one out"),
+         "recompute: budget is 0.5 with modules '**.#': expected modules=mincut, the only one "
+         "with a budget; leave one out"),
         (lambda: cut(GPT2, budget=2),
          "recompute: budget is 2: expected 0 to 1; choose one within"),
         (lambda: cut(apply(GPT2, "recompute")),
-         "recompute: other modules are run again already: expected one pattern; undo that first"),
+         "recompute: other modules are recomputed already: expected one pattern; undo that first"),
         (lambda: apply(cut(LLAMA), "mode", {"to": "compiled"}),
          "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
          "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
@@ -98,7 +98,7 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
          "leave one of the two out"),
         (lambda: cut(cut(GPT2), budget=0.5),
-         "recompute: other modules are run again already: expected one pattern; undo that first"),
+         "recompute: other modules are recomputed already: expected one pattern; undo that first"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):

@@ -15,7 +15,7 @@ from simulator.fusion.scheduling.chosen import Chosen
 from simulator.fusion.scheduling.merging import merged
 from simulator.prediction import Prediction
 from simulator.records import Op, Signature, Storage, Tensor, Trace
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, load, predict, save
 from simulator.schedule.memory import memory
 from simulator.whatif import apply, parse

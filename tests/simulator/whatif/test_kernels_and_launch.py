@@ -9,7 +9,7 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.hardware.host import PYTHON
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import asked
@@ -27,7 +27,9 @@ def test_attentions_backend_is_chosen_by_a_retrace():
     assert names == {"flash": 2, "efficient": 2, "cudnn": 2}  # a layer each
     plain = predict(apply(BERT, "sdpa", {"backend": "math"}))
     assert Counter(plain.trace.names())["aten.bmm.default"] == 4
-    with pytest.raises(InputError, match=r"sdpa=flash: that kernel cannot take queries .*float32"):
+    with pytest.raises(
+        InputError, match=r"sdpa=flash: this kernel does not support queries .*float32"
+    ):
         predict(apply(asked("bert-base", seq=16), "sdpa", {"backend": "flash"}))
 
 
@@ -191,5 +193,5 @@ def test_frozen_parameters_get_no_gradient_and_no_state():
         sum(s.nbytes for s in p.trace.storages if s.role == "gradient") for p in (before, after)
     ]
     assert held[0] - held[1] == weight
-    with pytest.raises(InputError, match=r"no module fits 'head\.x'"):
+    with pytest.raises(InputError, match=r"no module matches 'head\.x'"):
         predict(apply(base, "freeze", {"parameters": "head.x"}))

@@ -15,7 +15,7 @@ from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
 from simulator.errors import UntracedError
 from simulator.scenario import trace_source
-from simulator.scenario.resolved import resolve
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from tests.app.explorer.waiting import wait
 

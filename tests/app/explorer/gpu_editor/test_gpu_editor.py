@@ -21,7 +21,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.hardware.gpu_keys import table
 from simulator.scenario import trace_source
-from simulator.scenario.resolved import gpu_of
+from simulator.scenario.resolve import gpu_of
 from simulator.scenario.scenario import predict
 from tests.app.explorer.waiting import wait
 

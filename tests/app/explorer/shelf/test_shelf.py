@@ -19,7 +19,8 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.hardware.host import hosts
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.registry import _WHATIFS, whatif
+from simulator.scenario.apply import whatif
+from simulator.scenario.registry import _WHATIFS
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply, whatifs

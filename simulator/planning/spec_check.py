@@ -1,0 +1,61 @@
+"""Check a plan's spec as a whole: what is missing, and what contradicts itself."""
+
+from __future__ import annotations
+
+from simulator.errors import InputError
+from simulator.planning.spec import Spec
+
+_MOST_REQUESTS = 1_000_000
+
+
+def check(spec: Spec) -> None:
+    """Raise InputError if a key is missing, out of bounds, or contradicts another one."""
+    if not 1 <= spec.requests <= _MOST_REQUESTS:
+        raise InputError(
+            f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; choose fewer"
+        )
+    work, limits = spec.workload, spec.limits
+    if not 0 < limits.percentile < 100:
+        raise InputError(
+            f"limits.percentile = {limits.percentile:g}: expected more than 0 and "
+            "less than 100; write 99"
+        )
+    if work.kind == "serving":
+        if spec.rate_per_s is None and work.requests_csv is None:
+            raise InputError(
+                'load.rate is missing: expected requests a second, such as "20/s"; '
+                "add it under [load]"
+            )
+        if work.requests_csv is None and not (work.prompt and work.output):
+            raise InputError(
+                "workload.prompt or workload.output is missing: expected tokens of "
+                "each; add both, or requests_csv"
+            )
+    if work.kind == "training":
+        if (work.tokens is None) == (work.samples is None):
+            raise InputError(
+                "workload.tokens and workload.samples: expected one of the two; give "
+                "what is to be trained on"
+            )
+        if work.checkpoint_every_s and work.checkpoint_s >= work.checkpoint_every_s:
+            raise InputError(
+                f"workload.checkpoint takes {work.checkpoint_s:g} s and is written every "
+                f"{work.checkpoint_every_s:g} s: expected less; write checkpoints less often"
+            )
+    if limits.first_token_s and limits.latency_s and limits.first_token_s > limits.latency_s:
+        raise InputError(
+            "limits contradict: first_token is above latency, which contains it; "
+            "raise latency or lower first_token"
+        )
+    wanted = {
+        "serving": ("first_token_s", "per_token_s", "latency_s"),
+        "inference": ("latency_s",),
+        "training": ("deadline_s",),
+    }[work.kind]
+    for name in ("first_token_s", "per_token_s", "latency_s", "deadline_s"):
+        if getattr(limits, name) is not None and name not in wanted:
+            shown = name.removesuffix("_s")
+            known = ", ".join(w.removesuffix("_s") for w in wanted)
+            raise InputError(
+                f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
+            )

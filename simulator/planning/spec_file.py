@@ -1,0 +1,227 @@
+"""Read a plan's TOML file: every key with its unit, its bounds and its error."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+from simulator.errors import InputError
+from simulator.hardware.gpu import gpu
+from simulator.planning.quantities import Kind, quantity
+from simulator.planning.spec import (
+    ENGINES,
+    PRECISIONS,
+    Candidates,
+    Lengths,
+    Limits,
+    Prices,
+    Spec,
+    Workload,
+)
+from simulator.planning.spec_check import check
+
+_SECTIONS = ("workload", "load", "limits", "candidates", "prices", "simulation")
+_WORKLOAD: dict[str, Kind | str] = {
+    "kind": "text", "network": "text", "batch": "count", "seq": "count", "prompt": "lengths",
+    "output": "lengths", "requests_csv": "text", "prefix_hit": "share", "token_budget": "count",
+    "max_requests": "count", "memory_share": "share", "admission": "text",
+    "host_per_step": "time", "kv_precision": "text", "tokens": "count", "samples": "count",
+    "accumulation": "count", "recompute": "flag", "optimizer": "text",
+    "checkpoint_every": "time", "checkpoint": "time", "failures_every": "time",
+    "restart": "time",
+}  # fmt: skip
+_LIMITS: dict[str, Kind | str] = {
+    "first_token": "time", "per_token": "time", "percentile": "number", "latency": "time",
+    "deadline": "time", "cost": "price", "budget": "money",
+}  # fmt: skip
+_PRICES: dict[str, Kind | str] = {
+    "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
+    "co2_g_per_kwh": "number", "catalogue": "flag",
+}  # fmt: skip
+_SUFFIX: dict[str, str] = {"time": "_s"}
+_RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
+_WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation")
+
+
+def read(source: Path | str | Mapping[str, Any]) -> Spec:
+    """Read the spec of a TOML file, or of the mapping that such a file holds.
+
+    Raises InputError if it cannot be read, has unknown keys or units, or contradicts itself.
+    """
+    if isinstance(source, Mapping):
+        return _spec(source, Path())
+    path = Path(source)
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"{path}: {reason}: expected a plan's TOML file; check the path") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: {error}: expected TOML; correct the line") from None
+    return _spec(table, path.parent)
+
+
+def _spec(table: Mapping[str, Any], folder: Path) -> Spec:
+    _check_keys("the plan", table, _SECTIONS)
+    for name, section in table.items():
+        _section(name, section)
+    prices_in: Mapping[str, Any] = table.get("prices", {})
+    rates = _section("prices.rates", prices_in.get("rates", {}))
+    currencies = {"USD": 1.0} | {n: _number(f"prices.rates.{n}", v) for n, v in rates.items()}
+    load = table.get("load", {})
+    _check_keys("load", load, ("rate",))
+    more = table.get("simulation", {})
+    _check_keys("simulation", more, ("requests", "seed"))
+    spec = Spec(
+        workload=_workload(table.get("workload", {}), folder, currencies),
+        candidates=_candidates(table.get("candidates", {})),
+        limits=Limits(**_read("limits", table.get("limits", {}), _LIMITS, currencies)),
+        prices=_prices(prices_in, currencies),
+        rate_per_s=(
+            quantity("load.rate", load["rate"], "rate", currencies) if "rate" in load else None
+        ),
+        requests=int(quantity("simulation.requests", more.get("requests", 4000), "count", {})),
+        seed=int(_number("simulation.seed", more.get("seed", 0), low=-1)),
+    )
+    check(spec)
+    return spec
+
+
+def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, float]) -> Workload:
+    values = _read("workload", table, _WORKLOAD, currencies)
+    for needed in ("kind", "network"):
+        if needed not in values:
+            raise InputError(f"workload.{needed} is missing: expected it; add a line")
+    _one_of("workload.kind", values["kind"], ("serving", "inference", "training"))
+    _one_of("workload.admission", values.get("admission", "preempt"), ("preempt", "reserve"))
+    _one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))
+    if "requests_csv" in values:
+        values["requests_csv"] = folder / values["requests_csv"]
+    return Workload(**values)
+
+
+def _candidates(table: Mapping[str, Any]) -> Candidates:
+    _check_keys("candidates", table, ("gpus", "counts", "engines", "precisions"))
+    values: dict[str, Any] = {"gpus": _words("candidates.gpus", table.get("gpus", "all"))}
+    if "engines" in table:
+        values["engines"] = _words("candidates.engines", table["engines"])
+        for each in values["engines"]:
+            _one_of("candidates.engines", each, ENGINES)
+    if "precisions" in table:
+        values["precisions"] = _words("candidates.precisions", table["precisions"])
+        for each in values["precisions"]:
+            _one_of("candidates.precisions", each, PRECISIONS)
+    if "counts" in table:
+        counts = table["counts"] if isinstance(table["counts"], list) else [table["counts"]]
+        if not counts or not all(type(c) is int and 0 < c <= 4096 for c in counts):
+            raise InputError(
+                f"candidates.counts = {counts!r}: expected whole numbers from 1 to "
+                "4096, such as [1, 2, 4, 8]; correct them"
+            )
+        values["counts"] = tuple(sorted(set(counts)))
+    return Candidates(**values)
+
+
+def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
+    plain = {k: v for k, v in table.items() if k not in ("rates", "hourly", "purchase")}
+    values = _read("prices", plain, _PRICES, currencies, ("rates", "hourly", "purchase"))
+    tables: tuple[tuple[str, Kind, str], ...] = (
+        ("hourly", "price", "hourly_usd"),
+        ("purchase", "money", "purchase_usd"),
+    )
+    for key, kind, into in tables:
+        listed = _section(f"prices.{key}", table.get(key, {}))
+        values[into] = {
+            gpu(name).id: quantity(f"prices.{key}.{name}", value, kind, currencies)
+            for name, value in listed.items()
+        }
+    return Prices(**values)
+
+
+def _read(
+    section: str,
+    table: Mapping[str, Any],
+    kinds: Mapping[str, Kind | str],
+    currencies: dict[str, float],
+    more: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    _check_keys(section, table, (*kinds, *more))
+    values: dict[str, Any] = {}
+    for name, value in table.items():
+        where, kind = f"{section}.{name}", kinds[name]
+        into = _RENAMED.get(name, name + _SUFFIX.get(kind, ""))
+        if kind == "text":
+            if not isinstance(value, str):
+                raise InputError(f"{where} = {value!r}: expected text; write it in quotes")
+            values[into] = value
+        elif kind == "flag":
+            if not isinstance(value, bool):
+                raise InputError(f"{where} = {value!r}: expected true or false; write one")
+            values[into] = value
+        elif kind == "number":
+            values[into] = _number(where, value)
+        elif kind == "lengths":
+            values[into] = _lengths(where, value)
+        else:
+            number = quantity(where, value, cast("Kind", kind), currencies)
+            if name in _WHOLE and (number < 1 or number != int(number)):
+                raise InputError(f"{where} = {value!r}: expected a whole number from 1; correct it")
+            values[into] = int(number) if name in _WHOLE else number
+    return values
+
+
+def _lengths(where: str, value: Any) -> Lengths:
+    if not isinstance(value, Mapping):
+        return Lengths("fixed", quantity(where, value, "count", {}))
+    if set(value) == {"low", "high"}:
+        low, high = (quantity(f"{where}.{k}", value[k], "count", {}) for k in ("low", "high"))
+        if low > high:
+            raise InputError(f"{where}: low {low:g} above high {high:g}: expected low first; swap")
+        return Lengths("uniform", (low + high) / 2, low, high)
+    if set(value) == {"mean", "sigma"}:
+        mean = quantity(f"{where}.mean", value["mean"], "count", {})
+        return Lengths("lognormal", mean, sigma=_number(f"{where}.sigma", value["sigma"]))
+    raise InputError(
+        f"{where} = {dict(value)!r}: expected a number, {{low, high}} or {{mean, sigma}}; choose "
+        "one, or name a trace as workload.requests_csv"
+    )
+
+
+def _section(name: str, table: Any) -> Mapping[str, Any]:
+    if not isinstance(table, Mapping):
+        raise InputError(f"{name} = {table!r}: expected a section; write [{name}]")
+    return cast("Mapping[str, Any]", table)
+
+
+def _check_keys(where: str, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    for name in table:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise InputError(
+                f"{where}: unknown key {name!r}: {hint}expected {', '.join(names)}; correct it"
+            )
+
+
+def _number(where: str, value: Any, low: float = 0.0) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > low:
+        raise InputError(f"{where} = {value!r}: expected a number above {low:g}; correct it")
+    return float(value)
+
+
+def _words(where: str, value: Any) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not listed or not all(isinstance(x, str) for x in listed):  # pyright: ignore[reportUnknownVariableType]
+        raise InputError(
+            f'{where} = {value!r}: expected names, such as ["h100", "l40s"]; list them'
+        )
+    return tuple(dict.fromkeys(listed))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _one_of(where: str, value: Any, names: tuple[str, ...]) -> None:
+    if value not in names:
+        known = ", ".join(filter(None, names))
+        raise InputError(f"{where} = {value!r}: expected one of {known}; choose one")

@@ -1,0 +1,78 @@
+"""Apply what-ifs to scenarios, and the decorator that makes a function a what-if.
+
+    @whatif("hardware")
+    def bandwidth(
+        resolved: ResolvedScenario, times: Annotated[float, Range(0.1, 10, log=True)] = 2.0
+    ) -> ResolvedScenario:
+        '''DRAM bandwidth, this many times the data sheet's.'''
+        return replace(resolved, gpu=...)
+
+    bandwidth(scenario, times=2)                   # a new scenario
+    apply(scenario, "bandwidth", {"times": 2})     # the same by name
+    apply(scenario, *parse("+bandwidth=2"))        # the same as a command writes it
+
+The body changes a resolved scenario. The decorated function takes a scenario: it checks the
+arguments, runs the body, and adds the what-if to the scenario.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from simulator.scenario.registry import Group, named, register
+from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.scenario import Applied, Scenario
+
+P = ParamSpec("P")
+
+
+def whatif(
+    group: Group,
+) -> Callable[
+    [Callable[Concatenate[ResolvedScenario, P], ResolvedScenario]],
+    Callable[Concatenate[Scenario, P], Scenario],
+]:
+    """Register a what-if under its function's name. Raises ValueError if the name is taken."""
+
+    def decorate(
+        body: Callable[Concatenate[ResolvedScenario, P], ResolvedScenario],
+    ) -> Callable[Concatenate[Scenario, P], Scenario]:
+        name = register(group, body).name
+        signature = inspect.signature(body)
+
+        @wraps(body)
+        def on_scenario(scenario: Scenario, /, *args: P.args, **kwargs: P.kwargs) -> Scenario:
+            bound = signature.bind(scenario, *args, **kwargs).arguments
+            return apply(scenario, name, dict(list(bound.items())[1:]))
+
+        return on_scenario
+
+    return decorate
+
+
+def apply(scenario: Scenario, name: str, arguments: Mapping[str, object] | None = None) -> Scenario:
+    """The scenario with a what-if applied; the scenario itself if that changes nothing.
+
+    Raises InputError, with the reason, if the what-if cannot be applied.
+    """
+    return apply_resolved(scenario, resolve(scenario), name, arguments)[0]
+
+
+def apply_resolved(
+    scenario: Scenario,
+    resolved: ResolvedScenario,
+    name: str,
+    arguments: Mapping[str, object] | None = None,
+) -> tuple[Scenario, ResolvedScenario]:
+    """`apply` to a scenario that is resolved already; returns the new one with its resolved one."""
+    whatif = named(name)
+    checked = whatif.checked(arguments or {})
+    changed = whatif.body(resolved, **checked).possible()
+    if changed == resolved:
+        return scenario, resolved
+    return replace(scenario, whatifs=(*scenario.whatifs, Applied(name, checked))), changed

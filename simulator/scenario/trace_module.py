@@ -1,0 +1,45 @@
+"""Trace the module of a request, with a progress watch and the attention kernel it requests."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from threading import RLock
+
+from simulator.hardware.gpu import GPU
+from simulator.networks.loaded import Facts
+from simulator.networks.watching import watched
+from simulator.records import Trace
+from simulator.scenario.module import AUTOCAST, forced_attention, loaded
+from simulator.scenario.resolved import TraceRequest
+
+_LOCK = RLock()
+
+
+def trace_module(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
+    """The trace of a request without its edits, and the network's facts with the batch filled in.
+
+    One thread traces at a time. Raises InputError if the network cannot be traced.
+    """
+    # torch is imported only where a network is traced
+    from simulator.tracing import trace
+    from simulator.tracing.whose_code import place_of
+
+    with (
+        _LOCK,
+        watched(f"tracing {request.network}", place_of),
+        forced_attention(request.sdpa) if request.sdpa else nullcontext(),
+    ):
+        network = loaded(request)
+        made = trace(
+            network.module,
+            network.args,
+            network.kwargs,
+            gpu=gpu,
+            autocast=AUTOCAST.get(request.dtype),
+            phase="training" if request.training else "inference",
+            sizes=dict(request.data_sizes),
+            optimizer=request.optimizer,
+            run=request.run,
+        )
+    name, batch, seq = network.facts
+    return made, Facts(name, batch or made.samples, seq)

@@ -1,0 +1,62 @@
+"""What-ifs as commands write them: "+cuda_graph", "+bandwidth=2", "+remove=gelu,modules=x"."""
+
+from __future__ import annotations
+
+from simulator.errors import InputError
+from simulator.scenario.parameters import word
+from simulator.scenario.registry import named
+from simulator.scenario.scenario import Applied, Value
+
+
+def parse(text: str) -> tuple[str, dict[str, Value]]:
+    """The name and the arguments of a what-if as a command writes it.
+
+    The first value is the first parameter's; the others are named. Raises InputError if the
+    what-if is unknown or a value has no name.
+    """
+    name, equals, rest = text.strip().removeprefix("+").partition("=")
+    whatif = named(name.strip().replace("-", "_"))
+    if not equals:
+        return whatif.name, {}
+    arguments: dict[str, Value] = {}
+    known = [p.name for p in whatif.parameters]
+    for place, part in enumerate(rest.split(",")):
+        key, given, value = part.partition("=")
+        if not given:
+            if place or not known:
+                raise InputError(
+                    f"{text!r}: expected {whatif.usage}; name the argument of {part!r}"
+                )
+            key, value = known[0], key
+        arguments[key.strip()] = value_of(value.strip())
+    return whatif.name, arguments
+
+
+def to_text(applied: Applied) -> str:
+    """A what-if as a command writes it: its first argument, and the others that are not defaults.
+
+    A first argument that is a text, such as the pattern of +recompute, is left out if all are
+    defaults.
+    """
+    whatif = named(applied.name)
+    given = [(p, applied.arguments.get(p.name, p.default)) for p in whatif.parameters]
+    parts = [f"{p.name}={word(v)}" for p, v in given[1:] if v != p.default and v is not None]
+    usual = given and given[0][1] == given[0][0].default and given[0][0].kind == "text"
+    if not given or (usual and not parts):
+        return f"+{applied.name}"
+    return ",".join([f"+{applied.name}={word(given[0][1])}", *parts])
+
+
+def value_of(text: str) -> Value:
+    """A number, a bool, numbers joined by ":" as a tuple, or else the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    parts = text.split(":")
+    if len(parts) > 1 and all(part.isdigit() for part in parts):
+        return tuple(int(part) for part in parts)
+    return text
