@@ -72,7 +72,7 @@ class TraceDisk:
     ) -> None:
         """Store families along a line, if a folder is open."""
         if self._cache is not None:
-            self._cache.keep_families(_name(request, gpu, line=line), families)
+            self._cache.put_families(_name(request, gpu, line=line), families)
 
 
 def _name(request: TraceRequest, gpu: GPU, **more: Any) -> str:

@@ -22,7 +22,7 @@ def trace_module(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
     """
     # torch is imported only where a network is traced
     from simulator.tracing import trace
-    from simulator.tracing.whose_code import place_of
+    from simulator.tracing.user_code import place_of
 
     with (
         _LOCK,
