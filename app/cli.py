@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 from app.commands.advise import advise
 from app.commands.compare import compare
 from app.commands.export_kernel import export_kernel
-from app.commands.options import Opening, Theme, expanded
+from app.commands.options import Opening, ThemeName, expanded
 from app.commands.plan import plan
 from app.commands.predict import predict, trace
 from app.commands.regime_map import regime_map
@@ -87,7 +87,7 @@ took a sixteenth of the start."""
 
 @expanded
 def explore(
-    asked: Opening, theme: Annotated[Theme | None, typer.Option(help="dark or light")] = None
+    asked: Opening, theme: Annotated[ThemeName | None, typer.Option(help="dark or light")] = None
 ) -> None:
     """A window: change batch, precision or GPU, and see at once what comes of it."""
     from app.plots import QT, need_qt

@@ -30,7 +30,7 @@ class Answer:
     took_s: float
 
 
-def answered(scenario: Scenario) -> Answer:
+def compute_answer(scenario: Scenario) -> Answer:
     """The answer; InputError where there is none, UntracedError where a trace is missing."""
     began = time.perf_counter()
     prediction = predict(scenario)
@@ -65,7 +65,7 @@ def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
 
 
 @dataclass(frozen=True)
-class Along:
+class BatchRegimes:
     """The regimes along the batch: spans as (from, to, regime), and the next shift."""
 
     batch: int
@@ -91,7 +91,7 @@ class Along:
         return first, f"{regime}-bound above"
 
 
-def along_batch(scenario: Scenario, batch: int) -> Along | None:
+def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
     """Where the regime changes along the batch; None where the batch is fixed."""
     if scenario.trace_file is not None:
         return None
@@ -113,7 +113,7 @@ def along_batch(scenario: Scenario, batch: int) -> Along | None:
     known: list[tuple[int, Regime]] = [
         (value, regime) for value, regime in zip(values, regimes, strict=True) if regime is not None
     ]
-    return Along(
+    return BatchRegimes(
         batch, tuple(spans), _shift(scenario, batch, known), _shift(scenario, batch, known[::-1])
     )
 

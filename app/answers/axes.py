@@ -28,7 +28,7 @@ _EXAMPLE = "such as batch=1:512, seq=128:4096:6, gpu=h100,h200"
 
 
 @dataclass(frozen=True)
-class Line:
+class AxisValues:
     """An axis with its values. `numeric` where they are numbers, in order."""
 
     name: str
@@ -45,7 +45,7 @@ class Line:
         return f"{name}, {self.unit}" if self.unit and self.unit != self.name else name
 
 
-def line(scenario: Scenario, text: str) -> Line:
+def line(scenario: Scenario, text: str) -> AxisValues:
     """The axis that a text names, with its values. InputError for what it cannot mean."""
     name, equals, values = text.partition("=")
     name = name.strip().removeprefix("+").replace("-", "_")
@@ -60,7 +60,7 @@ def line(scenario: Scenario, text: str) -> Line:
         )
     if len(set(given)) < len(given):
         raise InputError(f"axis {text!r}: a value is there twice: expected each once; remove one")
-    return Line(name, tuple(given), found.unit, numeric, found.kind == "whole")
+    return AxisValues(name, tuple(given), found.unit, numeric, found.kind == "whole")
 
 
 def value_on(scenario: Scenario, name: str) -> float | None:

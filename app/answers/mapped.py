@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.answers.axes import Line
+    from app.answers.axes import AxisValues
     from simulator.analysis.regimes import RegimeMap
     from simulator.analysis.sweep import Sweep
     from simulator.scenario.scenario import Scenario
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Mapped:
     """A map with the sweep that it was made of."""
 
-    x: Line
-    y: Line
+    x: AxisValues
+    y: AxisValues
     map: RegimeMap
     sweep: Sweep
 
@@ -35,7 +35,10 @@ class Mapped:
 
 
 def mapped_over(
-    scenario: Scenario, x: Line, y: Line, counted: Callable[[int], None] = lambda done: None
+    scenario: Scenario,
+    x: AxisValues,
+    y: AxisValues,
+    counted: Callable[[int], None] = lambda done: None,
 ) -> Mapped:
     """Predict every pair; `counted` is told how many are done. InputError for one axis twice, or
     where nothing has an answer."""

@@ -14,7 +14,7 @@ from simulator.analysis.sweep import sweep as run
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from app.answers.axes import Line
+    from app.answers.axes import AxisValues
     from app.progress import Step
     from simulator.analysis.along import Figures, Watch
     from simulator.analysis.regimes import Shift
@@ -33,14 +33,14 @@ class Swept:
     """A scenario along an axis, and its variants; `shifts` are the first one's, and `tried` the
     figures that were seen on the way to them."""
 
-    line: Line
+    line: AxisValues
     names: tuple[str, ...]
     sweeps: tuple[Sweep, ...]
     shifts: tuple[Shift, ...]
     tried: tuple[tuple[float, Figures], ...] = ()
 
 
-def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: None) -> Swept:
+def swept(variants: dict[str, Scenario], axis: AxisValues, step: Step = lambda text: None) -> Swept:
     """Predict it all. InputError where no point has an answer."""
     total = len(axis.values) * len(variants)
 
@@ -62,7 +62,7 @@ def swept(variants: dict[str, Scenario], axis: Line, step: Step = lambda text: N
     return Swept(axis, tuple(variants), found, changes, tuple(sorted(tried.items())))
 
 
-def shifts(scenario: Scenario, axis: Line, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
+def shifts(scenario: Scenario, axis: AxisValues, found: Sweep, watch: Watch) -> tuple[Shift, ...]:
     """Where the regime changes between neighbouring points; `watch` is told what was tried."""
     if not axis.numeric:
         return ()

@@ -47,7 +47,7 @@ Sides = Annotated[
 
 
 @dataclass(frozen=True)
-class Side:
+class NamedScenario:
     """One scenario to compare, with its name."""
 
     name: str
@@ -110,25 +110,25 @@ def compare(
         _show(found, sides, subjects, top)
 
 
-def sides_of(words: list[str], variants: list[str], given: Options) -> tuple[Side, ...]:
+def sides_of(words: list[str], variants: list[str], given: Options) -> tuple[NamedScenario, ...]:
     """The scenarios that a command line names. InputError for fewer than two or over four."""
     from simulator.analysis.compare import MOST
 
-    found: list[Side] = []
+    found: list[NamedScenario] = []
     for word in words:
         if not word.startswith("+"):
             from_file = word.lower().endswith(".toml")
-            found.append(Side(word, given.applied(word) if from_file else given.of(word)))
+            found.append(NamedScenario(word, given.applied(word) if from_file else given.of(word)))
         elif not found:
             raise InputError(f"{word} stands first: expected a scenario before it; name one")
         else:
             last = found.pop()
-            found.append(Side(f"{last.name} {word}", changed(last.scenario, (word,))))
+            found.append(NamedScenario(f"{last.name} {word}", changed(last.scenario, (word,))))
     if variants and not found:
         raise InputError("--with without a scenario: expected one to vary; name a network or file")
     for text in variants:
         words_of = whatif_words(text)
-        found.append(Side(" ".join(words_of), changed(found[0].scenario, words_of)))
+        found.append(NamedScenario(" ".join(words_of), changed(found[0].scenario, words_of)))
     if not 2 <= len(found) <= MOST:
         count = f"{len(found)} scenario{'' if len(found) == 1 else 's'}"
         raise InputError(
@@ -138,7 +138,9 @@ def sides_of(words: list[str], variants: list[str], given: Options) -> tuple[Sid
     return tuple(found)
 
 
-def document(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject]) -> dict[str, Any]:
+def document(
+    found: Comparison, sides: tuple[NamedScenario, ...], subjects: list[Subject]
+) -> dict[str, Any]:
     """The comparison as data; waterfalls lead from A to B, C and D."""
     from app.report.exports import summary
     from app.report.sides import LETTERS, fall_document
@@ -178,7 +180,9 @@ def retraced(found: Comparison, letters: str) -> str:
     return f"{' and '.join(why)} retraced: {'; '.join(dict.fromkeys(why.values()))}"
 
 
-def _show(found: Comparison, sides: tuple[Side, ...], subjects: list[Subject], top: int) -> None:
+def _show(
+    found: Comparison, sides: tuple[NamedScenario, ...], subjects: list[Subject], top: int
+) -> None:
     from rich.console import Group
     from rich.text import Text
 

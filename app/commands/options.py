@@ -56,7 +56,7 @@ class Mode(StrEnum):
     max_autotune_no_cudagraphs = "max-autotune-no-cudagraphs"
 
 
-class Theme(StrEnum):
+class ThemeName(StrEnum):
     """The looks of a picture."""
 
     dark = "dark"
@@ -324,7 +324,7 @@ def written(
     csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="One row a result.")] = None,
     png: Annotated[str | None, typer.Option(metavar="FILE", help="A picture.")] = None,
     svg: Annotated[str | None, typer.Option(metavar="FILE", help="A picture to scale.")] = None,
-    theme: Annotated[Theme, typer.Option(help="The picture's.")] = Theme.dark,
+    theme: Annotated[ThemeName, typer.Option(help="The picture's.")] = ThemeName.dark,
 ) -> Written:
     """Where the shared options send the answer."""
     return Written(json, csv, png, svg, theme.value)

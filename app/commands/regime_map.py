@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from app.answers.axes import Line
+    from app.answers.axes import AxisValues
     from app.answers.mapped import Mapped
 
 FORMAT, VERSION = "ridgepoint-map", 1
@@ -181,7 +181,7 @@ def _ends(mapped: Mapped, lines: tuple[NDArray[np.float64], ...]) -> str:
     """Where a boundary begins and ends: "batch 4, seq 512 to batch 113, seq 64"."""
     from app.quantities import number
 
-    def place(axis: Line, value: float) -> str:
+    def place(axis: AxisValues, value: float) -> str:
         if not axis.numeric:
             return f"{axis.name} {axis.values[round(value)]}"
         return f"{axis.name} {number(value, 2)}"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from app.formulas.formula import Formula
 from app.quantities import data, percent, scaled, seconds
-from app.scenes.op_table import Groups
+from app.scenes.op_table import OpGroups
 from simulator.prediction import REGIMES
 
-Row = Callable[[Groups, int], Formula]
+Row = Callable[[OpGroups, int], Formula]
 
 
-def _calls(g: Groups, row: int) -> Formula:
+def _calls(g: OpGroups, row: int) -> Formula:
     return Formula(
         "Calls",
         "launches of a step that are alike",
@@ -22,7 +22,7 @@ def _calls(g: Groups, row: int) -> Formula:
     )
 
 
-def _time(g: Groups, row: int) -> Formula:
+def _time(g: OpGroups, row: int) -> Formula:
     calls = int(g.calls[row])
     each = float(g.total_s[row]) / max(1, calls)
     return Formula(
@@ -34,14 +34,14 @@ def _time(g: Groups, row: int) -> Formula:
     )
 
 
-def _each(g: Groups, row: int) -> Formula:
+def _each(g: OpGroups, row: int) -> Formula:
     calls, total = int(g.calls[row]), float(g.total_s[row])
     return Formula(
         "Each", "time / calls", f"{seconds(total)} / {calls:,} = {seconds(total / max(1, calls))}"
     )
 
 
-def _share(g: Groups, row: int) -> Formula:
+def _share(g: OpGroups, row: int) -> Formula:
     whole = float(g.total_s.sum())
     return Formula(
         "Share",
@@ -52,7 +52,7 @@ def _share(g: Groups, row: int) -> Formula:
     )
 
 
-def _flops(g: Groups, row: int) -> Formula:
+def _flops(g: OpGroups, row: int) -> Formula:
     return Formula(
         "FLOPs",
         "additions and multiplications of all calls",
@@ -62,7 +62,7 @@ def _flops(g: Groups, row: int) -> Formula:
     )
 
 
-def _bytes(g: Groups, row: int) -> Formula:
+def _bytes(g: OpGroups, row: int) -> Formula:
     return Formula(
         "Bytes",
         "distinct bytes read and written by each launch, in DRAM",
@@ -72,7 +72,7 @@ def _bytes(g: Groups, row: int) -> Formula:
     )
 
 
-def _flop_rate(g: Groups, row: int) -> Formula:
+def _flop_rate(g: OpGroups, row: int) -> Formula:
     flops, total = float(g.flops[row]), float(g.total_s[row])
     rate = flops / total if total else 0.0
     return Formula(
@@ -84,7 +84,7 @@ def _flop_rate(g: Groups, row: int) -> Formula:
     )
 
 
-def _byte_rate(g: Groups, row: int) -> Formula:
+def _byte_rate(g: OpGroups, row: int) -> Formula:
     moved, total = float(g.bytes[row]), float(g.total_s[row])
     rate = moved / total if total else 0.0
     return Formula(
@@ -96,7 +96,7 @@ def _byte_rate(g: Groups, row: int) -> Formula:
     )
 
 
-def _regime(g: Groups, row: int) -> Formula:
+def _regime(g: OpGroups, row: int) -> Formula:
     parts = [float(part) for part in g.parts_s[row]]
     whole = sum(parts) or 1.0
     said = " + ".join(f"{percent(s / whole)} {r}" for r, s in zip(REGIMES, parts, strict=True))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from app.formulas.formula import Formula
 from app.quantities import data, number, percent, scaled, seconds
-from app.scenes.launches import Alike
+from app.scenes.launches import LaunchGroup
 from simulator.prediction import Prediction
 
 
-def ridge(a: Alike, p: Prediction) -> float:
+def ridge(a: LaunchGroup, p: Prediction) -> float:
     """FLOPs a byte from which the engine of a launch is the limit, not DRAM."""
     return a.peak_flops_per_s / p.gpu.bandwidth_bytes_per_s
 
 
-def intensity(a: Alike, p: Prediction) -> Formula:
+def intensity(a: LaunchGroup, p: Prediction) -> Formula:
     """FLOPs over bytes, beside the ridge."""
     peak = f"{scaled(a.peak_flops_per_s, 'FLOP/s')} / {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}"
     at = ridge(a, p)
@@ -27,14 +27,14 @@ def intensity(a: Alike, p: Prediction) -> Formula:
     )
 
 
-def intensity_sum(a: Alike) -> str:
+def intensity_sum(a: LaunchGroup) -> str:
     """ "3.10 GFLOP / 11.4 MiB = 258 FLOP/byte"."""
     if not a.flops:
         return f"0 FLOP / {data(a.bytes)} = 0 FLOP/byte"
     return f"{scaled(a.flops, 'FLOP')} / {data(a.bytes)} = {number(a.intensity)} FLOP/byte"
 
 
-def achieved(a: Alike) -> Formula:
+def achieved(a: LaunchGroup) -> Formula:
     """FLOPs over time, beside the roof."""
     if a.flops:
         amount = f"{scaled(a.flops, 'FLOP')} / {seconds(a.each_s)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.answers.answer import Along, Answer
+from app.answers.answer import Answer, BatchRegimes
 from app.answers.figures import causes
 from app.answers.power import clocks, energy_sentence, power_sentence
 from app.formulas.formula import Formula
@@ -85,7 +85,7 @@ def utilisation(answer: Answer) -> Formula:
     )
 
 
-def shift(answer: Answer, along: Along | None) -> Formula:
+def shift(answer: Answer, along: BatchRegimes | None) -> Formula:
     """Where another share becomes the largest."""
     found: list[str] = []
     if along is not None:
@@ -139,7 +139,7 @@ def trust(answer: Answer) -> Formula:
     )
 
 
-def metrics(answer: Answer, along: Along | None) -> tuple[Formula, ...]:
+def metrics(answer: Answer, along: BatchRegimes | None) -> tuple[Formula, ...]:
     """Every figure of the verdict, from the left."""
     return (
         regime(answer),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import atan2, degrees, pi, sqrt
 
 from app.quantities import number, percent, scaled, seconds
-from app.scenes.launches import Alike, alike
+from app.scenes.launches import LaunchGroup, launch_groups
 from app.scenes.pixel_scale import Scale
 from app.scenes.roofline import Roof, ends, roof
 from simulator.prediction import Prediction
@@ -20,7 +20,7 @@ _LARGEST_PX2 = 3000.0
 
 
 @dataclass(frozen=True)
-class Line:
+class CeilingLine:
     """A ceiling, with its name at a point and turned by so many degrees."""
 
     kind: str
@@ -31,7 +31,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Mark:
+class RooflineMark:
     """Launches alike: where, how large, of which regime; `name` is "" for most."""
 
     regime: str
@@ -43,19 +43,19 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class RooflineDrawing:
     """All of it."""
 
-    lines: tuple[Line, ...]
-    marks: tuple[Mark, ...]
+    lines: tuple[CeilingLine, ...]
+    marks: tuple[RooflineMark, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     ridge: tuple[float, float, str]
 
 
-def drawing(p: Prediction) -> Drawing | None:
+def drawing(p: Prediction) -> RooflineDrawing | None:
     """The roofline of what computes; None where nothing does."""
-    found = [a for a in alike(p) if a.flops and a.bytes]
+    found = [a for a in launch_groups(p) if a.flops and a.bytes]
     if not found:
         return None
     roofs = roof(p, found)
@@ -66,7 +66,7 @@ def drawing(p: Prediction) -> Drawing | None:
     written = [_box(*each.at, each.words, each.turn == 0.0) for each in lines]
     marks = tuple(_mark(a, x, y, written) for a in found)
     at = x.at(roofs.ridge), y.at(roofs.main.flops_per_s)
-    return Drawing(
+    return RooflineDrawing(
         lines,
         tuple(reversed(marks)),  # the heaviest above all
         _decades(x, False),
@@ -97,7 +97,7 @@ def _named(x: float, y: float, reach: float, name: str, written: list[_Box]) -> 
     return True
 
 
-def _mark(a: Alike, x: Scale, y: Scale, written: list[_Box]) -> Mark:
+def _mark(a: LaunchGroup, x: Scale, y: Scale, written: list[_Box]) -> RooflineMark:
     told = (
         f"{a.label}, {a.shape} {a.dtype}: {a.count:,} launches, {seconds(a.total_s)} "
         f"({percent(a.share)} of the GPU's time), {a.regime}-bound, "
@@ -108,11 +108,11 @@ def _mark(a: Alike, x: Scale, y: Scale, written: list[_Box]) -> Mark:
     at = x.at(a.intensity), y.at(a.achieved_flops_per_s)
     name = f"{a.label} ×{a.count}"
     shown = a.share >= _LEAST_NAMED and _named(*at, reach, name, written)
-    return Mark(a.regime, *at, reach, name if shown else "", told)
+    return RooflineMark(a.regime, *at, reach, name if shown else "", told)
 
 
-def _engines(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
-    lines: list[Line] = []
+def _engines(roofs: Roof, x: Scale, y: Scale) -> list[CeilingLine]:
+    lines: list[CeilingLine] = []
     for ceiling in roofs.engines:
         if not ceiling.used:
             continue
@@ -120,12 +120,12 @@ def _engines(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
         begin = x.at(ceiling.flops_per_s / roofs.memories[0].known_bytes_per_s)
         kind = "compute" if ceiling == roofs.main else "compute second"
         place = (_RIGHT - 4.0, at - 6)
-        lines.append(Line(kind, (max(begin, _LEFT), at, _RIGHT, at), ceiling.label, place))
+        lines.append(CeilingLine(kind, (max(begin, _LEFT), at, _RIGHT, at), ceiling.label, place))
     return lines
 
 
-def _memories(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
-    lines: list[Line] = []
+def _memories(roofs: Roof, x: Scale, y: Scale) -> list[CeilingLine]:
+    lines: list[CeilingLine] = []
     top = roofs.main.flops_per_s
     for level in roofs.memories:
         rate = level.known_bytes_per_s
@@ -138,7 +138,7 @@ def _memories(roofs: Roof, x: Scale, y: Scale) -> list[Line]:
             points[1] + share * (points[3] - points[1]),
         )
         kind = "memory" if dram else "memory second"
-        lines.append(Line(kind, points, roofs.label(level), at, turn))
+        lines.append(CeilingLine(kind, points, roofs.label(level), at, turn))
     return lines
 
 

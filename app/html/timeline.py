@@ -27,7 +27,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class TimelineDrawing:
     """Both lanes, over ticks in seconds."""
 
     host: Lane
@@ -35,14 +35,14 @@ class Drawing:
     ticks: tuple[tuple[float, str], ...]
 
 
-def drawing(p: Prediction) -> Drawing | None:
+def drawing(p: Prediction) -> TimelineDrawing | None:
     """A step alone; None where no kernel runs."""
     if not p.kernel_count:
         return None
     found = lanes(p)
     x = Scale(0.0, found.span_s, _LEFT, _RIGHT)
     ticks = tuple((x.at(float(v)), seconds(float(v))) for v, _ in x.ticks(8))
-    return Drawing(_lane("host", found.host, x), _lane("GPU", found.gpu, x), ticks)
+    return TimelineDrawing(_lane("host", found.host, x), _lane("GPU", found.gpu, x), ticks)
 
 
 def _lane(name: str, slices: Slices, x: Scale) -> Lane:

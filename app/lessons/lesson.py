@@ -11,7 +11,7 @@ Choose = Literal["", "regime", "fastest"]
 
 
 @dataclass(frozen=True)
-class Shown:
+class LessonSide:
     """One of the scenarios that a lesson compares, by its letter."""
 
     letter: str
@@ -20,7 +20,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Line:
+class LessonAxis:
     """An axis along which the first scenario is swept. Of its `values` the learner predicts those
     in `markers`."""
 
@@ -51,8 +51,8 @@ class Lesson:
     topic: str
     question: str
     explain: str
-    sides: tuple[Shown, ...]
-    line: Line | None = None
+    sides: tuple[LessonSide, ...]
+    line: LessonAxis | None = None
     guess: str = ""
     asked: tuple[str, ...] = ()
     low: float | None = None
@@ -64,6 +64,6 @@ class Lesson:
     points: tuple[Card, ...] = ()
     opens: str = "a"
 
-    def side(self, letter: str) -> Shown:
+    def side(self, letter: str) -> LessonSide:
         """The side of a letter."""
         return next(side for side in self.sides if side.letter == letter)

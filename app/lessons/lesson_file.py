@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
 
-from app.lessons.lesson import Card, Choose, Lesson, Line, Shown
+from app.lessons.lesson import Card, Choose, Lesson, LessonAxis, LessonSide
 from app.lessons.placeholders import PLACE, SHIFT, known, place
 from app.lessons.words import WORDS
 from simulator.analysis.sweep import axis
@@ -152,14 +152,14 @@ def _lesson(name: str, file: _File) -> Lesson:
     )
 
 
-def _sides(file: _File) -> tuple[Shown, ...]:
+def _sides(file: _File) -> tuple[LessonSide, ...]:
     first = _scenario("a", file.a, None)
-    found = [Shown("a", file.a.label or "A", first)]
+    found = [LessonSide("a", file.a.label or "A", first)]
     for letter in "bcd":
         side: _Side | None = getattr(file, letter)
         if side is not None:
             label = side.label or letter.upper()
-            found.append(Shown(letter, label, _scenario(letter, side, file.a)))
+            found.append(LessonSide(letter, label, _scenario(letter, side, file.a)))
     if any(len(side.label) > _MAX_LABEL for side in found):
         raise InputError(f"label is longer than {_MAX_LABEL} letters: expected a few words")
     return tuple(found)
@@ -190,7 +190,7 @@ def _scenario(letter: str, side: _Side, first: _Side | None) -> Scenario:
 _PLAIN = tuple(name for name in _Side.__struct_fields__ if name not in ("label", "sizes", "whatif"))
 
 
-def _line(file: _File, scenario: Scenario) -> Line | None:
+def _line(file: _File, scenario: Scenario) -> LessonAxis | None:
     if not file.over:
         for key in ("values", "markers"):
             if getattr(file, key):
@@ -219,7 +219,7 @@ def _line(file: _File, scenario: Scenario) -> Line | None:
     for marker in markers:
         if marker not in values:
             raise InputError(f"markers has {marker}: expected some of the values; add it to them")
-    return Line(file.over, values, markers)
+    return LessonAxis(file.over, values, markers)
 
 
 def _cards(key: str, listed: list[_Card]) -> tuple[Card, ...]:
@@ -228,7 +228,7 @@ def _cards(key: str, listed: list[_Card]) -> tuple[Card, ...]:
     return tuple(Card(c.name, c.figure, c.note, c.regime) for c in listed)
 
 
-def _check_texts(file: _File, letters: tuple[str, ...], line: Line | None) -> None:
+def _check_texts(file: _File, letters: tuple[str, ...], line: LessonAxis | None) -> None:
     """Every placeholder is a word of a side that there is; the question asks for no answer."""
     texts = {
         "title": file.title,

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from app.lessons.lesson import Lesson, Line
+from app.lessons.lesson import Lesson, LessonAxis
 from app.lessons.placeholders import PLACE, SHIFT, place
 from app.lessons.words import NAMES, WORDS, Word
 from app.quantities import faster, number, plain, trimmed
@@ -34,7 +34,7 @@ _SWEPT = {
 
 
 @dataclass(frozen=True)
-class Change:
+class RegimeChange:
     """Where the regime changes: at `last` it is still `before`, from `first` on `after`."""
 
     last: float
@@ -71,7 +71,7 @@ class Outcome:
     lesson: Lesson
     sides: Mapping[str, Prediction]
     curve: Curve | None = None
-    change: Change | None = None
+    change: RegimeChange | None = None
 
     @property
     def word(self) -> Word:
@@ -159,12 +159,12 @@ def drawn(lesson: Lesson) -> Word:
     return WORDS.get(lesson.guess, WORDS[usual])
 
 
-def begun(lesson: Lesson) -> Outcome:
+def first_outcome(lesson: Lesson) -> Outcome:
     """What the question takes: the first side. UntracedError where a trace is missing."""
     return Outcome(lesson, {"a": predict(lesson.sides[0].scenario)})
 
 
-def answered(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | None:
+def compute_outcome(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | None:
     """Everything; None where nobody waits for it any more."""
     sides: dict[str, Prediction] = {}
     for side in lesson.sides:
@@ -179,7 +179,7 @@ def answered(lesson: Lesson, cancelled: Cancelled = lambda: False) -> Outcome | 
     return Outcome(lesson, sides, curve, _change(lesson.sides[0].scenario, lesson.line, curve))
 
 
-def _curve(scenario: Scenario, line: Line, word: Word, cancelled: Cancelled) -> Curve | None:
+def _curve(scenario: Scenario, line: LessonAxis, word: Word, cancelled: Cancelled) -> Curve | None:
     values = np.array(line.values, np.float64)
     if word.name in _SWEPT:
         found = sweep(scenario, {line.name: line.values})
@@ -206,7 +206,7 @@ def _curve(scenario: Scenario, line: Line, word: Word, cancelled: Cancelled) -> 
     return Curve(values, figures, low, high, tuple(bound))
 
 
-def _change(scenario: Scenario, line: Line, curve: Curve) -> Change | None:
+def _change(scenario: Scenario, line: LessonAxis, curve: Curve) -> RegimeChange | None:
     """The first change of regime on the line: to the value along the batch and the sequence, whose
     families answer at every one; between two of the line's values elsewhere."""
     pairs = zip(pairwise(curve.values.tolist()), pairwise(curve.regimes), strict=True)
@@ -216,6 +216,6 @@ def _change(scenario: Scenario, line: Line, curve: Curve) -> Change | None:
         if line.name in ("batch", "seq"):
             found = next_shift(scenario, line.name, start=last, limit=first)
             if found.first is not None and found.after is not None:
-                return Change(found.last, found.first, found.before, found.after)
-        return Change(last, first, before, after)
+                return RegimeChange(found.last, found.first, found.before, found.after)
+        return RegimeChange(last, first, before, after)
     return None

@@ -31,7 +31,7 @@ _GUESSED = Text(
 
 
 @dataclass(frozen=True)
-class Step:
+class CompiledStep:
     """A compiled step, of which groups are exported."""
 
     scenario: Scenario
@@ -39,15 +39,15 @@ class Step:
     prediction: Prediction
 
 
-def step(scenario: Scenario, progress: Progress) -> Step:
+def step(scenario: Scenario, progress: Progress) -> CompiledStep:
     """Trace and predict. InputError for a step that is not compiled."""
     found = subject(scenario, progress)
-    made = Step(scenario, found, predict(scenario, found, progress))
+    made = CompiledStep(scenario, found, predict(scenario, found, progress))
     compiled(made.prediction)
     return made
 
 
-def text(of: Step, chosen: Candidate, progress: Progress) -> str:
+def text(of: CompiledStep, chosen: Candidate, progress: Progress) -> str:
     """The file of one group."""
     p, number = of.prediction, chosen.group
     fused = compiled(p)
@@ -67,7 +67,7 @@ def text(of: Step, chosen: Candidate, progress: Progress) -> str:
     return source(written, told)
 
 
-def _others(of: Step, progress: Progress) -> Iterator[tuple[str, Fused]]:
+def _others(of: CompiledStep, progress: Progress) -> Iterator[tuple[str, Fused]]:
     """The same step at irregular sizes, as far as it can be traced at them."""
     if of.scenario.trace_file is not None:
         return
@@ -113,6 +113,6 @@ def show(console: Console, found: list[Candidate], top: int) -> None:
         console.print(others, width=width)
 
 
-def listed(of: Step) -> list[Candidate]:
+def listed(of: CompiledStep) -> list[Candidate]:
     """The groups of a step."""
     return candidates(of.prediction)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Alike:
+class MeasuredGroup:
     """Calls of one op on one shape, predicted and measured."""
 
     op: str
@@ -27,7 +27,7 @@ class Alike:
     ops: frozenset[int]
 
 
-def groups(found: Overlay) -> list[Alike]:
+def groups(found: Overlay) -> list[MeasuredGroup]:
     """The pairs in groups, those of the largest difference first."""
     p, c = found.prediction, found.prediction.columns
     first = dict(zip(reversed(c.op_of.tolist()), range(c.op_of.size - 1, -1, -1), strict=True))
@@ -37,7 +37,7 @@ def groups(found: Overlay) -> list[Alike]:
         shape = shape_of(p, int(c.work_of[first[pair.op]]), pair.op)
         pairs.setdefault((name, shape), []).append(pair)
     made = [
-        Alike(
+        MeasuredGroup(
             op,
             shape,
             len(each),

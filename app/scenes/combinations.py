@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario, Value
 
 
 @dataclass(frozen=True)
-class Column:
+class CombinationColumn:
     """One axis of the picture: a value a row. Choices are their places in `words`; a figure of the
     answer has none, is written by `text`, and goes from 0 to 1 where it is a `share`, else by
     factors."""
@@ -38,11 +38,11 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class CombinationTable:
     """A row a combination that has an answer: `settings` are its values on the first columns,
     `regimes` places in REGIMES. `refused` counts those without."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[CombinationColumn, ...]
     axes: tuple[str, ...]
     settings: tuple[tuple[Value, ...], ...]
     regimes: NDArray[np.int64]
@@ -61,7 +61,7 @@ class Table:
             base = moved(base, name, value)
         return base
 
-    def arranged(self, names: Sequence[str]) -> Table:
+    def arranged(self, names: Sequence[str]) -> CombinationTable:
         """With these columns alone, in this order."""
         known = {column.name: column for column in self.columns}
         return replace(self, columns=tuple(known[name] for name in names if name in known))
@@ -82,7 +82,7 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
 USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
 
 
-def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> Table:
+def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
     """Every combination of these axes of a side, with every figure. CancelledError where nobody
     waits any more."""
 
@@ -93,17 +93,19 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
     axes = axes_of(side, names)
     found = sweep(side.scenario, axes, counted=counted)
     rows = [row for row in range(len(found)) if row not in found.refused]
-    columns: list[Column] = []
+    columns: list[CombinationColumn] = []
     for name, values in axes.items():
         place = {value: at for at, value in enumerate(values)}
         at = np.array([place[found.points[row][name]] for row in rows], float)
-        columns.append(Column(axis_name(name), at, tuple(_said(name, v) for v in values)))
+        columns.append(
+            CombinationColumn(axis_name(name), at, tuple(_said(name, v) for v in values))
+        )
     for name, (column, text) in FIGURES.items():
         share = text is percent
-        columns.append(Column(name, found.columns[column][rows], (), text, share))
+        columns.append(CombinationColumn(name, found.columns[column][rows], (), text, share))
     settings = tuple(tuple(found.points[row].values()) for row in rows)
     regimes = found.columns["regime"][rows].astype(np.int64)
-    return Table(tuple(columns), tuple(axes), settings, regimes, len(found.refused))
+    return CombinationTable(tuple(columns), tuple(axes), settings, regimes, len(found.refused))
 
 
 def _said(axis: str, value: Value) -> str:

@@ -18,7 +18,7 @@ Bar = tuple[str, int, Regime]
 
 
 @dataclass(frozen=True)
-class Scene:
+class FusionScene:
     """A part of the network: its blocks by op with their columns and rows, the flows, the sets that
     lie in it, and pixels a byte."""
 
@@ -102,7 +102,7 @@ def parts(joining: Joining) -> dict[str, list[int]]:
     return found
 
 
-def scene(joining: Joining, name: str, ops: list[int]) -> Scene:
+def scene(joining: Joining, name: str, ops: list[int]) -> FusionScene:
     """A part laid out: a block stands right of all that it reads."""
     flows = joining.flows(ops)
     column: dict[int, int] = {}
@@ -119,7 +119,7 @@ def scene(joining: Joining, name: str, ops: list[int]) -> Scene:
     }
     inside = set(ops)
     widest = max((flow.bytes for flow in flows), default=0)
-    return Scene(
+    return FusionScene(
         name,
         {op: joining.blocks[op] for op in ops},
         place,
@@ -129,7 +129,7 @@ def scene(joining: Joining, name: str, ops: list[int]) -> Scene:
     )
 
 
-def stays(scene: Scene, flow: Flow) -> bool:
+def stays(scene: FusionScene, flow: Flow) -> bool:
     """Does a value never leave the chip, since who makes and who reads it are one kernel?"""
     if OUTSIDE in (flow.maker, flow.reader):
         return False

@@ -17,7 +17,7 @@ NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 
 
 @dataclass(frozen=True)
-class Alike:
+class LaunchGroup:
     """Launches of one op on one shape: sums of what a prediction says of each. `ops` are places in
     the trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is their engine's;
     `of_roof` is the share of the nearer of the data sheet's roofs that they reach, `roof` its
@@ -67,7 +67,7 @@ class Alike:
         return self.op, self.family, self.modules
 
 
-def alike(p: Prediction) -> list[Alike]:
+def launch_groups(p: Prediction) -> list[LaunchGroup]:
     """The launches of a prediction, those that take longest first."""
     c = p.columns
     parts: dict[tuple[str, str, str, str], list[NDArray[np.int64]]] = {}
@@ -89,7 +89,7 @@ def _alike(
     key: tuple[str, str, str, str],
     rows: NDArray[np.int64],
     duration: NDArray[np.float64],
-) -> Alike:
+) -> LaunchGroup:
     c = p.columns
     work = p.works[int(c.work_of[rows[0]])]
     compute, held = c.compute_s[rows], c.memory_s[rows]
@@ -107,7 +107,7 @@ def _alike(
     moving = work.bytes / p.gpu.bandwidth_bytes_per_s
     roof = f"{short_dtype(work.dtype)} {work.engine}" if at_peak > moving else "DRAM"
     name, family, shape, _ = key
-    return Alike(
+    return LaunchGroup(
         name,
         family,
         _label(name, family, modules),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scenes.field import Across, Floats, across, fine, middle
+from app.scenes.field import Floats, MapAxis, across, fine, middle
 from app.theme import Theme, rgb
 from simulator.analysis.contours import contour
 from simulator.prediction import REGIMES, Regime
@@ -29,8 +29,8 @@ class MapField:
     the map's own points is the logarithm of what is needed over what the GPU has."""
 
     mapped: Mapped
-    along: Across
-    up: Across
+    along: MapAxis
+    up: MapAxis
     shares: Floats
     largest: NDArray[np.int64]
     known: NDArray[np.bool_]

@@ -14,7 +14,7 @@ from simulator.prediction import REGIMES, Prediction, Regime, Shares
 
 
 @dataclass(eq=False)
-class Part:
+class ModuleNode:
     """A module with all that it contains, an op in it, a wait, or the whole step. `depth` is 0 of
     the step; `parts_s` are its launches' own seconds in the order of REGIMES, and nothing of a
     wait; `ops` are places in the trace."""
@@ -22,14 +22,14 @@ class Part:
     name: str
     path: str
     depth: int
-    parent: Part | None = None
+    parent: ModuleNode | None = None
     wait: bool = False
     total_s: float = 0.0
     launches: int = 0
     parts_s: list[float] = field(default_factory=lambda: [0.0] * len(REGIMES))
     ops: set[int] = field(default_factory=set[int])
     modules: set[str] = field(default_factory=set[str])
-    children: list[Part] = field(default_factory=list["Part"])
+    children: list[ModuleNode] = field(default_factory=list["ModuleNode"])
 
     @property
     def shares(self) -> Shares:
@@ -42,22 +42,22 @@ class Part:
         """What takes most of it; waiting is overhead."""
         return "overhead" if self.wait else max(REGIMES, key=lambda r: self.shares[r])
 
-    def all(self) -> Iterator[Part]:
+    def all(self) -> Iterator[ModuleNode]:
         """It, and what it contains."""
         yield self
         for child in self.children:
             yield from child.all()
 
-    def up(self) -> list[Part]:
+    def up(self) -> list[ModuleNode]:
         """What contains it, the step first."""
         return [*self.parent.up(), self.parent] if self.parent else []
 
 
-def module_tree(p: Prediction, alike: bool = True) -> Part:
+def module_tree(p: Prediction, alike: bool = True) -> ModuleNode:
     """The step of a prediction. Its children add up to its period, and those of every module to
     the module; the longest come first, waits last. Lists' members are one where `alike`."""
-    step = Part("step", "", 0)
-    known: dict[tuple[str, ...], Part] = {(): step}
+    step = ModuleNode("step", "", 0)
+    known: dict[tuple[str, ...], ModuleNode] = {(): step}
     paths: dict[tuple[str, bool], list[str]] = {}
     own, duration = parts_s(p), p.columns.duration_s
     for op, spent, parts in zip(
@@ -73,7 +73,7 @@ def module_tree(p: Prediction, alike: bool = True) -> Part:
             part = known.get(key)
             if part is None:
                 above = known[key[:-1]]
-                part = known[key] = Part(key[-1], ".".join(key), depth, above)
+                part = known[key] = ModuleNode(key[-1], ".".join(key), depth, above)
                 above.children.append(part)
             part.total_s += spent
             part.launches += 1
@@ -88,6 +88,6 @@ def module_tree(p: Prediction, alike: bool = True) -> Part:
         part.children.sort(key=lambda child: -child.total_s)
     for name, value in causes(p):
         if value > 0:
-            step.children.append(Part(name, name, 1, step, True, value))
+            step.children.append(ModuleNode(name, name, 1, step, True, value))
     step.total_s = float(np.sum([child.total_s for child in step.children]))
     return step

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.answers.cards import cards, plainly
 from app.answers.subject import to_full_text
-from app.scenes.module_tree import Part
+from app.scenes.module_tree import ModuleNode
 from simulator.errors import InputError
 from simulator.prediction import Prediction
 from simulator.scenario.parameters import Parameter
@@ -21,7 +21,7 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "
 
 
 @dataclass(frozen=True)
-class Change:
+class PartChange:
     """A what-if on a part: what it would do, in words, and the scenario with it; None where it is
     refused, and the words say why."""
 
@@ -30,28 +30,28 @@ class Change:
     scenario: Scenario | None
 
 
-def pattern(part: Part) -> str:
+def pattern(part: ModuleNode) -> str:
     """The module pattern that names a part: of an op the module that it is in."""
     of = part if part.modules or part.parent is None else part.parent
     return of.path.replace(".*", ".#")
 
 
-def dropped(key: str, part: Part | None, scenario: Scenario, p: Prediction) -> Change:
+def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction) -> PartChange:
     """What a card does where it is dropped; on the step or beside it, to the whole scenario."""
     card = next((each for each in cards() if each.key == key), None)
     if card is None:
-        return Change("", "This card is not from this shelf", None)
+        return PartChange("", "This card is not from this shelf", None)
     if part is None or part.parent is None:
         if asked := card.asks(scenario):
             words = f"{card.title} asks for {' and '.join(asked)}: press Enter on its card"
-            return Change(card.title, words, None)
+            return PartChange(card.title, words, None)
         try:
             return _done(card.title, card.words(scenario), scenario, card.apply(scenario))
         except InputError as error:
-            return Change(card.title, str(error), None)
+            return PartChange(card.title, str(error), None)
     whatif = registered(card.name) if card.kind == "whatif" else None
     if whatif is None or _patterned(whatif) is None:
-        return Change(
+        return PartChange(
             card.title,
             f"{card.title} is of the whole step, not of a module: drop it on the step",
             None,
@@ -59,10 +59,10 @@ def dropped(key: str, part: Part | None, scenario: Scenario, p: Prediction) -> C
     return on_part(whatif, part, scenario, p)
 
 
-def choices(part: Part, scenario: Scenario, p: Prediction) -> list[Change]:
+def choices(part: ModuleNode, scenario: Scenario, p: Prediction) -> list[PartChange]:
     """Everything that can be asked of a part, each value of a choice by itself, also what is
     refused."""
-    found: list[Change] = []
+    found: list[PartChange] = []
     for whatif in whatifs():
         if _patterned(whatif) is None:
             continue
@@ -73,8 +73,8 @@ def choices(part: Part, scenario: Scenario, p: Prediction) -> list[Change]:
 
 
 def on_part(
-    whatif: WhatIf, part: Part, scenario: Scenario, p: Prediction, value: str | None = None
-) -> Change:
+    whatif: WhatIf, part: ModuleNode, scenario: Scenario, p: Prediction, value: str | None = None
+) -> PartChange:
     """A what-if on a part, its first choice with this value, else the one that says something."""
     dtype = value or _first_dtype(whatif, part, p)
     title = f"{plainly(whatif.name)} {dtype or ''}".strip()
@@ -87,23 +87,23 @@ def on_part(
         for edit in new:
             edit(p.trace)
     except InputError as error:
-        return Change(title, str(error), None)
+        return PartChange(title, str(error), None)
     words = to_full_text(after.whatifs[-1]) if after != scenario else title
     lacking = _unsupported(p, dtype) if whatif.name == "precision" and dtype else ""
     return _done(title, words + lacking, scenario, after)
 
 
-def _done(title: str, words: str, before: Scenario, after: Scenario) -> Change:
+def _done(title: str, words: str, before: Scenario, after: Scenario) -> PartChange:
     if after.key == before.key:
-        return Change(title, f"{title} changes nothing here", None)
-    return Change(title, words, after)
+        return PartChange(title, f"{title} changes nothing here", None)
+    return PartChange(title, words, after)
 
 
 def _patterned(whatif: WhatIf) -> Parameter | None:
     return next((each for each in whatif.parameters if each.pattern), None)
 
 
-def _arguments(whatif: WhatIf, part: Part, dtype: str | None) -> Mapping[str, Any]:
+def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[str, Any]:
     if part.wait:
         raise InputError(f"{part.name}: no kernel runs; expected a module; choose one")
     if part.path.startswith("("):
@@ -126,7 +126,7 @@ def _arguments(whatif: WhatIf, part: Part, dtype: str | None) -> Mapping[str, An
     return found
 
 
-def _first_dtype(whatif: WhatIf, part: Part, p: Prediction) -> str | None:
+def _first_dtype(whatif: WhatIf, part: ModuleNode, p: Prediction) -> str | None:
     """What precision asks first: less than fp32 where it is that, else fp32."""
     if whatif.name == "precision":
         return "bf16" if _dtypes(part, p) == {"fp32"} else "fp32"
@@ -134,7 +134,7 @@ def _first_dtype(whatif: WhatIf, part: Part, p: Prediction) -> str | None:
     return str(first.default) if first.kind == "choice" else None
 
 
-def _dtypes(part: Part, p: Prediction) -> set[str]:
+def _dtypes(part: ModuleNode, p: Prediction) -> set[str]:
     """The dtypes of a part's weights."""
     found: set[str] = set()
     for op in part.ops:
@@ -145,7 +145,7 @@ def _dtypes(part: Part, p: Prediction) -> set[str]:
     return found
 
 
-def _can_be(part: Part, dtype: str, p: Prediction) -> None:
+def _can_be(part: ModuleNode, dtype: str, p: Prediction) -> None:
     have = _dtypes(part, p)
     if not have:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.answers.axes import Line
+from app.answers.axes import AxisValues
 from app.answers.mapped import mapped_over
 from app.answers.side import Side
 from app.answers.swept import shifts
@@ -39,8 +39,8 @@ class Chart:
     no more. `refused` says why there is none."""
 
     base: str
-    x: Line
-    y: Line
+    x: AxisValues
+    y: AxisValues
     level: int
     field: MapField | None = None
     times: tuple[tuple[float, tuple[Floats, ...]], ...] = ()
@@ -106,7 +106,7 @@ class Chart:
         return Curves(line.name, line, (curve,), crossings(line, curve))
 
 
-def crossings(line: Line, curve: Curve) -> tuple[Shift, ...]:
+def crossings(line: AxisValues, curve: Curve) -> tuple[Shift, ...]:
     """Where the largest share changes along a curve, its two shares taken as straight between the
     points, along logarithms: near enough while a pointer moves."""
     found: list[Shift] = []
@@ -159,7 +159,7 @@ def charted(
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactShifts:
     """The shifts along both axes through where a scenario is, found by bisection; None where a
     point on the way has no answer."""
 
@@ -167,7 +167,9 @@ class Exact:
     shifts: tuple[tuple[Shift, ...], tuple[Shift, ...]] | None
 
 
-def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]) -> Exact:
+def exact(
+    chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], bool]
+) -> ExactShifts:
     """The same shifts as `crossings`, to the whole number. CancelledError as `charted`."""
 
     def watch(tried: Mapping[float, Figures]) -> None:
@@ -180,8 +182,8 @@ def exact(chart: Chart, scenario: Scenario, spot: Spot, cancelled: Callable[[], 
             for upright, line in enumerate((chart.x, chart.y))
         )
     except InputError:
-        return Exact(scenario.key, None)
-    return Exact(scenario.key, (along, up))
+        return ExactShifts(scenario.key, None)
+    return ExactShifts(scenario.key, (along, up))
 
 
 @dataclass(frozen=True)

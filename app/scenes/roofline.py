@@ -9,7 +9,7 @@ import numpy as np
 
 from app.answers.figures import causes
 from app.quantities import number, scaled
-from app.scenes.launches import Alike
+from app.scenes.launches import LaunchGroup
 from simulator.prediction import Prediction
 from simulator.timing.ceilings import Rate, peaks, rates
 from simulator.timing.profile import learned
@@ -75,7 +75,7 @@ def _rates(sheet: float, measured: float | None, unit: str) -> str:
     return f"{text}, measured {number(measured / per)}"
 
 
-def roof(p: Prediction, found: list[Alike]) -> Roof:
+def roof(p: Prediction, found: list[LaunchGroup]) -> Roof:
     """The GPU's peaks, equal ones of an engine as one line, and its memories."""
     used = {(a.engine, a.peak_flops_per_s) for a in found if a.flops}
     dtypes = {(a.engine, a.dtype) for a in found if a.flops}
@@ -99,7 +99,7 @@ class Ends:
     y: tuple[float, float]
 
 
-def ends(found: list[Alike], roofs: Roof) -> Ends:
+def ends(found: list[LaunchGroup], roofs: Roof) -> Ends:
     """Axes with every mark, the ridge, and the ceiling above the highest used one."""
     intensity = [a.intensity for a in found if a.flops]
     achieved = [a.achieved_flops_per_s for a in found if a.flops]

@@ -9,13 +9,13 @@ from itertools import pairwise
 import numpy as np
 
 from app.answers.answer import subject_of
-from app.answers.axes import Line, value_on
+from app.answers.axes import AxisValues, value_on
 from app.answers.axes import line as line_of
 from app.answers.side import Side
 from app.answers.swept import swept
 from app.quantities import number, plain
 from app.scenes.pixel_scale import Floats
-from app.scenes.sweep_measured import Point, points
+from app.scenes.sweep_measured import MeasuredPoint, points
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.analysis.sweep import COLUMNS, Sweep
@@ -43,7 +43,7 @@ class Curve:
     here: float
     values: Floats
     columns: Mapping[str, Floats]
-    measured: tuple[Point, ...] = ()
+    measured: tuple[MeasuredPoint, ...] = ()
 
     def regime(self, row: int) -> Regime:
         """The regime of a point."""
@@ -74,7 +74,7 @@ class Curves:
     """The current side first. `refused` says why there are no curves; `notes` what is missing."""
 
     axis: str
-    line: Line | None = None
+    line: AxisValues | None = None
     curves: tuple[Curve, ...] = ()
     shifts: tuple[Shift, ...] = ()
     refused: str = ""
@@ -147,7 +147,7 @@ def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
     return axis_of(scenario, axis).at(replace(scenario, whatifs=kept), value)
 
 
-def finer(line: Line, here: float) -> Line:
+def finer(line: AxisValues, here: float) -> AxisValues:
     """An axis of doublings with points between, and where the scenario is."""
     values = [float(v) for v in line.values if isinstance(v, int | float)]
     parts = _PARTS.get(line.name, 1)
@@ -172,7 +172,7 @@ def curves(
     found: list[Curve] = []
     shifts: tuple[Shift, ...] = ()
     notes: list[str] = []
-    line: Line | None = None
+    line: AxisValues | None = None
     for side in ordered:
         step("")
         try:
@@ -193,7 +193,11 @@ def curves(
 
 
 def _curve(
-    side: Side, here: float, line: Line, sweep: object, tried: tuple[tuple[float, Figures], ...]
+    side: Side,
+    here: float,
+    line: AxisValues,
+    sweep: object,
+    tried: tuple[tuple[float, Figures], ...],
 ) -> Curve:
 
     assert isinstance(sweep, Sweep)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 
-from app.scenes.combinations import Column, Table
+from app.scenes.combinations import CombinationColumn, CombinationTable
 from app.scenes.pixel_scale import Floats, Scale
 from app.theme import Theme
 from app.views.combinations.axis import FOOT, TOP, Brush, draw_axis, scale_of, staggered
@@ -32,7 +32,7 @@ class LinesCanvas(Canvas):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Every combination as a line through its values and figures")
-        self.table: Table | None = None
+        self.table: CombinationTable | None = None
         self.lines = Lines(np.zeros(0, np.int64))
         self.brushes: dict[int, Brush] = {}
         self.fastest_first: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -41,7 +41,7 @@ class LinesCanvas(Canvas):
         self._from: tuple[int, float] | None = None
         self._title: tuple[int, int] | None = None
 
-    def show_table(self, table: Table, fastest_first: NDArray[np.int64]) -> None:
+    def show_table(self, table: CombinationTable, fastest_first: NDArray[np.int64]) -> None:
         """Draw these, whose rows are also given from the fastest on; brushes stay where the columns
         are the same."""
         before = self.table.columns if self.table else ()
@@ -68,7 +68,7 @@ class LinesCanvas(Canvas):
             found &= (values >= low) & (values <= high)
         return found
 
-    def scale(self, column: Column) -> Scale:
+    def scale(self, column: CombinationColumn) -> Scale:
         """A column's values in pixels."""
         return scale_of(column, self.height())
 
@@ -82,7 +82,7 @@ class LinesCanvas(Canvas):
         """Where an axis stands."""
         return _LEFT + at * self.apart
 
-    def heights(self, table: Table) -> Floats:
+    def heights(self, table: CombinationTable) -> Floats:
         """Where each row goes through each axis [rows, columns]."""
         return np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
 
@@ -269,7 +269,7 @@ class LinesCanvas(Canvas):
             self.at = QPointF(-1, -1)
             self.show_over(rows[min(max(at, 0), len(rows) - 1)])
 
-    def _step(self, column: Column, step: int) -> None:
+    def _step(self, column: CombinationColumn, step: int) -> None:
         """The brush on the next value, or the next tenth of a figure's range."""
         if column.words:
             now = self.brushes.get(self.axis, (-step / 2 if step > 0 else len(column.words), 0))[0]

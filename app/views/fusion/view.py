@@ -19,7 +19,7 @@ from app.answers.side import Question, Side
 from app.formulas.changes import moved_bytes
 from app.formulas.formula import Formula
 from app.quantities import change, data, seconds
-from app.scenes.fusion import Scene, parts, scene
+from app.scenes.fusion import FusionScene, parts, scene
 from app.theme import Theme
 from app.views.fusion.canvas import FusionCanvas
 from app.views.lessons.pieces import Rule
@@ -257,13 +257,13 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def _joined(shown: Scene) -> tuple[int, int]:
+def _joined(shown: FusionScene) -> tuple[int, int]:
     """The bytes and the launches that what is joined saves."""
     saved = sum(each.bytes_saved for each in shown.sets)
     return max(0, saved), sum(each.launches_removed for each in shown.sets)
 
 
-def _summary(shown: Scene) -> list[str]:
+def _summary(shown: FusionScene) -> list[str]:
     """The bytes that a part moves as it is joined now; then how they come about."""
     saved, fewer = _joined(shown)
     apart = f"{data(shown.bytes)} with every op a kernel of its own"

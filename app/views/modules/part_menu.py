@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.scenes.part_what_ifs import Change
+from app.scenes.part_what_ifs import PartChange
 from app.theme import BODY_PX
 from app.widgets.paint import elided
 from simulator.scenario.scenario import Scenario
@@ -18,7 +18,7 @@ _REASON_PX = 560.0
 
 
 def part_menu(
-    head: str, changes: Sequence[Change], asked: Callable[[Scenario], object], parent: QWidget
+    head: str, changes: Sequence[PartChange], asked: Callable[[Scenario], object], parent: QWidget
 ) -> QMenu:
     """A menu under a head that names the part; `asked` is given the scenario that is chosen."""
     menu = QMenu(parent)

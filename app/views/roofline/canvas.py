@@ -12,7 +12,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from app.formulas.launches import achieved, intensity_sum, ridge
 from app.quantities import number, percent, seconds
-from app.scenes.launches import Alike
+from app.scenes.launches import LaunchGroup
 from app.scenes.pixel_scale import Scale
 from app.scenes.roofline import Ends, Roof, ends, roof
 from app.theme import Theme
@@ -31,7 +31,7 @@ _NAMED = 0.004  # of the time: what takes less has its name on its card alone
 LEAST_PX = 3.2
 """The radius of the smallest mark; larger ones have areas of their share of time."""
 
-Mark = tuple[Alike, QPointF, float]
+Mark = tuple[LaunchGroup, QPointF, float]
 """Launches alike, where they stand and with what radius."""
 
 
@@ -44,8 +44,8 @@ class RooflineCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Roofline: intensity against achieved FLOP/s")
         self.prediction: Prediction | None = None
-        self.found: list[Alike] = []
-        self.before: list[Alike] = []
+        self.found: list[LaunchGroup] = []
+        self.before: list[LaunchGroup] = []
         self.shown = 0
         self.picked: frozenset[int] = frozenset()
         self.roof: Roof | None = None
@@ -54,7 +54,7 @@ class RooflineCanvas(Canvas):
         self.dragged: QPointF | None = None
         self.setMinimumSize(320, 140)
 
-    def set(self, p: Prediction, found: list[Alike], before: list[Alike]) -> None:
+    def set(self, p: Prediction, found: list[LaunchGroup], before: list[LaunchGroup]) -> None:
         """Draw these."""
         other = self.prediction is None or self.prediction.gpu != p.gpu  # has other ceilings
         self.prediction, self.found, self.before, self.over = p, found, before, None
@@ -104,7 +104,7 @@ class RooflineCanvas(Canvas):
         whole = min(64.0, max(26.0, 0.13 * min(self.plot.width(), self.plot.height() * 1.4)))
         return max(LEAST_PX, whole * sqrt(share))
 
-    def place(self, a: Alike) -> QPointF:
+    def place(self, a: LaunchGroup) -> QPointF:
         """The middle of a mark. Without FLOPs it stands left of the axis, as far below DRAM's
         ceiling as its bytes a second are below DRAM's."""
         x, y = self.scales
@@ -143,7 +143,7 @@ class RooflineCanvas(Canvas):
 
     def _trails(self, paint: Paint) -> None:
         """From where the baseline's launches stand to where these do."""
-        waiting: dict[Any, list[Alike]] = {}
+        waiting: dict[Any, list[LaunchGroup]] = {}
         for a in self.found[: self.shown]:
             waiting.setdefault(a.key, []).append(a)
         for old in self.before[: self.shown]:
@@ -203,7 +203,7 @@ class RooflineCanvas(Canvas):
 
     def card(self) -> Card | None:
         a = self.over
-        if not isinstance(a, Alike) or self.prediction is None:
+        if not isinstance(a, LaunchGroup) or self.prediction is None:
             return None
         tier = ", ".join(self.prediction.tiers)
         source = f"{tier}, profile {self.prediction.profile}"
@@ -226,7 +226,7 @@ class RooflineCanvas(Canvas):
         )
 
     def card_at(self) -> QPointF:
-        return self.place(self.over) if isinstance(self.over, Alike) else self.at
+        return self.place(self.over) if isinstance(self.over, LaunchGroup) else self.at
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.plot.contains(event.position()):
@@ -291,5 +291,5 @@ class RooflineCanvas(Canvas):
             super().keyPressEvent(event)
 
 
-def _named(a: Alike) -> str:
+def _named(a: LaunchGroup) -> str:
     return a.label + (f" ×{a.count}" if a.count > 1 else "")

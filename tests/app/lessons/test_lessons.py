@@ -11,7 +11,7 @@ import pytest
 from app import examples, lessons
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_file import read
-from app.lessons.outcome import Outcome, answered, begun
+from app.lessons.outcome import Outcome, compute_outcome, first_outcome
 from app.lessons.words import WORDS
 from simulator.errors import InputError, UntracedError
 from simulator.prediction import Prediction
@@ -54,7 +54,7 @@ ANSWERS: dict[str, Outcome] = {}
 
 def simulated(lesson: Lesson) -> Outcome:
     if lesson.name not in ANSWERS:
-        found = packaged_or_not(lambda: answered(lesson))
+        found = packaged_or_not(lambda: compute_outcome(lesson))
         assert found is not None
         ANSWERS[lesson.name] = found
     return ANSWERS[lesson.name]
@@ -136,7 +136,7 @@ def test_a_lesson_takes_seven_lines(tmp_path: Path):
     lesson = read(written(tmp_path, TOP + SIDES))
     assert lesson.guess == "period" and lesson.asked == ("b",)
     assert lesson.side("b").scenario == Scenario("mlp-tiny", batch=4, mode="cuda_graph")
-    before, found = begun(lesson), answered(lesson)
+    before, found = first_outcome(lesson), compute_outcome(lesson)
     assert found is not None
     eager, graph = (found.sides[letter] for letter in "ab")
     assert before.filled(lesson.question) == found.filled(lesson.question)
