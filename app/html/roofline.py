@@ -1,4 +1,4 @@
-"""The roofline of a report, as places in pixels for its template."""
+"""The roofline of a report, in pixels for its template."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 1070, 14, 336
 _LEAST_NAMED = 0.01
 _LETTER_PX = 6.4
 _LARGEST_PX2 = 3000.0
-"""The area of a mark that stands for all of the GPU's time."""
+"""The area of a mark that takes all of the GPU time."""
 
 
 @dataclass(frozen=True)
 class CeilingLine:
-    """A ceiling, with its name at a point and turned by so many degrees."""
+    """A ceiling; its name is drawn at `at`, rotated by `turn` degrees."""
 
     kind: str
     points: tuple[float, float, float, float]
@@ -32,7 +32,7 @@ class CeilingLine:
 
 @dataclass(frozen=True)
 class RooflineMark:
-    """Launches alike: where, how large, of which regime; `name` is "" for most."""
+    """The mark of a group of launches: centre and radius in pixels; `name` is "" for most."""
 
     regime: str
     x: float
@@ -44,7 +44,7 @@ class RooflineMark:
 
 @dataclass(frozen=True)
 class RooflineDrawing:
-    """All of it."""
+    """The whole roofline."""
 
     lines: tuple[CeilingLine, ...]
     marks: tuple[RooflineMark, ...]
@@ -54,7 +54,7 @@ class RooflineDrawing:
 
 
 def drawing(p: Prediction) -> RooflineDrawing | None:
-    """The roofline of what computes; None where nothing does."""
+    """The roofline of kernels with FLOPs; None if there are none."""
     found = [a for a in launch_groups(p) if a.flops and a.bytes]
     if not found:
         return None
@@ -68,7 +68,7 @@ def drawing(p: Prediction) -> RooflineDrawing | None:
     at = x.at(roofs.ridge), y.at(roofs.main.flops_per_s)
     return RooflineDrawing(
         lines,
-        tuple(reversed(marks)),  # the heaviest above all
+        tuple(reversed(marks)),  # the heaviest on top
         _decades(x, False),
         _decades(y, True),
         (*at, f"ridge {number(roofs.ridge)}"),
@@ -79,14 +79,14 @@ _Box = tuple[float, float, float, float]
 
 
 def _box(left: float, middle: float, words: str, before: bool = False) -> _Box:
-    """Where words stand: left, top, right, bottom."""
+    """The box of a label: left, top, right, bottom."""
     wide = _LETTER_PX * len(words)
     left -= wide if before else 0.0
     return left, middle - 8, left + wide, middle + 8
 
 
 def _named(x: float, y: float, reach: float, name: str, written: list[_Box]) -> bool:
-    """Is there room for a name right of a mark? Then it is taken."""
+    """Reserve the room right of a mark for its name; False if another label is there."""
     box = _box(x + 1.4 * reach + 4, y, name)
     meets = any(
         box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in written
@@ -101,7 +101,7 @@ def _mark(a: LaunchGroup, x: Scale, y: Scale, written: list[_Box]) -> RooflineMa
     told = (
         f"{a.label}, {a.shape} {a.dtype}: {a.count:,} launches, {seconds(a.total_s)} "
         f"({percent(a.share)} of the GPU's time), {a.regime}-bound, "
-        f"{number(a.intensity)} FLOP a byte, {scaled(a.achieved_flops_per_s, 'FLOP/s')}, "
+        f"{number(a.intensity)} FLOP/byte, {scaled(a.achieved_flops_per_s, 'FLOP/s')}, "
         f"{percent(a.of_roof)} of {a.roof}"
     )
     reach = max(3.5, sqrt(_LARGEST_PX2 * a.share / pi))
@@ -143,7 +143,7 @@ def _memories(roofs: Roof, x: Scale, y: Scale) -> list[CeilingLine]:
 
 
 def _decades(scale: Scale, rates: bool) -> tuple[tuple[float, str], ...]:
-    """Ticks with their names, rates as "100 T"."""
+    """Ticks with their labels, rates as "100 T"."""
     return tuple(
         (scale.at(value), scaled(value, "") if rates else words) for value, words in scale.ticks(8)
     )

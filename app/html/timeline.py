@@ -1,4 +1,4 @@
-"""The timeline of a report: a whole step, host over GPU, in columns of pixels."""
+"""The timeline of a report: one step, host above GPU, in pixels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Lane:
-    """Rectangles from left to right as (x, width, class), and what they sum to."""
+    """Rectangles from left to right as (x, width, class), and a sentence with their sums."""
 
     name: str
     bars: tuple[tuple[float, float, str], ...]
@@ -28,7 +28,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class TimelineDrawing:
-    """Both lanes, over ticks in seconds."""
+    """Both lanes, with ticks in seconds."""
 
     host: Lane
     gpu: Lane
@@ -36,7 +36,7 @@ class TimelineDrawing:
 
 
 def drawing(p: Prediction) -> TimelineDrawing | None:
-    """A step alone; None where no kernel runs."""
+    """The timeline of one step; None if no kernel runs."""
     if not p.kernel_count:
         return None
     found = lanes(p)
@@ -46,7 +46,7 @@ def drawing(p: Prediction) -> TimelineDrawing | None:
 
 
 def _lane(name: str, slices: Slices, x: Scale) -> Lane:
-    """Neighbours of one class that touch are one rectangle."""
+    """Build a lane; adjacent slices of one class become one rectangle."""
     shown = visible(slices, x)
     wide = zip(
         shown.left.tolist(), shown.right.tolist(), slices.kind[shown.wide].tolist(), strict=True

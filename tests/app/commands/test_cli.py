@@ -62,7 +62,7 @@ def test_the_report(run: Run) -> None:
         "head",
         "kernel times",
         "profile h200",
-        "without source",
+        "no source for",
     ):
         assert part in text, part
     assert "e-0" not in text
@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_said_first(run: Run) -> None:
 
 def test_assumptions_are_listed_once(run: Run) -> None:
     text = lines(run("predict", "mixtral-small", "--size", "layers=1", "--data-size", "nonzero=64"))
-    assert "Assumed, since it depends on data" in text
+    assert "Assumed, because it depends on data" in text
     assert "aten.nonzero.default: 64 rows, as given" in text
     assert text.count("aten.nonzero.default") == 1
 
@@ -244,9 +244,9 @@ def unknown_host() -> str:
         (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
          "whole number from 1 on, such as 128; correct it"),
         (["mlp-tiny", "--size", "depth=2.5"], "size depth of network 'mlp-tiny' is 2.5: expected "
-         "a whole number from 1 on, such as 8; correct it"),
+         "a whole number of at least 1, such as 8; correct it"),
         (["resnet18", "--size", "depths=2,0"], "size depths of network 'resnet18' is 2,0: "
-         "expected whole numbers from 1 on, such as 2,2,2,2; correct it"),
+         "expected whole numbers of at least 1, such as 2,2,2,2; correct it"),
         (["resnet18", "--size", "bottleneck=3"], "size bottleneck of network 'resnet18' is 3: "
          "expected true or false; correct it"),
         (["lstm", "--size", "cell=4"], "size cell of network 'lstm' is 4: expected a word, such "
@@ -416,15 +416,13 @@ class Made(torch.nn.Module):
 
 
 def test_the_loss_is_stated_in_training(run: Run, tmp_path: Path) -> None:
-    assert "the network's own (.loss of what it returns)" in lines(
-        run("predict", "mlp-tiny", "--train")
-    )
+    assert "the network's own (.loss of its output)" in lines(run("predict", "mlp-tiny", "--train"))
     path = tmp_path / "plain.py"
     path.write_text(
         "import torch\ndef make():\n    return torch.nn.Linear(4, 4), (torch.empty(2, 4),)\n"
     )
     text = " ".join(lines(run("predict", f"{path}:make", "--train")).split())
-    assert "the mean of the squares of the first output: the network returns no .loss" in text
+    assert "the mean square of the first output: the network returns no .loss" in text
     assert "loss" not in lines(run("predict", f"{path}:make")).replace("(loss", "")
 
 

@@ -72,7 +72,7 @@ def test_a_network_that_does_nothing_is_told(tmp_path: Path) -> None:
         "import torch\n\n\ndef make():\n    return torch.nn.Identity(), torch.ones(4)\n"
     )
     said = " ".join(ridgepoint("predict", f"{path}:make").split())
-    assert "; the step calls no op, so that only its host's work is predicted" in said
+    assert "; the step calls no op: the prediction covers host work only" in said
 
 
 def _command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

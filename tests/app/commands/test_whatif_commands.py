@@ -222,7 +222,7 @@ def test_the_least_fusion_for_a_speedup(run: Run) -> None:
     (found,) = data(run, "seek", "mlp-tiny", "--fusion", "1x")["answers"]
     assert (found["goal"], found["value"], found["wanted"]) == ("fusion", 0, 1)
     assert found["command"] == "ridgepoint whatif mlp-tiny"  # no fusion is what it has
-    assert "Least fusion for 1×" in shown(run("seek", "mlp-tiny", "--fusion", "1x"))
+    assert "Lowest fusion level for 1×" in shown(run("seek", "mlp-tiny", "--fusion", "1x"))
     none = run("seek", "mlp-tiny", "--fusion", "1ns")
     assert none.exit_code == 2
     assert none.stderr.startswith("error: no level of fusion reaches the goal, a step within 1e-09")
@@ -272,7 +272,7 @@ def test_figures_of_goals() -> None:
         (["seek", "mlp-tiny", "--latency", "0"],
          "--latency '0': expected a time above 0, such as 20ms or 0.5s"),
         (["seek", "mlp-tiny", "--throughput", "-3"],
-         "--throughput '-3': expected samples a second above 0, such as 5000 or 5k"),
+         "--throughput '-3': expected samples per second above 0, such as 5000 or 5k"),
         (["seek", "mlp-tiny", "--save-scenario", "x.toml"], "--save-scenario with 4 goals: "
          "expected one, whose answer is kept; ask for one"),
         (["advise", "mlp-tiny", "--price", "a100=-1"],
@@ -321,5 +321,5 @@ def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> 
     assert trade["flops_added"] == found["after"]["flops"] - found["before"]["flops"] > 0
     assert trade["carried_before_bytes"] > trade["carried_after_bytes"]
     text = " ".join(shown(run(*network, "+recompute=mincut")).split())
-    assert "Arithmetic for memory: " in text and "less to carry into the backward pass" in text
+    assert "Recomputation for memory: " in text and "less to carry into the backward pass" in text
     assert data(run, *network, "+cuda_graph")["trade"] is None

@@ -26,7 +26,7 @@ COMMANDS = {
                ["+cuda_graph", "+precision=fp16", "Time a step", "as asked", "80% interval"]),
     "compare": (["--with", "+cuda_graph"], ["A  mlp-tiny", "B  +cuda_graph", "a step"]),
     "advise": (["--top", "3"], ["+cuda_graph", "end to end", "a step"]),
-    "seek": (["--out-of-overhead"], ["Smallest batch out of overhead", "Share of time"]),
+    "seek": (["--out-of-overhead"], ["Smallest batch that is not overhead-bound", "Share of time"]),
 }  # fmt: skip
 
 
