@@ -201,7 +201,7 @@ def _table(advised: Advised, chosen: list[Advice], what: str) -> Any:
     shown = table(_TITLES[what])
     words(shown, "what-if, and why")
     usd = advised.by == "money" and chosen[0].usd_per_million is not None
-    numbers(shown, "saves", "USD per million samples" if usd else "per sample", "step", "80%")
+    numbers(shown, "saves", "USD per million\nsamples" if usd else "per sample", "step", "80%")
     why_column = shown.columns[0]  # sentences wrap and are never cut
     why_column.no_wrap, why_column.overflow, why_column.ratio = False, "fold", 1
     for advice in chosen:

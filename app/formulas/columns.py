@@ -1,4 +1,4 @@
-"""How the columns of the table of ops come about, with the numbers of one row."""
+"""Formulas of the columns of the op table, with the values of one row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = Callable[[OpGroups, int], Formula]
 def _calls(g: OpGroups, row: int) -> Formula:
     return Formula(
         "Calls",
-        "launches of a step that are alike",
+        "launches of the group in one step",
         f"{int(g.calls[row]):,} of {int(g.calls.sum()):,}",
         "",
         "06-cuda-graph",
@@ -29,7 +29,7 @@ def _time(g: OpGroups, row: int) -> Formula:
         "Time",
         "calls × time of each",
         f"{calls:,} × {seconds(each)} = {seconds(float(g.total_s[row]))}",
-        "Of each: the longer of computing and moving, and a start and an end.",
+        "Time of each: the longer of computing and moving, plus a start and an end.",
         "01-three-regimes",
     )
 
@@ -91,7 +91,7 @@ def _byte_rate(g: OpGroups, row: int) -> Formula:
         "Byte/s",
         "bytes / time",
         f"{data(moved)} / {seconds(total)} = {scaled(rate, 'B/s')}",
-        "It can be above DRAM's where the L2 still holds what is read.",
+        "It can exceed the DRAM bandwidth if the L2 cache holds the data.",
         "10-readers",
     )
 
@@ -102,7 +102,7 @@ def _regime(g: OpGroups, row: int) -> Formula:
     said = " + ".join(f"{percent(s / whole)} {r}" for r, s in zip(REGIMES, parts, strict=True))
     return Formula(
         "Regime",
-        "what most of its own time goes to",
+        "the largest part of its own time",
         f"{said}: {g.regime_of(row)}",
         "",
         "01-three-regimes",
@@ -113,4 +113,4 @@ COLUMN_FORMULAS: dict[str, Row] = {
     "Calls": _calls, "Time": _time, "Each": _each, "Share": _share, "FLOPs": _flops,
     "Bytes": _bytes, "FLOP/s": _flop_rate, "Byte/s": _byte_rate, "Regime": _regime,
 }  # fmt: skip
-"""By column; the others are names."""
+"""Formulas by column; the other columns hold names."""

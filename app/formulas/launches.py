@@ -1,4 +1,4 @@
-"""How the figures of launches alike come about: what the roofline's marks stand for."""
+"""Formulas of a group of launches, which a mark of the roofline stands for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulator.prediction import Prediction
 
 
 def ridge(a: LaunchGroup, p: Prediction) -> float:
-    """FLOPs a byte from which the engine of a launch is the limit, not DRAM."""
+    """FLOPs per byte above which the engine is the limit, not DRAM."""
     return a.peak_flops_per_s / p.gpu.bandwidth_bytes_per_s
 
 
@@ -17,12 +17,13 @@ def intensity(a: LaunchGroup, p: Prediction) -> Formula:
     """FLOPs over bytes, beside the ridge."""
     peak = f"{scaled(a.peak_flops_per_s, 'FLOP/s')} / {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}"
     at = ridge(a, p)
-    way = "right of it the arithmetic" if a.intensity > at else "left of it the memory"
+    limit = "arithmetic" if a.intensity > at else "memory"
     return Formula(
         "Intensity",
         "FLOPs / DRAM bytes",
         intensity_sum(a),
-        f"Ridge = peak / bandwidth = {peak} = {number(at)} FLOP/byte: {way} is the limit at best.",
+        f"Ridge = peak / bandwidth = {peak} = {number(at)} FLOP/byte: "
+        f"{limit} is the limit at best.",
         "03-intensity",
     )
 
@@ -44,8 +45,8 @@ def achieved(a: LaunchGroup) -> Formula:
         rate = scaled(a.achieved_bytes_per_s, "B/s")
     return Formula(
         "Achieved",
-        "FLOPs / time (bytes / time where there is no FLOP)",
+        "FLOPs / time (bytes / time if there are no FLOPs)",
         f"{amount} = {rate}",
-        f"{percent(a.of_roof)} of the {a.roof} roof, the nearer of the two.",
+        f"{percent(a.of_roof)} of the {a.roof} roof, the nearer of the two roofs.",
         "03-intensity",
     )

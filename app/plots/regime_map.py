@@ -1,5 +1,4 @@
-"""A regime map: colour and pattern of the largest share, boundaries, equal times, what does not
-fit."""
+"""A regime map: the largest share by colour and pattern, boundaries, equal times, memory limit."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ from simulator.scenario.resolved import resolve
 if TYPE_CHECKING:
     from app.answers.mapped import Mapped
 
-_DEEPEST = 0.85  # a lead of this share is drawn as deep as can be
+_DEEPEST = 0.85  # the lead that is drawn deepest
 _DEPTH = "Colour is the largest share, depth is how far it leads. "
-_LINES = "Thick: two regimes are equal. Thin: equal time a step"
+_LINES = "Thick: regime boundary. Thin: equal step time"
 
 
 class MapPicture(Picture):
@@ -37,7 +36,7 @@ class MapPicture(Picture):
 
     def __init__(self, theme: Theme, mapped: Mapped, heading: str) -> None:
         smooth = across(mapped.x).smooth and across(mapped.y).smooth
-        super().__init__(theme, heading, _DEPTH + (_LINES if smooth else "Figures: time a step"))
+        super().__init__(theme, heading, _DEPTH + (_LINES if smooth else "Figures: step time"))
         self.mapped, self.field = mapped, map_field(mapped)
         self.along, self.up = self.field.along, self.field.up
         self.chart = self.plot()

@@ -74,7 +74,7 @@ def _generated(found: Explanation, top: int, wide: bool) -> Table:
 
 
 def _code(code: Mapping[str, str], found: Explanation, top: int) -> Text | None:
-    """Where the code of the listed kernels' modules begins; None if the trace does not record it."""
+    """Where the code of the listed kernels' modules begins; None if unknown."""
     lines: dict[str, str] = {}
     for each in found.merged[:top]:
         path = each.modules[0] if each.modules else ""

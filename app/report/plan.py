@@ -137,7 +137,7 @@ b{{font-size:1.2em}}</style>
 
 
 def front_svg(plan: Plan) -> str:
-    """Cost against time of the candidates within all limits, the Pareto front filled; "" if none."""
+    """Cost against time of the candidates within all limits, the Pareto front filled, or ""."""
     points = [
         (
             row.per_token_s or row.duration_s or row.latency_s or 0.0,

@@ -32,7 +32,8 @@ def table(title: str | None = None) -> Table:
 def numbers(shown: Table, *names: str) -> None:
     """Add right-aligned columns of figures that do not wrap."""
     for name in names:
-        shown.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+        width = max(map(len, name.split("\n")))
+        shown.add_column(name, justify="right", no_wrap=True, min_width=width)
 
 
 def words(shown: Table, *names: str) -> None:

@@ -164,7 +164,7 @@ def test_trace_writes_a_trace(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "m.rpt.json"
     text = lines(run("trace", "mlp-tiny", "-o", target, "--batch", 4))
     trace = load(target)
-    assert text == f"{target}: {len(trace.ops)} ops of mlp-tiny, as on h200_sxm"
+    assert text == f"{target}: {len(trace.ops)} ops of mlp-tiny, traced for h200_sxm"
     assert trace.samples == 4
 
 
@@ -179,7 +179,7 @@ def test_gpus(run: Run) -> None:
     one = lines(run("gpus", "h200"))
     assert "989.4 TFLOP/s  [1]" in one and "256 FLOP/clock/unit  none" in one
     assert "[2] measured: te42kyfo/gpu-benches" in one
-    assert "Times: measured, profile h200." in one
+    assert "Kernel times: measured, profile h200." in one
     assert "Times: transferred, profile h200. ROCm: the kernels of ROCm" in lines(
         run("gpus", "mi300x")
     )
@@ -236,9 +236,9 @@ def unknown_host() -> str:
         (["mlp-tiny", "--data-size", "nonzero=-3"],
          "--data-size nonzero=-3: expected a whole number, 0 or more"),
         (["mlp-tiny", "--json", "-", "--csv", "-"],
-         "--json - and --csv - both: expected one on standard output; name a file"),
+         "--json - and --csv -: expected one target on standard output; name a file for the other"),
         (["mlp-tiny", "--chrome-trace", "-", "--save-trace", "-"],
-         "--chrome-trace - and --save-trace - both: expected one on standard output; name a file"),
+         "--chrome-trace - and --save-trace -: expected one target on standard output; name a file for the other"),
         (["mlp-tiny", "--json", "a.json", "--csv", "./a.json"],
          "--json and --csv both write ./a.json: expected a file each; rename one"),
         (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
@@ -282,7 +282,7 @@ def test_a_device_is_not_replaced(run: Run) -> None:
     result = run("predict", "mlp-tiny", "--save-trace", "/dev/null")
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: --save-trace /dev/null: is no regular file: expected one; name a file\n"
+        "error: --save-trace /dev/null: is not a regular file: expected one; name another\n"
     )
 
 
@@ -444,7 +444,7 @@ def test_a_scenario_saves_and_reopens(run: Run, tmp_path: Path) -> None:
     assert "batch 4" in changed and "A100" in changed
     both = run("predict", "mlp-tiny", "--scenario", path)
     assert both.exit_code == 2 and both.stderr == (
-        f"error: 'mlp-tiny' and --scenario {path} both: expected one of them; leave one out\n"
+        f"error: 'mlp-tiny' and --scenario {path} are both given: expected one; remove the other\n"
     )
 
 

@@ -37,7 +37,7 @@ def test_a_file_is_written_over_only_by_force(run: Run, tmp_path: Path) -> None:
     asked = (*ASKED, "--group", "gelu", "-o", target)
     refused = run(*asked)
     assert refused.exit_code == 2 and target.read_text() == "my own"
-    assert "there is such a file, which may have been worked on: expected a new" in refused.output
+    assert "the file exists and may hold your changes: expected a new" in refused.output
     assert "--force to write over it" in refused.output
     assert run(*asked, "--force").exit_code == 0 and "gelu in one kernel" in target.read_text()
 
@@ -48,4 +48,4 @@ def test_bad_requests(run: Run) -> None:
     library = run(*ASKED, "--group", "addmm")
     assert library.exit_code == 2 and "cannot be exported: a matrix product" in library.output
     aimless = run(*ASKED, "-o", "x.py")
-    assert aimless.exit_code == 2 and "--output x.py without a group" in aimless.output
+    assert aimless.exit_code == 2 and "--output x.py without --group" in aimless.output

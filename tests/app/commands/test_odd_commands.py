@@ -91,7 +91,7 @@ def test_a_full_disk_ends_with_a_message() -> None:
         result = _command("gpus", stdout=full)
     assert result.returncode == 2
     assert result.stderr == (
-        "error: cannot write to standard output: No space left on device; write to another place\n"
+        "error: cannot write to standard output: No space left on device; write elsewhere\n"
     )
 
 
@@ -100,7 +100,7 @@ def test_a_closed_standard_output_ends_with_a_message() -> None:
     result = _command("gpus", preexec_fn=lambda: os.close(1))
     assert result.returncode == 2
     assert result.stderr == (
-        "error: standard output is closed: expected a terminal, a file or a pipe; open it\n"
+        "error: standard output is closed: expected a terminal, a file or a pipe; open one\n"
     )
 
 
