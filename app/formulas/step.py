@@ -14,7 +14,7 @@ _TIERS = {
     "measured": "measured: this shape was timed on this GPU",
     "interpolated": "interpolated: between shapes that were timed on this GPU",
     "transferred": "transferred: this GPU's peaks, with the shares that another GPU reaches",
-    "datasheet": "datasheet: no kernels of this vendor's software were measured; another GPU's shares apply",
+    "datasheet": "datasheet: no kernels of its software were measured; another GPU's shares apply",
 }
 
 

@@ -31,7 +31,7 @@ class LessonAxis:
 
 @dataclass(frozen=True)
 class Card:
-    """A figure of the explanation with its name and a note. `regime` is a regime, or the letter of a
+    """A figure of the explanation with its name and a note. `regime` is a regime, the letter of a
     side for that side's regime, or ""."""
 
     name: str
@@ -42,9 +42,9 @@ class Card:
 
 @dataclass(frozen=True)
 class Lesson:
-    """Texts hold placeholders (`app.lessons.words`). `guess` is the word to guess, "shift", or "" for
-    a choice only. Without an axis, `asked` are the letters of the sides to guess. `low` and `high`
-    bound the axis of the guess, in SI."""
+    """Texts hold placeholders (`app.lessons.words`). `guess` is the word to guess, "shift", or ""
+    for a choice only. Without an axis, `asked` are the letters of the sides to guess. `low` and
+    `high` bound the axis of the guess, in SI."""
 
     name: str
     title: str

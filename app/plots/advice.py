@@ -38,8 +38,8 @@ class AdvicePicture(Picture):
         super().__init__(
             theme,
             heading,
-            f"{seconds(base.period_s)} per step, {base.regime}-bound. Bars: share of {saved} saved end "
-            "to end, each what-if alone. Lines: 80% interval of the new step",
+            f"{seconds(base.period_s)} per step, {base.regime}-bound. Bars: share of {saved} saved "
+            "end to end, each what-if alone. Lines: 80% interval of the new step",
         )
         self.chart = self.plot()
         self.chart.getAxis("left").setWidth(8)

@@ -1,4 +1,4 @@
-"""A sweep over several axes at once, as the columns that its lines go through."""
+"""A sweep over several axes at once, as columns of a parallel-coordinates picture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CombinationColumn:
     share: bool = False
 
     def said(self, value: float) -> str:
-        """A value for people."""
+        """The text of a value."""
         return self.words[round(value)] if self.words else self.text(value)
 
 
@@ -52,7 +52,7 @@ class CombinationTable:
         return len(self.settings)
 
     def regime(self, row: int) -> Regime:
-        """What rules a combination."""
+        """The regime of a combination."""
         return REGIMES[int(self.regimes[row])]
 
     def scenario(self, base: Scenario, row: int) -> Scenario:
@@ -62,7 +62,7 @@ class CombinationTable:
         return base
 
     def arranged(self, names: Sequence[str]) -> CombinationTable:
-        """With these columns alone, in this order."""
+        """Select these columns, in this order."""
         known = {column.name: column for column in self.columns}
         return replace(self, columns=tuple(known[name] for name in names if name in known))
 
@@ -83,8 +83,7 @@ USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
 
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
-    """Every combination of these axes of a side, with every figure. CancelledError where nobody
-    waits any more."""
+    """Predict every combination of these axes of a side. Raises CancelledError if cancelled."""
 
     def counted(_: int) -> None:
         if cancelled():

@@ -1,4 +1,4 @@
-"""Launches alike as one: what the roofline marks and a table lists."""
+"""Groups of launches of one op on one shape, as the roofline marks them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulator.prediction import Prediction, Regime
 from simulator.timing.rates import roof_flops_per_s
 
 NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
-"""Families that are told apart by their module rather than by their op."""
+"""Families labelled by their module instead of their op."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class LaunchGroup:
 
     @property
     def intensity(self) -> float:
-        """FLOPs a byte."""
+        """FLOPs per byte."""
         return self.flops / self.bytes if self.bytes else 0.0
 
     @property
@@ -63,12 +63,12 @@ class LaunchGroup:
 
     @property
     def key(self) -> tuple[str, str, tuple[str, ...]]:
-        """What stays the same when batch, precision or GPU change."""
+        """What identifies the group when batch, precision or GPU change."""
         return self.op, self.family, self.modules
 
 
 def launch_groups(p: Prediction) -> list[LaunchGroup]:
-    """The launches of a prediction, those that take longest first."""
+    """Group the launches of a prediction by op and shape, the longest total time first."""
     c = p.columns
     parts: dict[tuple[str, str, str, str], list[NDArray[np.int64]]] = {}
     order = np.argsort(c.work_of, kind="stable").astype(np.int64)
@@ -80,11 +80,11 @@ def launch_groups(p: Prediction) -> list[LaunchGroup]:
         key = name, each.family, shape_of(p, work, op), f"{each.engine} {each.dtype}"
         parts.setdefault(key, []).append(rows)
     duration = c.duration_s
-    found = [_alike(p, key, np.concatenate(rows), duration) for key, rows in parts.items()]
-    return sorted(found, key=lambda a: -a.total_s)
+    groups = [_launch_group(p, key, np.concatenate(rows), duration) for key, rows in parts.items()]
+    return sorted(groups, key=lambda a: -a.total_s)
 
 
-def _alike(
+def _launch_group(
     p: Prediction,
     key: tuple[str, str, str, str],
     rows: NDArray[np.int64],
@@ -130,7 +130,7 @@ def _alike(
 
 @lru_cache(1 << 14)
 def starred(module: str) -> str:
-    """A module's path with its numbers as stars: layers.3.up → layers.*.up."""
+    """Replace the numbers of a module's path by stars: layers.3.up → layers.*.up."""
     return ".".join("*" if part.isdecimal() else part for part in module.split("."))
 
 

@@ -1,4 +1,4 @@
-"""The step's time as a tree: modules in modules, ops in modules, and waiting beside them."""
+"""The time of a step as a tree of modules and ops, with waiting as further leaves."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class ModuleNode:
 
     @property
     def shares(self) -> Shares:
-        """Of its launches' own time."""
+        """Shares of its launches' own time."""
         whole = sum(self.parts_s) or 1.0
         return {r: s / whole for r, s in zip(REGIMES, self.parts_s, strict=True)}
 
     @property
     def regime(self) -> Regime:
-        """What takes most of it; waiting is overhead."""
+        """The largest share; waiting is overhead."""
         return "overhead" if self.wait else max(REGIMES, key=lambda r: self.shares[r])
 
     def all(self) -> Iterator[ModuleNode]:
-        """It, and what it contains."""
+        """The node and its descendants."""
         yield self
         for child in self.children:
             yield from child.all()
 
     def up(self) -> list[ModuleNode]:
-        """What contains it, the step first."""
+        """Its ancestors, the step first."""
         return [*self.parent.up(), self.parent] if self.parent else []
 
 
@@ -84,7 +84,7 @@ def module_tree(p: Prediction, alike: bool = True) -> ModuleNode:
                 part.modules.add(".".join(real[:used]))
     for part in list(step.all()):
         if part is not step and len(part.children) == 1 and not part.children[0].children:
-            part.children.clear()  # a module of one op alone is that op
+            part.children.clear()  # a module of a single op is that op
         part.children.sort(key=lambda child: -child.total_s)
     for name, value in causes(p):
         if value > 0:

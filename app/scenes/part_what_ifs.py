@@ -1,4 +1,4 @@
-"""What a what-if makes of one part of the tree: a module, those alike, or an op."""
+"""What-ifs on one node of the module tree: a module, matching modules, or an op."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "
 
 @dataclass(frozen=True)
 class PartChange:
-    """A what-if on a part: what it would do, in words, and the scenario with it; None where it is
-    refused, and the words say why."""
+    """A what-if on a part: its text and the scenario with it. If it does not apply, the scenario is
+    None and the text says why."""
 
     title: str
     words: str
@@ -31,19 +31,19 @@ class PartChange:
 
 
 def pattern(part: ModuleNode) -> str:
-    """The module pattern that names a part: of an op the module that it is in."""
+    """The module pattern of a part; for an op, that of its module."""
     of = part if part.modules or part.parent is None else part.parent
     return of.path.replace(".*", ".#")
 
 
 def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction) -> PartChange:
-    """What a card does where it is dropped; on the step or beside it, to the whole scenario."""
+    """The effect of dropping a card on a part; on the step or beside it, on the whole scenario."""
     card = next((each for each in cards() if each.key == key), None)
     if card is None:
         return PartChange("", "This card is not from this shelf", None)
     if part is None or part.parent is None:
         if asked := card.asks(scenario):
-            words = f"{card.title} asks for {' and '.join(asked)}: press Enter on its card"
+            words = f"{card.title} needs {' and '.join(asked)}: press Enter on its card"
             return PartChange(card.title, words, None)
         try:
             return _done(card.title, card.words(scenario), scenario, card.apply(scenario))
@@ -53,15 +53,14 @@ def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction
     if whatif is None or _patterned(whatif) is None:
         return PartChange(
             card.title,
-            f"{card.title} is of the whole step, not of a module: drop it on the step",
+            f"{card.title} applies to the whole step, not to a module: drop it on the step",
             None,
         )
     return on_part(whatif, part, scenario, p)
 
 
 def choices(part: ModuleNode, scenario: Scenario, p: Prediction) -> list[PartChange]:
-    """Everything that can be asked of a part, each value of a choice by itself, also what is
-    refused."""
+    """All what-ifs on a part, one per value of a choice, including those that do not apply."""
     found: list[PartChange] = []
     for whatif in whatifs():
         if _patterned(whatif) is None:
@@ -95,7 +94,7 @@ def on_part(
 
 def _done(title: str, words: str, before: Scenario, after: Scenario) -> PartChange:
     if after.key == before.key:
-        return PartChange(title, f"{title} changes nothing here", None)
+        return PartChange(title, f"{title} has no effect here", None)
     return PartChange(title, words, after)
 
 
@@ -107,7 +106,9 @@ def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[s
     if part.wait:
         raise InputError(f"{part.name}: no kernel runs; expected a module; choose one")
     if part.path.startswith("("):
-        raise InputError(f"{part.path} is no module: expected one; choose a module of the network")
+        raise InputError(
+            f"{part.path} is not a module: expected a module of the network; choose one"
+        )
     named = _patterned(whatif)
     assert named is not None
     found: dict[str, Any] = {named.name: pattern(part)}
@@ -118,8 +119,8 @@ def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[s
         found["ops"] = "*"
     elif not part.modules:
         raise InputError(
-            f"{part.name} is one op: {plainly(whatif.name)} is of a module; choose "
-            f"{pattern(part)}, which it is in"
+            f"{part.name} is one op: {plainly(whatif.name)} applies to modules; choose "
+            f"{pattern(part)}, which contains it"
         )
     if dtype:
         found[whatif.parameters[0].name] = dtype
@@ -127,7 +128,7 @@ def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[s
 
 
 def _first_dtype(whatif: WhatIf, part: ModuleNode, p: Prediction) -> str | None:
-    """What precision asks first: less than fp32 where it is that, else fp32."""
+    """The dtype to offer first: bf16 for fp32 weights, else fp32."""
     if whatif.name == "precision":
         return "bf16" if _dtypes(part, p) == {"fp32"} else "fp32"
     first = whatif.parameters[0]
@@ -149,15 +150,15 @@ def _can_be(part: ModuleNode, dtype: str, p: Prediction) -> None:
     have = _dtypes(part, p)
     if not have:
         raise InputError(
-            f"{part.name} has no weights: expected a module with weights, which it "
-            "computes in; choose what contains it"
+            f"{part.name} has no weights: expected a module with weights; choose "
+            "one that contains it"
         )
     if have == {dtype}:
         raise InputError(f"the weights of {part.name} are {dtype} already: choose another dtype")
 
 
 def _unsupported(p: Prediction, dtype: str) -> str:
-    """Does this card compute it elsewhere than in tensor cores?"""
+    """A note if the GPU has no tensor cores for a dtype."""
     if dtype == "fp32" or p.gpu.peak("tensor", dtype) is not None:
         return ""
     return f": {p.gpu.name} has no {dtype} tensor cores, so its vector units compute it"

@@ -1,4 +1,4 @@
-"""What a regime map draws, made beside the window: the field, its lines, rows and columns of it."""
+"""The data of a regime map, computed off the window's thread: field, lines, rows and columns."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def charted(
     cancelled: Callable[[], bool],
     within: dict[str, tuple[float, float]],
 ) -> Chart:
-    """The map of a side over two axes. CancelledError where nobody waits any more."""
+    """Compute the map of a side over two axes. Raises CancelledError if cancelled."""
 
     def counted(done: int) -> None:
         if cancelled():
@@ -143,7 +143,7 @@ def charted(
         field = map_field(mapped_over(side.scenario, x, y, counted))
     except InputError as error:
         return Chart(base, x, y, level, refused=str(error), done=True)
-    retraced = bool(field.mapped.sweep.retraced)  # more points would each be traced
+    retraced = bool(field.mapped.sweep.retraced)  # each further point would need a trace
     counted(0)
     return Chart(
         base,

@@ -1,4 +1,4 @@
-"""What a roofline shows: ceilings, the ends of its axes, the parts of overhead. No painting."""
+"""The data of a roofline: ceilings, ends of the axes, parts of overhead. No painting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.timing.ceilings import Rate, peaks, rates
 from simulator.timing.profile import learned
 
 _LEAST_INTENSITY = 1e-3
-_DECADES = 6.5  # below the highest ceiling that are shown
+_DECADES = 6.5  # shown below the highest ceiling
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Ceiling:
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """The same in less and less room."""
+        """Labels for less and less room."""
         sheet = f"{self.name} {scaled(self.flops_per_s, 'FLOP/s')}"
         measured = self.measured_flops_per_s
         whole = f"{self.name} {_rates(self.flops_per_s, measured, 'FLOP/s')}"
@@ -56,7 +56,7 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """FLOPs a byte at which the main ceiling meets DRAM's."""
+        """FLOPs per byte at which the main ceiling meets DRAM's."""
         return self.main.flops_per_s / self.memories[0].known_bytes_per_s
 
     def label(self, memory: Rate) -> str:

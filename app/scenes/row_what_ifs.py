@@ -1,4 +1,4 @@
-"""What a what-if makes of a row of the table of ops: of the modules whose ops it counts."""
+"""What-ifs on a row of the op table: on the modules whose ops it counts."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _within(module: str, above: set[str]) -> bool:
 
 
 def on_row(key: str, parts: list[ModuleNode], scenario: Scenario, p: Prediction) -> PartChange:
-    """What a card does to a row; on no row, to the whole scenario."""
+    """The effect of a card on a row; without a row, on the whole scenario."""
     if not parts:
         return dropped(key, None, scenario, p)
     return _one_by_one(parts, scenario, lambda part, now: dropped(key, part, now, p))
 
 
 def row_choices(parts: list[ModuleNode], scenario: Scenario, p: Prediction) -> list[PartChange]:
-    """Everything that can be asked of a row, also what is refused."""
+    """All what-ifs on a row, including those that do not apply."""
     if len(parts) == 1:
         return choices(parts[0], scenario, p)
     titles = [change.title for change in choices(parts[0], scenario, p)] if parts else []
@@ -92,8 +92,8 @@ def _one_by_one(
     """The change on part after part; those that refuse it stay as they are."""
     if len(parts) > _MOST:
         words = (
-            f"these ops are in {len(parts)} modules unlike each other: expected at most {_MOST}; "
-            "group by module, and choose one"
+            f"these ops are in {len(parts)} different modules: expected at most {_MOST}; "
+            "group by module and choose one"
         )
         return PartChange(title, words, None)
     now, said, refused = scenario, dict[str, str](), list[PartChange]()

@@ -1,4 +1,4 @@
-"""What a sweep draws: each side's figures along batch or sequence, and the shifts of the first."""
+"""The data of a sweep: each side's figures along an axis, and the shifts of the first side."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Curves:
     refused: str = ""
     notes: tuple[str, ...] = ()
     about: bool = False
-    """Are the shifts read off the points, and near alone?"""
+    """Are the shifts approximate, interpolated between the points?"""
 
     @property
     def unfit(self) -> float | None:
@@ -94,11 +94,11 @@ class Curves:
 
 
 class CancelledError(Exception):
-    """Nobody waits for the answer any more."""
+    """The question was cancelled."""
 
 
 def axis_name(name: str) -> str:
-    """What an axis is called: "Sequence length", "Host speed"."""
+    """The name of an axis as shown: "Sequence length", "Host speed"."""
     return _CALLED.get(name, name.replace("_", " ").capitalize())
 
 
@@ -129,7 +129,7 @@ def lacking(scenario: Scenario, axis: str) -> str:
 
 
 def place_of(side: Side, axis: str) -> float:
-    """Where a side is on an axis. InputError where it has no such axis."""
+    """The value of a side on an axis. Raises InputError if it has no such axis."""
     value = value_on(side.scenario, axis)
     if value is None:
         known = subject_of(side.scenario, side.prediction)
@@ -162,7 +162,7 @@ def finer(line: AxisValues, here: float) -> AxisValues:
 def curves(
     sides: tuple[Side, ...], current: int, axis: str, cancelled: Callable[[], bool]
 ) -> Curves:
-    """The current side's sweep and the others'. CancelledError where nobody waits any more."""
+    """Sweep the current side, then the others. Raises CancelledError if cancelled."""
 
     def step(_: str) -> None:
         if cancelled():

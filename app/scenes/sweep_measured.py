@@ -24,10 +24,10 @@ class MeasuredPoint:
     source: str
 
     def words(self, predicted_s: float) -> str:
-        """ "3.02 ms, predicted 0.98 times it (never fitted)"."""
+        """The text of a point: "3.02 ms, predicted/measured 0.98 (never fitted)"."""
         what = "GPU busy " if self.busy else ""
         ratio = number(predicted_s / self.seconds) if self.seconds else ""
-        return f"{what}{seconds(self.seconds)}, predicted {ratio} times it ({self.source})"
+        return f"{what}{seconds(self.seconds)}, predicted/measured {ratio} ({self.source})"
 
 
 def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
@@ -39,7 +39,7 @@ def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
         for step in alike(side.scenario):
             value, other = (step.batch, step.seq) if axis == "batch" else (step.seq, step.batch)
             if value is not None and other == (seq if axis == "batch" else batch):
-                source = "the fit has seen it" if step.fitted else "never fitted"
+                source = "part of the fit" if step.fitted else "never fitted"
                 found.append(MeasuredPoint(float(value), step.period_s, False, source))
     if side.measured:
         path = Path(side.measured)

@@ -238,7 +238,8 @@ def unknown_host() -> str:
         (["mlp-tiny", "--json", "-", "--csv", "-"],
          "--json - and --csv -: expected one target on standard output; name a file for the other"),
         (["mlp-tiny", "--chrome-trace", "-", "--save-trace", "-"],
-         "--chrome-trace - and --save-trace -: expected one target on standard output; name a file for the other"),
+         "--chrome-trace - and --save-trace -: expected one target on standard output; name a file "
+         "for the other"),
         (["mlp-tiny", "--json", "a.json", "--csv", "./a.json"],
          "--json and --csv both write ./a.json: expected a file each; rename one"),
         (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
