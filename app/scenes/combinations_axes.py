@@ -64,7 +64,7 @@ def values(side: Side) -> Mapping[str, list[Value]]:
 
 
 def _cards(side: Side) -> list[Value]:
-    """The GPUs on which the network runs the same ops as on the side's, which needs no new trace."""
+    """The GPUs on which the network runs the same ops as on the side's: no new trace."""
     ask, own = resolve(side.scenario).ask, side.prediction.gpu
     cards = [card for card in gpus() if card.vendor == own.vendor]
     same: list[Value] = [

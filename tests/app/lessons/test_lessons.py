@@ -244,4 +244,4 @@ def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
     (tmp_path / "other.toml").write_text("format = 1\n", "utf-8")
     found, wrong = lessons.lessons()
     assert [lesson.name for lesson in found[-2:]] == ["10-readers", "mine"]
-    assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format: ")
+    assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format must be ")

@@ -200,7 +200,7 @@ def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path)
     card = dict(view.canvas.card().rows)
     predicted = first.columns["period_s"][first.row(1024.0)]
     ratio = number(predicted / timed[1024])
-    assert card["Measured"] == f"{seconds(timed[1024])}, predicted {ratio} times it (never fitted)"
+    assert card["Measured"] == f"{seconds(timed[1024])}, predicted/measured {ratio} (never fitted)"
     assert [row for row in view.rows() if row[0] == "measured"]
     low, high = view.canvas.upward.low, view.canvas.upward.high
     assert low < min(timed.values()) and max(timed.values()) < high
