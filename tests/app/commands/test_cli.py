@@ -180,7 +180,7 @@ def test_gpus(run: Run) -> None:
     assert "989.4 TFLOP/s  [1]" in one and "256 FLOP/clock/unit  none" in one
     assert "[2] measured: te42kyfo/gpu-benches" in one
     assert "Kernel times: measured, profile h200." in one
-    assert "Times: transferred, profile h200. ROCm: the kernels of ROCm" in lines(
+    assert "Kernel times: transferred, profile h200. ROCm: the kernels of ROCm" in lines(
         run("gpus", "mi300x")
     )
 
@@ -234,7 +234,7 @@ def unknown_host() -> str:
         (["mlp-tiny", "--data-size", "nope=3"], "unknown --data-size 'nope': expected one of "
          "bincount, index, item, masked_select, nonzero, repeat_interleave, unique"),
         (["mlp-tiny", "--data-size", "nonzero=-3"],
-         "--data-size nonzero=-3: expected a whole number, 0 or more"),
+         "--data-size nonzero=-3: expected a whole number of at least 0"),
         (["mlp-tiny", "--json", "-", "--csv", "-"],
          "--json - and --csv -: expected one target on standard output; name a file for the other"),
         (["mlp-tiny", "--chrome-trace", "-", "--save-trace", "-"],
@@ -254,8 +254,7 @@ def unknown_host() -> str:
          "as lstm; correct it"),
         (["lstm", "--size", "dropout=-1"], "size dropout of network 'lstm' is -1: expected a "
          "number, 0 or more, such as 0.1; correct it"),
-        (["mlp-tiny", "--data-size", "nonzero=3"], "--data-size nonzero=3: no op of the network "
-         "takes it: expected an op whose result depends on data, and it has none; leave it out"),
+        (["mlp-tiny", "--data-size", "nonzero=3"], "--data-size nonzero=3: no op of the network uses it: expected an op whose result depends on data, and it has none; leave it out"),
         (["mlp-tiny", "cuda_graph"], "'cuda_graph' after the network 'mlp-tiny': expected one "
          "network, then what-ifs such as +cuda_graph; remove it, or write +cuda_graph"),
         (["mlp-tiny", "+cuda_grap"], "unknown what-if 'cuda_grap': did you mean 'cuda_graph'?"),
@@ -291,8 +290,8 @@ def test_a_saved_trace_is_what_it_is(run: Run, saved: Path) -> None:
     result = run("predict", saved, "--batch", 4, "--train")
     assert result.exit_code == 2
     assert result.stderr == (
-        f"error: {saved} is a saved trace, in which this is fixed: leave --batch, "
-        "--train/--no-train out, or name the network instead\n"
+        f"error: {saved} is a saved trace, which fixes --batch, "
+        "--train/--no-train: remove the option, or name the network instead\n"
     )
 
 
@@ -369,8 +368,8 @@ def test_a_data_size_that_no_op_could_give(run: Run) -> None:
     assert result.exit_code == 2
     # 8 tokens of 2 choices each: 16 elements
     assert result.stderr == (
-        "error: --data-size nonzero=9999: its op sees 16 elements at most: expected 16 or fewer; "
-        "give a smaller number\n"
+        "error: --data-size nonzero=9999: its op has at most 16 elements: expected at most 16; "
+        "set a smaller number\n"
     )
     result = run(
         "predict",

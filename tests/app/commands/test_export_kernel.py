@@ -38,7 +38,7 @@ def test_a_file_is_written_over_only_by_force(run: Run, tmp_path: Path) -> None:
     refused = run(*asked)
     assert refused.exit_code == 2 and target.read_text() == "my own"
     assert "the file exists and may hold your changes: expected a new" in refused.output
-    assert "--force to write over it" in refused.output
+    assert "--force to overwrite it" in refused.output
     assert run(*asked, "--force").exit_code == 0 and "gelu in one kernel" in target.read_text()
 
 
