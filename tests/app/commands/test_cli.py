@@ -253,8 +253,9 @@ def unknown_host() -> str:
         (["lstm", "--size", "cell=4"], "size cell of network 'lstm' is 4: expected a word, such "
          "as lstm; correct it"),
         (["lstm", "--size", "dropout=-1"], "size dropout of network 'lstm' is -1: expected a "
-         "number, 0 or more, such as 0.1; correct it"),
-        (["mlp-tiny", "--data-size", "nonzero=3"], "--data-size nonzero=3: no op of the network uses it: expected an op whose result depends on data, and it has none; leave it out"),
+         "number of at least 0, such as 0.1; correct it"),
+        (["mlp-tiny", "--data-size", "nonzero=3"], "--data-size nonzero=3: no op of the network "
+         "uses it: expected an op whose result depends on data, and it has none; remove it"),
         (["mlp-tiny", "cuda_graph"], "'cuda_graph' after the network 'mlp-tiny': expected one "
          "network, then what-ifs such as +cuda_graph; remove it, or write +cuda_graph"),
         (["mlp-tiny", "+cuda_grap"], "unknown what-if 'cuda_grap': did you mean 'cuda_graph'?"),
