@@ -128,7 +128,7 @@ def test_the_step_itself_takes_what_the_scenario_takes(
         assert last(on("cuda_graph", part, gpt)).name == "cuda_graph"
         changed = dropped("gpu:l40s", part, GPT, gpt.prediction).scenario
         assert changed == replace(GPT, gpu="l40s")
-    assert "asks for" in on("size", parts[""], gpt).words
+    assert "needs" in on("size", parts[""], gpt).words
 
 
 def test_the_menu_has_every_what_if_that_takes_a_pattern(
